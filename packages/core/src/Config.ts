@@ -1,0 +1,41 @@
+/** Owns the settings that hold in this process, with the origin of each where files gave them. */
+import type { ConfigInfo, Deadlines, Limits, Retry } from "@skein/domain/ConfigInfo"
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+
+/** Config with a value for everything that must have one. */
+export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "retry" | "default_agent"> {
+  readonly default_agent: string
+  readonly limits: Limits
+  readonly deadlines: Deadlines
+  readonly retry: Retry
+}
+
+/** What holds where nothing is configured. Durations are in milliseconds. */
+export const defaults: Settings = {
+  default_agent: "build",
+  limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, max_tasks: 256 },
+  deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
+  retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 }
+}
+
+/** Puts config over the defaults. */
+export const settle = (config: ConfigInfo): Settings => ({
+  ...config,
+  default_agent: config.default_agent ?? defaults.default_agent,
+  limits: { ...defaults.limits, ...config.limits },
+  deadlines: { ...defaults.deadlines, ...config.deadlines },
+  retry: { ...defaults.retry, ...config.retry }
+})
+
+/** The settings of this process. */
+export class Config extends Context.Tag("@skein/core/Config")<Config, {
+  /** All settings, defaults filled in. */
+  readonly settings: Settings
+  /** Where a value comes from, by its path (`limits.concurrency`): a file, a flag, or `default`. */
+  readonly origins: Readonly<Record<string, string>>
+}>() {
+  /** Settings from a value: what embedders and tests use. */
+  static readonly layer = (config: ConfigInfo = {}): Layer.Layer<Config> =>
+    Layer.succeed(Config, { settings: settle(config), origins: {} })
+}

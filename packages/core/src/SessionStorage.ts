@@ -1,0 +1,103 @@
+/** The port to what lasts: sessions, messages, parts, runs, inboxes, events, approvals and todos. */
+import type { Event } from "@skein/domain/Event"
+import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Message } from "@skein/domain/Message"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { MessageWithParts, Part } from "@skein/domain/Part"
+import type { Rule } from "@skein/domain/Rule"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { Todo } from "@skein/domain/Todo"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Option from "effect/Option"
+import { makeMemoryStorage } from "./internal/memoryStorage.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** An answer of `always` that holds for a project: it turns `ask` into `allow`. */
+export interface Approval {
+  readonly id: string
+  readonly projectID: string
+  readonly permission: string
+  readonly pattern: string
+  readonly created: number
+}
+
+/** One change. Puts replace the whole row of the same id. */
+export type Write =
+  | { readonly _tag: "Session"; readonly info: SessionInfo }
+  /** Removes a session and all that belongs to it, sessions below it included. */
+  | { readonly _tag: "DeleteSession"; readonly id: SessionID }
+  | { readonly _tag: "Message"; readonly info: Message }
+  | { readonly _tag: "Part"; readonly part: Part }
+  | { readonly _tag: "RemovePart"; readonly id: PartID; readonly sessionID: SessionID }
+  | { readonly _tag: "Run"; readonly run: TaskRun }
+  /** A second row for the same `runID` is refused with reason `constraint`, even after the first was taken. */
+  | { readonly _tag: "Inbox"; readonly row: InboxRow }
+  /** A row has become a message of a turn. */
+  | { readonly _tag: "InboxTaken"; readonly id: MessageID; readonly sessionID: SessionID; readonly at: number }
+  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Approval"; readonly approval: Approval }
+  | { readonly _tag: "RemoveApproval"; readonly id: string }
+  | { readonly _tag: "Todos"; readonly sessionID: SessionID; readonly todos: ReadonlyArray<Todo> }
+
+/** Rows that were found, and the ids of those that could not be read, with the reason. */
+export interface Found<A> {
+  readonly rows: ReadonlyArray<A>
+  readonly unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>
+}
+
+/** An event with its place in the log. */
+export interface LoggedEvent {
+  readonly seq: number
+  readonly event: Event
+}
+
+/** What lasts. Reads see every commit that was acknowledged before. */
+export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<SessionStorage, {
+  /**
+   * Makes all changes or none, in this order, after every commit that was asked for earlier. Ends when they are durable.
+   * Interruption does not undo a commit that was asked for.
+   */
+  readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+  readonly session: (id: SessionID) => Effect.Effect<Option.Option<SessionInfo>, StorageError>
+  /** Sessions, newest change first. `roots`: only those without a parent. */
+  readonly sessions: (filter: {
+    readonly projectID?: string
+    readonly rootID?: SessionID
+    readonly parentID?: SessionID
+    readonly roots?: boolean
+    readonly limit?: number
+  }) => Effect.Effect<Found<SessionInfo>, StorageError>
+  /** All messages of a session with their parts, in the order in which they were made. */
+  readonly messages: (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError>
+  readonly run: (id: RunID) => Effect.Effect<Option.Option<TaskRun>, StorageError>
+  /** Runs, oldest first. */
+  readonly runs: (filter: {
+    readonly taskID?: SessionID
+    readonly parentID?: SessionID
+    readonly rootID?: SessionID
+    readonly unsettled?: boolean
+  }) => Effect.Effect<Found<TaskRun>, StorageError>
+  /** What waits for a session, oldest first. */
+  readonly inbox: (id: SessionID) => Effect.Effect<ReadonlyArray<InboxRow>, StorageError>
+  /** Events after a place in the log (0: from the beginning), oldest first. */
+  readonly events: (filter: {
+    readonly after: number
+    readonly rootID?: SessionID
+    readonly limit?: number
+  }) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
+  readonly approvals: (projectID: string) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
+  readonly todos: (id: SessionID) => Effect.Effect<ReadonlyArray<Todo>, StorageError>
+}>() {
+  /** Storage that lasts as long as the layer. */
+  static readonly layerMemory: Layer.Layer<SessionStorage> = Layer.sync(SessionStorage, makeMemoryStorage)
+}
+
+/** An approval as a rule. */
+export const approvalRule = (approval: Approval): Rule => ({
+  permission: approval.permission,
+  pattern: approval.pattern,
+  action: "allow"
+})

@@ -1,0 +1,123 @@
+/** Owns the tools: how one is defined, and which there are. */
+import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
+import type { ModelRef } from "@skein/domain/Model"
+import type { Attachment, EffectClass } from "@skein/domain/Part"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+
+/** A call was refused or failed; the model reads `message` and may mend it. `kind` is stored as the error's tag. */
+export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", {
+  kind: Schema.String,
+  message: Schema.String,
+  metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+}) {}
+
+/** What a call needs permission for. All patterns must be allowed. */
+export interface PermissionAsk {
+  /** The key of the permission, such as `edit` or `external_directory`. */
+  readonly permission: string
+  readonly patterns: ReadonlyArray<string>
+  /** The patterns that the answer `always` stores; empty where `always` is not offered. */
+  readonly always: ReadonlyArray<string>
+  /** Shown with the question. */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */
+  readonly protected?: boolean
+}
+
+/** Who calls, from where. */
+export interface ToolCaller {
+  readonly sessionID: SessionID
+  readonly rootID: SessionID
+  readonly depth: number
+  readonly projectID: string
+  /** The session's working directory, absolute. */
+  readonly directory: string
+  readonly agent: string
+  /** The names of the agents from the root to this one. */
+  readonly path: ReadonlyArray<string>
+  readonly model: ModelRef
+}
+
+/** A call that is being run. */
+export interface ToolContext extends ToolCaller {
+  readonly messageID: MessageID
+  readonly partID: PartID
+  readonly callID: string
+  /** Shows what the call is doing while it runs. */
+  readonly report: (update: {
+    readonly title?: string
+    readonly metadata?: Readonly<Record<string, unknown>>
+  }) => Effect.Effect<void>
+}
+
+/** The end of a call. `output` goes to the model: what is longer than 2,000 lines or 50 KB is cut and kept in a spill file. */
+export interface ToolResult {
+  readonly title: string
+  readonly output: string
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly attachments?: ReadonlyArray<Attachment>
+}
+
+/** A tool: what a model may ask for, and what is done about it. */
+export interface Tool<Input> {
+  readonly name: string
+  /** The permission key that the tool goes by; the tool's name is checked too, and the stricter counts. */
+  readonly permission: string
+  /** The text for the model, made anew for each caller; `undefined`: the tool is not offered to it. */
+  readonly describe: (caller: ToolCaller) => Effect.Effect<string | undefined>
+  /** The arguments; each field carries a description for the model. */
+  readonly parameters: Schema.Schema<Input, any>
+  /** What may happen to a call that a crash cut off. */
+  readonly effect: EffectClass
+  /** Whether the call mostly waits for other agents or people: it then needs no slot of its own. */
+  readonly waits: boolean
+  /** A few words for people, from arguments that have been validated. */
+  readonly title: (input: Input) => string
+  /** What permission this call needs; may refuse it outright. Has no effect of its own. */
+  readonly authorise: (
+    input: Input,
+    caller: ToolCaller
+  ) => Effect.Effect<ReadonlyArray<PermissionAsk>, ToolError>
+  /** Does it, after permission was given and the intent was stored. Interruption undoes nothing but leaves nothing running. */
+  readonly execute: (input: Input, context: ToolContext) => Effect.Effect<ToolResult, ToolError>
+}
+
+/** A tool whose arguments' type is known only to itself. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the registry holds tools of all argument types
+export type AnyTool = Tool<any>
+
+/** Defines a tool with the usual answers filled in. */
+export const define = <Input>(
+  tool: Omit<Tool<Input>, "waits" | "describe" | "permission"> & {
+    readonly describe: string | Tool<Input>["describe"]
+    readonly permission?: string
+    readonly waits?: boolean
+  }
+): Tool<Input> => {
+  const { describe } = tool
+  return {
+    ...tool,
+    permission: tool.permission ?? tool.name,
+    waits: tool.waits ?? false,
+    describe: typeof describe === "string" ? () => Effect.succeed(describe) : describe
+  }
+}
+
+/** The tools that there are. */
+export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
+  /** All tools, sorted by name. */
+  readonly all: ReadonlyArray<AnyTool>
+  /** The tool of exactly this name. */
+  readonly get: (name: string) => AnyTool | undefined
+}>() {
+  /** A registry of these tools; of two with one name the later counts. */
+  static readonly layer = (tools: ReadonlyArray<AnyTool>): Layer.Layer<Tools> =>
+    Layer.sync(Tools, () => {
+      const byName = new Map(tools.map((tool) => [tool.name, tool]))
+      const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+      return { all, get: (name) => byName.get(name) }
+    })
+}

@@ -1,0 +1,35 @@
+/** Decides what an agent's definition holds. */
+import * as Schema from "effect/Schema"
+import { ModelRef } from "./Model.ts"
+import { Ruleset } from "./Rule.ts"
+
+/** Where an agent may be used: at the root, as a subagent, or both. */
+export const AgentMode = Schema.Literal("primary", "subagent", "all")
+/** The type of an agent's mode. */
+export type AgentMode = typeof AgentMode.Type
+
+/** An agent: who it is, what it may do, and how it runs. Durations are in milliseconds. */
+export const AgentInfo = Schema.Struct({
+  name: Schema.NonEmptyString,
+  description: Schema.optional(Schema.String),
+  mode: AgentMode,
+  /** The models to try, in this order; empty means the caller's or the default one. */
+  model: Schema.Array(ModelRef),
+  variant: Schema.optional(Schema.String),
+  temperature: Schema.optional(Schema.Number),
+  topP: Schema.optional(Schema.Number),
+  prompt: Schema.optional(Schema.String),
+  /** The agent's own rules, over the defaults. */
+  permission: Ruleset,
+  /** What holds for it and everything below it; where absent, the `deny` rules of `permission`. */
+  ceiling: Schema.optional(Ruleset),
+  steps: Schema.optional(Schema.Positive.pipe(Schema.int())),
+  timeout: Schema.optional(Schema.Positive),
+  maxRetries: Schema.optional(Schema.NonNegativeInt),
+  hidden: Schema.Boolean,
+  color: Schema.optional(Schema.String),
+  /** Where the definition comes from: `built in`, or a file. */
+  origin: Schema.String
+})
+/** The type of an agent. */
+export interface AgentInfo extends Schema.Schema.Type<typeof AgentInfo> {}

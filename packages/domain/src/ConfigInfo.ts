@@ -1,0 +1,98 @@
+/** Decides what can be configured. Durations are in milliseconds. */
+import * as Schema from "effect/Schema"
+import { AgentMode } from "./AgentInfo.ts"
+import { PermissionConfig } from "./Rule.ts"
+import { Price } from "./Usage.ts"
+
+const count = Schema.Positive.pipe(Schema.int())
+const ModelName = Schema.String.pipe(
+  Schema.pattern(/^[^/\s]+\/\S+$/, { message: () => "a model as provider/model, such as openai/gpt-5" })
+)
+
+/** How many of a thing there may be; see `defaults` in core's Config for what holds without a value. */
+export const Limits = Schema.Struct({
+  /** The deepest level at which a session may be: sessions there are not offered `task`. */
+  subagent_depth: Schema.NonNegativeInt,
+  /** Subagents that run at once below one root. */
+  concurrency: count,
+  /** Subagents that run at once in the process. */
+  process_concurrency: count,
+  /** Tasks that one turn of a root may start, at all levels together. */
+  max_tasks: count
+})
+/** The type of the limits. */
+export interface Limits extends Schema.Schema.Type<typeof Limits> {}
+
+/** How long a model request may take to connect, to say its first word, and to be silent. */
+export const Deadlines = Schema.Struct({ connect: count, first_event: count, idle: count })
+/** The type of the deadlines. */
+export interface Deadlines extends Schema.Schema.Type<typeof Deadlines> {}
+
+/** How a failed model request is tried again; `max_delay` also caps what a `retry-after` header asks for. */
+export const Retry = Schema.Struct({ attempts: count, base: count, max_delay: count, max_retry_after: count })
+/** The type of the retry settings. */
+export interface Retry extends Schema.Schema.Type<typeof Retry> {}
+
+/** What config may say of a model. */
+export const ModelConfig = Schema.Struct({
+  name: Schema.optional(Schema.String),
+  limit: Schema.optional(Schema.Struct({ context: count, output: count })),
+  price: Schema.optional(Price),
+  abilities: Schema.optional(Schema.Struct({ tools: Schema.Boolean, reasoning: Schema.Boolean, images: Schema.Boolean }))
+})
+
+/** What config may say of a provider. */
+export const ProviderConfig = Schema.Struct({
+  /** Which preset to start from, for a provider with a name of one's own: `openai` or `openai-compatible`. */
+  type: Schema.optional(Schema.Literal("openai", "openai-compatible")),
+  base_url: Schema.optional(Schema.String.pipe(Schema.pattern(/^https?:\/\//, { message: () => "an http(s) URL" }))),
+  api: Schema.optional(Schema.Literal("chat", "responses")),
+  /** The name of the environment variable that holds the key. */
+  key_env: Schema.optional(Schema.NonEmptyString),
+  headers: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
+  models: Schema.optional(Schema.Record({ key: Schema.String, value: ModelConfig }))
+})
+/** The type of a provider's settings. */
+export interface ProviderConfig extends Schema.Schema.Type<typeof ProviderConfig> {}
+
+/** What config may say of an agent; the same keys as an agent's file. */
+export const AgentConfig = Schema.Struct({
+  description: Schema.optional(Schema.String),
+  mode: Schema.optional(AgentMode),
+  model: Schema.optional(Schema.Union(ModelName, Schema.Array(ModelName))),
+  variant: Schema.optional(Schema.String),
+  temperature: Schema.optional(Schema.Number),
+  topP: Schema.optional(Schema.Number),
+  prompt: Schema.optional(Schema.String),
+  permission: Schema.optional(PermissionConfig),
+  ceiling: Schema.optional(PermissionConfig),
+  steps: Schema.optional(count),
+  timeout: Schema.optional(count),
+  hidden: Schema.optional(Schema.Boolean),
+  color: Schema.optional(Schema.String),
+  disable: Schema.optional(Schema.Boolean),
+  allowedTools: Schema.optional(Schema.Array(Schema.String)),
+  deniedTools: Schema.optional(Schema.Array(Schema.String)),
+  allowAgents: Schema.optional(Schema.Array(Schema.String))
+})
+/** The type of an agent's settings. */
+export interface AgentConfig extends Schema.Schema.Type<typeof AgentConfig> {}
+
+/** One file of config; every key may be left out. */
+export const ConfigInfo = Schema.Struct({
+  $schema: Schema.optional(Schema.String),
+  /** The model of agents that name none. */
+  model: Schema.optional(ModelName),
+  /** The model of small jobs, such as titles. */
+  small_model: Schema.optional(ModelName),
+  /** The agent of a new session. */
+  default_agent: Schema.optional(Schema.NonEmptyString),
+  permission: Schema.optional(PermissionConfig),
+  agent: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: AgentConfig })),
+  provider: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: ProviderConfig })),
+  limits: Schema.optional(Schema.partial(Limits)),
+  deadlines: Schema.optional(Schema.partial(Deadlines)),
+  retry: Schema.optional(Schema.partial(Retry))
+})
+/** The type of config. */
+export interface ConfigInfo extends Schema.Schema.Type<typeof ConfigInfo> {}

@@ -1,0 +1,98 @@
+/** Decides what is told to whoever watches: the events of the Bus, which CLI, server and hooks share. */
+import * as Schema from "effect/Schema"
+import { EventID, MessageID, PartID, PermissionID, RunID, SessionID } from "./Id.ts"
+import { ErrorInfo, Message } from "./Message.ts"
+import { Outcome } from "./Outcome.ts"
+import { Part } from "./Part.ts"
+import { SessionInfo, SessionStatus } from "./SessionInfo.ts"
+import { Todo } from "./Todo.ts"
+import { Usage } from "./Usage.ts"
+
+const Metadata = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+
+const task = {
+  task_id: SessionID,
+  run_id: RunID,
+  trigger_session_id: SessionID,
+  root: SessionID,
+  depth: Schema.NonNegativeInt,
+  /** The names of the agents from the root to this one. */
+  path: Schema.Array(Schema.String),
+  agent: Schema.String,
+  description: Schema.String
+}
+const settled = { ...task, durationMs: Schema.Number, outcome: Outcome, usage: Usage }
+
+/** A question for permission as it is shown to a person. */
+export const PermissionRequest = Schema.Struct({
+  id: PermissionID,
+  sessionID: SessionID,
+  rootID: SessionID,
+  /** The names of the agents that lead to the one that asks. */
+  path: Schema.Array(Schema.String),
+  permission: Schema.String,
+  patterns: Schema.Array(Schema.String),
+  /** The patterns that the answer `always` would store. */
+  always: Schema.Array(Schema.String),
+  metadata: Metadata
+})
+/** The type of a question for permission. */
+export interface PermissionRequest extends Schema.Schema.Type<typeof PermissionRequest> {}
+
+/** A person's answer: this once, from now on, or no. */
+export const PermissionReply = Schema.Literal("once", "always", "reject")
+/** The type of an answer. */
+export type PermissionReply = typeof PermissionReply.Type
+
+/** The properties of each kind of event. */
+export const properties = {
+  "session.created": Schema.Struct({ info: SessionInfo }),
+  "session.updated": Schema.Struct({ info: SessionInfo }),
+  "session.deleted": Schema.Struct({ info: SessionInfo }),
+  "session.status": Schema.Struct({ status: SessionStatus }),
+  "session.idle": Schema.Struct({}),
+  "session.error": Schema.Struct({ error: ErrorInfo }),
+  "message.updated": Schema.Struct({ info: Message }),
+  "message.part.updated": Schema.Struct({ part: Part }),
+  "message.part.delta": Schema.Struct({
+    messageID: MessageID,
+    partID: PartID,
+    field: Schema.Literal("text", "reasoning"),
+    delta: Schema.String
+  }),
+  "permission.asked": PermissionRequest,
+  "permission.replied": Schema.Struct({
+    id: PermissionID,
+    reply: PermissionReply,
+    message: Schema.optional(Schema.String)
+  }),
+  "todo.updated": Schema.Struct({
+    todos: Schema.Array(Todo)
+  }),
+  "subagent.created": Schema.Struct(task),
+  "subagent.completed": Schema.Struct(settled),
+  "subagent.failed": Schema.Struct(settled)
+} as const
+
+/** The names of the kinds of event. */
+export type EventType = keyof typeof properties
+
+/** The properties of an event of one kind. */
+export type EventProperties<T extends EventType> = typeof properties[T]["Type"]
+
+/** An event: `timestamp` is in milliseconds since 1970. */
+export type Event<T extends EventType = EventType> = {
+  readonly [K in T]: {
+    readonly id: EventID
+    readonly type: K
+    readonly timestamp: number
+    readonly sessionID: SessionID
+    readonly rootID: SessionID
+    readonly parentID?: SessionID
+    readonly depth: number
+    readonly properties: EventProperties<K>
+  }
+}[T]
+
+/** Kinds that live on the bus only: they are not kept in the event log. */
+export const ephemeral: ReadonlySet<EventType> = new Set(["session.status", "message.part.delta"])

@@ -1,0 +1,99 @@
+/**
+ * Decides how everything is named: branded ids that sort in the order they were made.
+ *
+ * An id is a prefix and 22 characters of lower-case base 32: ten of milliseconds, four of a counter that grows inside
+ * one millisecond, eight of chance. Ids made by one `Ids` service ascend strictly, even when the clock goes back.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+
+const id = <const Prefix extends string, const Name extends string>(prefix: Prefix, name: Name) =>
+  Schema.String.pipe(
+    Schema.pattern(new RegExp(`^${prefix}_[0-9a-z]+$`), { message: () => `an id that begins with ${prefix}_` }),
+    Schema.brand(name)
+  )
+
+/** Names a session; the `task_id` of a task is the id of its child session. */
+export const SessionID = id("ses", "SessionID")
+/** The type of a session's id. */
+export type SessionID = typeof SessionID.Type
+
+/** Names a message. */
+export const MessageID = id("msg", "MessageID")
+/** The type of a message's id. */
+export type MessageID = typeof MessageID.Type
+
+/** Names a part of a message. */
+export const PartID = id("prt", "PartID")
+/** The type of a part's id. */
+export type PartID = typeof PartID.Type
+
+/** Names one run of a task: each resume of the same task has a run of its own. */
+export const RunID = id("run", "RunID")
+/** The type of a run's id. */
+export type RunID = typeof RunID.Type
+
+/** Names a question for permission. */
+export const PermissionID = id("per", "PermissionID")
+/** The type of a permission question's id. */
+export type PermissionID = typeof PermissionID.Type
+
+/** Names an event. */
+export const EventID = id("evt", "EventID")
+/** The type of an event's id. */
+export type EventID = typeof EventID.Type
+
+/** Each prefix with the id that it makes. */
+export interface ByPrefix {
+  readonly ses: SessionID
+  readonly msg: MessageID
+  readonly prt: PartID
+  readonly run: RunID
+  readonly per: PermissionID
+  readonly evt: EventID
+}
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+const base32 = (value: number, length: number): string => {
+  let text = ""
+  let rest = value
+  for (let i = 0; i < length; i++) {
+    text = alphabet.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}
+
+const counterLimit = 32 ** 4
+const chanceLimit = 32 ** 8
+
+/** Makes ids from Clock and Random; one service per process keeps them ascending. */
+export class Ids extends Context.Tag("@skein/domain/Ids")<Ids, {
+  /** Makes the next id with this prefix, greater than every id that this service made before. */
+  readonly make: <Prefix extends keyof ByPrefix>(prefix: Prefix) => Effect.Effect<ByPrefix[Prefix]>
+}>() {
+  /** Ids that ascend from the layer's own counter. */
+  static readonly layer: Layer.Layer<Ids> = Layer.sync(Ids, () => {
+    let last = 0
+    let count = 0
+    const make = <Prefix extends keyof ByPrefix>(prefix: Prefix) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.map(Random.next, (chance) => {
+          if (now > last) {
+            last = now
+            count = 0
+          } else if (++count === counterLimit) {
+            last += 1
+            count = 0
+          }
+          const body = base32(last, 10) + base32(count, 4) + base32(Math.floor(chance * chanceLimit), 8)
+          return `${prefix}_${body}` as ByPrefix[Prefix]
+        }))
+    return { make }
+  })
+}

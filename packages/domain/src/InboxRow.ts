@@ -1,0 +1,21 @@
+/** Decides what waits for a session: prompts, steers and notifications, kept until a turn has taken them. */
+import * as Schema from "effect/Schema"
+import { MessageID, RunID, SessionID } from "./Id.ts"
+import { ModelRef } from "./Model.ts"
+import { PartInput } from "./Part.ts"
+
+/** Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes. */
+export const InboxRow = Schema.Struct({
+  id: MessageID,
+  sessionID: SessionID,
+  kind: Schema.Literal("prompt", "steer", "notification"),
+  /** The run that this tells of: at most one row in a session's life for each run. */
+  runID: Schema.optional(RunID),
+  parts: Schema.Array(PartInput),
+  agent: Schema.optional(Schema.String),
+  model: Schema.optional(ModelRef),
+  system: Schema.optional(Schema.String),
+  time: Schema.Struct({ created: Schema.Number })
+})
+/** The type of an inbox row. */
+export interface InboxRow extends Schema.Schema.Type<typeof InboxRow> {}

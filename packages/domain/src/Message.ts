@@ -1,0 +1,52 @@
+/** Decides what a message is: what was asked, or what a model answered. */
+import * as Schema from "effect/Schema"
+import { MessageID, SessionID } from "./Id.ts"
+import { ModelRef } from "./Model.ts"
+import { Usage } from "./Usage.ts"
+
+/** An error as it is stored and sent: a machine-readable tag and a sentence for people. */
+export const ErrorInfo = Schema.Struct({ tag: Schema.String, message: Schema.String })
+/** The type of a stored error. */
+export interface ErrorInfo extends Schema.Schema.Type<typeof ErrorInfo> {}
+
+/** Why a model stopped. */
+export const FinishReason = Schema.Literal("stop", "tool-calls", "length", "content-filter", "error", "other")
+/** The type of a finish reason. */
+export type FinishReason = typeof FinishReason.Type
+
+/** A message to the model: from a person, a caller or the runtime. */
+export const UserMessage = Schema.Struct({
+  id: MessageID,
+  sessionID: SessionID,
+  role: Schema.Literal("user"),
+  agent: Schema.String,
+  model: Schema.optional(ModelRef),
+  system: Schema.optional(Schema.String),
+  time: Schema.Struct({ created: Schema.Number })
+})
+/** The type of a user message. */
+export interface UserMessage extends Schema.Schema.Type<typeof UserMessage> {}
+
+/** A model's message: one step. */
+export const AssistantMessage = Schema.Struct({
+  id: MessageID,
+  sessionID: SessionID,
+  role: Schema.Literal("assistant"),
+  /** The user message that this answers. */
+  parentID: MessageID,
+  agent: Schema.String,
+  providerID: Schema.String,
+  modelID: Schema.String,
+  path: Schema.Struct({ cwd: Schema.String, root: Schema.String }),
+  usage: Usage,
+  finish: Schema.optional(FinishReason),
+  error: Schema.optional(ErrorInfo),
+  time: Schema.Struct({ created: Schema.Number, completed: Schema.optional(Schema.Number) })
+})
+/** The type of an assistant message. */
+export interface AssistantMessage extends Schema.Schema.Type<typeof AssistantMessage> {}
+
+/** A message of either side. */
+export const Message = Schema.Union(UserMessage, AssistantMessage)
+/** The type of a message. */
+export type Message = typeof Message.Type

@@ -1,0 +1,204 @@
+/** Decides what a message is made of: parts, and the states of a tool call. */
+import * as Schema from "effect/Schema"
+import { MessageID, PartID, SessionID } from "./Id.ts"
+import { ErrorInfo, FinishReason } from "./Message.ts"
+import { ModelRef } from "./Model.ts"
+import { Usage } from "./Usage.ts"
+
+const base = { id: PartID, sessionID: SessionID, messageID: MessageID }
+const Metadata = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+const Span = Schema.Struct({ start: Schema.Number, end: Schema.optional(Schema.Number) })
+
+/** Text of a user or a model; `synthetic` text was written by the runtime, `partial` text was cut off by an error. */
+export const TextPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("text"),
+  text: Schema.String,
+  synthetic: Schema.optional(Schema.Boolean),
+  partial: Schema.optional(Schema.Boolean),
+  time: Schema.optional(Span)
+})
+/** The type of a text part. */
+export interface TextPart extends Schema.Schema.Type<typeof TextPart> {}
+
+/** What a model thought aloud before it answered. */
+export const ReasoningPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("reasoning"),
+  text: Schema.String,
+  partial: Schema.optional(Schema.Boolean),
+  metadata: Schema.optional(Metadata),
+  time: Schema.optional(Span)
+})
+/** The type of a reasoning part. */
+export interface ReasoningPart extends Schema.Schema.Type<typeof ReasoningPart> {}
+
+/** A file given to the model; `url` is a `data:` URL or names a file. */
+export const FilePart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("file"),
+  mime: Schema.String,
+  filename: Schema.optional(Schema.String),
+  url: Schema.String
+})
+/** The type of a file part. */
+export interface FilePart extends Schema.Schema.Type<typeof FilePart> {}
+
+/** The model asked for a call; nothing has run. `input` is the text that the model wrote. */
+export const ToolPending = Schema.Struct({ status: Schema.Literal("pending"), input: Schema.String })
+/** The type of a pending tool state. */
+export interface ToolPending extends Schema.Schema.Type<typeof ToolPending> {}
+
+/** The intent is stored and the effect may have begun. */
+export const ToolRunning = Schema.Struct({
+  status: Schema.Literal("running"),
+  input: Schema.Unknown,
+  title: Schema.optional(Schema.String),
+  metadata: Schema.optional(Metadata),
+  time: Schema.Struct({ start: Schema.Number })
+})
+/** The type of a running tool state. */
+export interface ToolRunning extends Schema.Schema.Type<typeof ToolRunning> {}
+
+/** A file that a tool hands to the model. */
+export const Attachment = Schema.Struct({ mime: Schema.String, filename: Schema.optional(Schema.String), url: Schema.String })
+/** The type of an attachment. */
+export interface Attachment extends Schema.Schema.Type<typeof Attachment> {}
+
+/** The call ended with a result. */
+export const ToolCompleted = Schema.Struct({
+  status: Schema.Literal("completed"),
+  input: Schema.Unknown,
+  output: Schema.String,
+  title: Schema.String,
+  metadata: Metadata,
+  attachments: Schema.optional(Schema.Array(Attachment)),
+  time: Schema.Struct({ start: Schema.Number, end: Schema.Number })
+})
+/** The type of a completed tool state. */
+export interface ToolCompleted extends Schema.Schema.Type<typeof ToolCompleted> {}
+
+/** The call ended without a result: refused, failed, or cut off. */
+export const ToolFailed = Schema.Struct({
+  status: Schema.Literal("error"),
+  input: Schema.Unknown,
+  error: ErrorInfo,
+  metadata: Schema.optional(Metadata),
+  time: Schema.optional(Schema.Struct({ start: Schema.Number, end: Schema.Number }))
+})
+/** The type of a failed tool state. */
+export interface ToolFailed extends Schema.Schema.Type<typeof ToolFailed> {}
+
+/** A call goes from `pending` to `running` to `completed` or `error`, and never back. */
+export const ToolState = Schema.Union(ToolPending, ToolRunning, ToolCompleted, ToolFailed)
+/** The type of a tool state. */
+export type ToolState = typeof ToolState.Type
+
+/** What may happen to a call after a crash: run again, compare first, or never run again. */
+export const EffectClass = Schema.Literal("safe", "verify", "never")
+/** The type of an effect class. */
+export type EffectClass = typeof EffectClass.Type
+
+/** What was about to be done, stored before it was done. */
+export const Intent = Schema.Struct({
+  effect: EffectClass,
+  /** A hash of the tool's name and its canonical arguments. */
+  hash: Schema.String,
+  attempt: Schema.Positive,
+  epoch: Schema.NonNegativeInt
+})
+/** The type of an intent. */
+export interface Intent extends Schema.Schema.Type<typeof Intent> {}
+
+/** A tool call of a model and what became of it. `callID` is the model's name for it, unique only in its message. */
+export const ToolPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("tool"),
+  callID: Schema.String,
+  tool: Schema.String,
+  state: ToolState,
+  intent: Schema.optional(Intent)
+})
+/** The type of a tool part. */
+export interface ToolPart extends Schema.Schema.Type<typeof ToolPart> {}
+
+/** A subagent that a user or a command asked for: it runs without asking the model. */
+export const SubtaskPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("subtask"),
+  prompt: Schema.String,
+  description: Schema.String,
+  agent: Schema.String,
+  command: Schema.optional(Schema.String),
+  model: Schema.optional(ModelRef)
+})
+/** The type of a subtask part. */
+export interface SubtaskPart extends Schema.Schema.Type<typeof SubtaskPart> {}
+
+/** A model request began. */
+export const StepStartPart = Schema.Struct({ ...base, type: Schema.Literal("step-start") })
+/** The type of a step-start part. */
+export interface StepStartPart extends Schema.Schema.Type<typeof StepStartPart> {}
+
+/** A model request ended. */
+export const StepFinishPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("step-finish"),
+  usage: Usage,
+  finish: FinishReason
+})
+/** The type of a step-finish part. */
+export interface StepFinishPart extends Schema.Schema.Type<typeof StepFinishPart> {}
+
+/** A model request failed and is tried again at `next`, in milliseconds since 1970. */
+export const RetryPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("retry"),
+  attempt: Schema.Positive,
+  error: ErrorInfo,
+  next: Schema.Number
+})
+/** The type of a retry part. */
+export interface RetryPart extends Schema.Schema.Type<typeof RetryPart> {}
+
+/** What was said before this was summarised. */
+export const CompactionPart = Schema.Struct({ ...base, type: Schema.Literal("compaction"), auto: Schema.Boolean })
+/** The type of a compaction part. */
+export interface CompactionPart extends Schema.Schema.Type<typeof CompactionPart> {}
+
+/** The user asked for this agent by name. */
+export const AgentPart = Schema.Struct({ ...base, type: Schema.Literal("agent"), name: Schema.String })
+/** The type of an agent part. */
+export interface AgentPart extends Schema.Schema.Type<typeof AgentPart> {}
+
+/** A piece of a message. */
+export const Part = Schema.Union(
+  TextPart,
+  ReasoningPart,
+  FilePart,
+  ToolPart,
+  SubtaskPart,
+  StepStartPart,
+  StepFinishPart,
+  RetryPart,
+  CompactionPart,
+  AgentPart
+)
+/** The type of a part. */
+export type Part = typeof Part.Type
+
+/** What a caller may put into a prompt: ids are given when it is stored. */
+export const PartInput = Schema.Union(
+  TextPart.omit("id", "sessionID", "messageID", "partial", "time"),
+  FilePart.omit("id", "sessionID", "messageID"),
+  SubtaskPart.omit("id", "sessionID", "messageID"),
+  AgentPart.omit("id", "sessionID", "messageID")
+)
+/** The type of a part of a prompt. */
+export type PartInput = typeof PartInput.Type
+
+/** A message with its parts, in the order in which they were made. */
+export interface MessageWithParts<out M = import("./Message.ts").Message> {
+  readonly info: M
+  readonly parts: ReadonlyArray<Part>
+}

@@ -1,0 +1,38 @@
+/** Decides how a permission is written down: rules, sets of rules, and the shape they have in config. */
+import * as Schema from "effect/Schema"
+
+/** What a rule does with a call that it matches. */
+export const Action = Schema.Literal("allow", "ask", "deny")
+/** The type of a rule's action. */
+export type Action = typeof Action.Type
+
+/** One rule: `permission` and `pattern` are wildcards, the last rule that matches decides. */
+export const Rule = Schema.Struct({ permission: Schema.NonEmptyString, pattern: Schema.String, action: Action })
+/** The type of a rule. */
+export interface Rule extends Schema.Schema.Type<typeof Rule> {}
+
+/** Rules in the order in which they apply; the last match wins. */
+export const Ruleset = Schema.Array(Rule)
+/** The type of a set of rules. */
+export type Ruleset = typeof Ruleset.Type
+
+/** Rules as config writes them: `{ "edit": "deny", "bash": { "*": "ask", "git status": "allow" } }`, or one action for all. */
+export const PermissionConfig = Schema.Union(
+  Action,
+  Schema.Record({
+    key: Schema.NonEmptyString,
+    value: Schema.Union(Action, Schema.Record({ key: Schema.String, value: Action }))
+  })
+)
+/** The type of rules in config. */
+export type PermissionConfig = typeof PermissionConfig.Type
+
+/** Turns rules from config into a ruleset, in the order in which they are written. */
+export const fromConfig = (config: PermissionConfig): Ruleset => {
+  if (typeof config === "string") return [{ permission: "*", pattern: "*", action: config }]
+  return Object.entries(config).flatMap(([permission, value]): Ruleset =>
+    typeof value === "string"
+      ? [{ permission, pattern: "*", action: value }]
+      : Object.entries(value).map(([pattern, action]) => ({ permission, pattern, action }))
+  )
+}

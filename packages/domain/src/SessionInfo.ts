@@ -1,0 +1,51 @@
+/** Decides what is known of a session. */
+import * as Schema from "effect/Schema"
+import { SessionID } from "./Id.ts"
+import { ModelRef } from "./Model.ts"
+import { Ruleset } from "./Rule.ts"
+import { Usage } from "./Usage.ts"
+
+/** The version of the shape in which sessions, messages and parts are stored. */
+export const version = 1
+
+/** One conversation: a working directory, a current agent, one parent at most. Times are milliseconds since 1970. */
+export const SessionInfo = Schema.Struct({
+  id: SessionID,
+  parentID: Schema.optional(SessionID),
+  rootID: SessionID,
+  /** 0 at the root, one more at each level below it. */
+  depth: Schema.NonNegativeInt,
+  projectID: Schema.String,
+  directory: Schema.String,
+  title: Schema.String,
+  agent: Schema.String,
+  model: Schema.optional(ModelRef),
+  /** The session's own rules, which it and everything below it cannot exceed. */
+  permission: Ruleset,
+  /** `own`: of this session's requests; `subtree`: of it and everything below it, children that were deleted included. */
+  usage: Schema.Struct({ own: Usage, subtree: Usage }),
+  version: Schema.Int,
+  time: Schema.Struct({
+    created: Schema.Number,
+    updated: Schema.Number,
+    archived: Schema.optional(Schema.Number)
+  })
+})
+/** The type of a session's data. */
+export interface SessionInfo extends Schema.Schema.Type<typeof SessionInfo> {}
+
+/** What a session is doing: nothing, working, or waiting before it tries a request again. */
+export const SessionStatus = Schema.Union(
+  Schema.Struct({ type: Schema.Literal("idle") }),
+  Schema.Struct({ type: Schema.Literal("queued"), position: Schema.NonNegativeInt }),
+  Schema.Struct({ type: Schema.Literal("busy"), step: Schema.NonNegativeInt }),
+  Schema.Struct({
+    type: Schema.Literal("retry"),
+    attempt: Schema.Positive,
+    message: Schema.String,
+    /** When the next try begins, in milliseconds since 1970. */
+    next: Schema.Number
+  })
+)
+/** The type of a session's status. */
+export type SessionStatus = typeof SessionStatus.Type
