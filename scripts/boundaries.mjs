@@ -1,0 +1,301 @@
+// @ts-check
+// The architecture check: which package may import which, how it must import, and which calls are banned where.
+// `node scripts/boundaries.mjs [directory]` prints one line for each violation: file:line, rule, what is wrong, how to mend it.
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import { pathToFileURL } from "node:url"
+import { parseSync } from "oxc-parser"
+import { bans } from "./bans.mjs"
+import { root } from "./layout.mjs"
+
+/**
+ * The arrow: domain <- core <- {tools, provider, storage, config, cluster} <- {server, cli}. `testing` stands beside the
+ * second group, and nothing but tests imports it.
+ * @type {Readonly<Record<string, ReadonlyArray<string>>>}
+ */
+const arrow = {
+  domain: [],
+  core: ["domain"],
+  tools: ["domain", "core"],
+  provider: ["domain", "core"],
+  storage: ["domain", "core"],
+  config: ["domain", "core"],
+  cluster: ["domain", "core"],
+  testing: ["domain", "core"],
+  server: ["domain", "core", "tools", "provider", "storage", "config", "cluster"],
+  cli: ["domain", "core", "tools", "provider", "storage", "config", "cluster"]
+}
+
+/** Packages that know no vendor, SQL, HTTP or process: of what is not ours they import this alone. */
+const pure = { domain: ["effect"], core: ["effect"] }
+
+/** The longest a source file may be, in lines. */
+const maximumLines = 600
+
+/** Packages whose index pulls in everything they have, which doubles the time to start. */
+const indexes = /^(effect|@effect\/(?!vitest$)[^/]+|@skein\/[^/]+)$/
+
+/**
+ * @typedef {{ readonly file: string, readonly line: number, readonly rule: string, readonly message: string }} Violation
+ * @typedef {{ readonly specifier: string, readonly start: number }} Import
+ * @typedef {{ readonly type: string, readonly start: number, readonly [key: string]: unknown }} Node
+ * @typedef {{ readonly dependencies?: object, readonly peerDependencies?: object, readonly devDependencies?: object }} Manifest
+ */
+
+/** @param {unknown} value @returns {value is Node} */
+const isNode = (value) => typeof value === "object" && value !== null && "type" in value
+
+/** @param {unknown} value @param {(node: Node) => void} visit */
+const walk = (value, visit) => {
+  if (Array.isArray(value)) { for (const item of value) walk(item, visit) }
+  else if (isNode(value)) {
+    visit(value)
+    for (const child of Object.values(value)) walk(child, visit)
+  }
+}
+
+/** @param {unknown} node */
+const text = (node) => isNode(node) && typeof node["value"] === "string" ? node["value"] : undefined
+
+/** @param {unknown} node */
+const name = (node) => isNode(node) && typeof node["name"] === "string" ? node["name"] : undefined
+
+/**
+ * `object.property`, also when written `object["property"]`.
+ * @param {Node} node
+ */
+const member = (node) => {
+  const object = name(node["object"])
+  const property = node["computed"] === true ? text(node["property"]) : name(node["property"])
+  return object === undefined || property === undefined ? undefined : `${object}.${property}`
+}
+
+/**
+ * What a node uses that may be banned: `Effect.orDie`, `setTimeout()`, `new Date()`, a name imported from a module.
+ * @param {Node} node
+ * @returns {ReadonlyArray<string>}
+ */
+const uses = (node) => {
+  const callee = name(node["callee"])
+  switch (node.type) {
+    case "MemberExpression": {
+      const used = member(node)
+      return used === undefined ? [] : [used.startsWith("globalThis.") ? `${used.slice("globalThis.".length)}()` : used]
+    }
+    case "CallExpression":
+      return callee === undefined ? [] : [`${callee}()`]
+    case "NewExpression":
+      return callee === "Date" && Array.isArray(node["arguments"]) && node["arguments"].length === 0
+        ? ["new Date()"]
+        : []
+    case "ImportDeclaration": {
+      const module = text(node["source"]) ?? ""
+      const specifiers = Array.isArray(node["specifiers"]) ? node["specifiers"] : []
+      return [
+        module,
+        ...specifiers.map((specifier) =>
+          `${module.split("/").at(-1)?.replace(/^node:/, "")}.${name(specifier.imported)}`
+        )
+      ]
+    }
+    default:
+      return []
+  }
+}
+
+const importing = new Set([
+  "ImportDeclaration",
+  "ExportNamedDeclaration",
+  "ExportAllDeclaration",
+  "ImportExpression",
+  "TSImportType"
+])
+const reexporting = new Set(["ExportAllDeclaration", "ExportNamedDeclaration"])
+
+/** @param {string} specifier */
+const packageOf = (specifier) => specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
+
+/** @param {string} directory @returns {ReadonlyArray<string>} */
+const sources = (directory) =>
+  existsSync(directory)
+    ? readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.name !== "node_modules" && entry.name !== "dist")
+      .flatMap((entry) => {
+        const path = join(directory, entry.name)
+        return entry.isDirectory() ? sources(path) : /\.[cm]?tsx?$/.test(entry.name) ? [path] : []
+      })
+    : []
+
+/** @param {string} path @returns {Manifest} */
+const manifest = (path) => existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {}
+
+/**
+ * Every violation in a workspace, by file and line.
+ * @param {string} workspace its top directory
+ * @returns {ReadonlyArray<Violation>}
+ */
+export const check = (workspace) => {
+  /** @type {Array<Violation>} */
+  const violations = []
+  const shared = Object.keys(manifest(join(workspace, "package.json")).devDependencies ?? {})
+  const packages = join(workspace, "packages")
+  const names = existsSync(packages)
+    ? readdirSync(packages).filter((entry) => existsSync(join(packages, entry, "package.json")))
+    : []
+
+  /**
+   * @param {string} path
+   * @param {string} home the directory that its relative imports must stay in
+   * @param {string | undefined} owner the package, undefined for the tests of the whole
+   * @param {boolean} isTest
+   * @param {ReadonlySet<string>} declared
+   */
+  const checkFile = (path, home, owner, isTest, declared) => {
+    const source = readFileSync(path, "utf8")
+    const file = relative(workspace, path).split(sep).join("/")
+    /** @param {number} offset @param {string} rule @param {string} message */
+    const report = (offset, rule, message) => {
+      const line = source.slice(0, offset).split("\n").length
+      if (violations.some((known) => known.file === file && known.line === line && known.message === message)) return
+      violations.push({ file, line, rule, message })
+    }
+    const { errors, program } = parseSync(path, source)
+    for (const error of errors) report(error.labels[0]?.start ?? 0, "syntax", `${error.message}. Mend the syntax.`)
+
+    const lines = source.trimEnd().split("\n").length
+    if (!isTest && lines > maximumLines) {
+      report(
+        source.trimEnd().length,
+        "file-size",
+        `${lines} lines, and ${maximumLines} is the most. Move a part that has a name into a file of that name.`
+      )
+    }
+
+    /** @type {Array<Import>} */
+    const imports = []
+    walk(program, (node) => {
+      const specifier = importing.has(node.type) ? text(node["source"]) : undefined
+      if (specifier !== undefined) imports.push({ specifier, start: node.start })
+      if (isTest) return
+      for (const used of uses(node)) {
+        const ban = bans.find((candidate) => candidate.uses.includes(used))
+        if (ban === undefined || (ban.allow ?? []).some((allowed) => file.startsWith(allowed))) continue
+        report(node.start, "banned", `${used.replace("()", "")} ${ban.why}. ${ban.mend}.`)
+      }
+    })
+
+    const statements = /** @type {ReadonlyArray<Node>} */ (/** @type {unknown} */ (program.body))
+    const reexports = statements.filter((node) => reexporting.has(node.type) && text(node["source"]) !== undefined)
+    const [firstReexport] = reexports
+    const star = reexports.find((node) => node.type === "ExportAllDeclaration")
+    if (!isTest && firstReexport !== undefined && (star !== undefined || reexports.length === statements.length)) {
+      report(
+        (star ?? firstReexport).start,
+        "barrel",
+        "A module that only passes others on hides where a name lives, and loads all of them. Let each importer name the module it needs."
+      )
+    }
+
+    for (const { specifier, start } of imports) {
+      if (specifier.startsWith(".")) {
+        const target = resolve(dirname(path), specifier)
+        if (relative(home, target).startsWith("..") || (owner === undefined && target.startsWith(packages + sep))) {
+          report(
+            start,
+            "relative",
+            `"${specifier}" leaves the package. Import "@skein/<package>/<File>", and declare the dependency.`
+          )
+        }
+        continue
+      }
+      if (indexes.test(specifier)) {
+        report(
+          start,
+          "sub-path",
+          `"${specifier}" loads the whole package. Import a module of it, as in "${specifier}/<File>".`
+        )
+      }
+      const dependency = packageOf(specifier)
+      const target = /^@skein\/(.+)$/.exec(dependency)?.[1]
+      if (target !== undefined) {
+        if (specifier.startsWith(`${dependency}/internal/`)) {
+          report(
+            start,
+            "internal",
+            `"${specifier}" is internal to ${dependency}. Use what the package exports, or export what is missing there.`
+          )
+        }
+        if (isTest || owner === undefined || target === owner) continue
+        if (target === "testing") {
+          report(
+            start,
+            "testing",
+            "Only tests import @skein/testing. Move what is needed at run time into the package that owns it."
+          )
+        } else if (!(arrow[owner] ?? []).includes(target)) {
+          report(
+            start,
+            "arrow",
+            `${owner} may not import ${target}; it may import ${
+              (arrow[owner] ?? []).join(", ") || "no other package"
+            }. `
+              + "Let core declare a port, implement it in the one, and bring both together in the command line program or the server."
+          )
+        }
+      } else if (!isTest && owner !== undefined && owner in pure) {
+        const allowed = pure[/** @type {keyof typeof pure} */ (owner)]
+        if (!allowed.includes(dependency)) {
+          report(
+            start,
+            "pure",
+            `${owner} knows no vendor, SQL, HTTP or process, so it may not import "${specifier}". Declare a port here, and implement it in a package above.`
+          )
+          continue
+        }
+      }
+      if (!specifier.startsWith("node:") && !declared.has(dependency) && !(isTest && target !== undefined)) {
+        const where = owner === undefined ? "package.json" : `packages/${owner}/package.json`
+        report(start, "undeclared", `"${dependency}" is not declared. Add it to ${where}, or stop importing it.`)
+      }
+    }
+    return imports.map(({ specifier }) => packageOf(specifier))
+  }
+
+  for (const owner of names) {
+    const home = join(packages, owner)
+    const path = join(home, "package.json")
+    const { dependencies = {}, devDependencies = {}, peerDependencies = {} } = manifest(path)
+    const own = [`@skein/${owner}`, ...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+    if (!(owner in arrow)) {
+      violations.push({
+        file: `packages/${owner}/package.json`,
+        line: 1,
+        rule: "arrow",
+        message: `The arrow does not know the package ${owner}. Say in scripts/boundaries.mjs what it may import.`
+      })
+    }
+    const used = new Set(
+      sources(join(home, "src")).flatMap((file) => checkFile(file, home, owner, false, new Set(own)))
+    )
+    for (const dependency of Object.keys(dependencies)) {
+      if (!dependency.startsWith("@skein/") || used.has(dependency)) continue
+      const line = readFileSync(path, "utf8").split("\n").findIndex((declaration) =>
+        declaration.includes(`"${dependency}"`)
+      ) + 1
+      const message =
+        `"${dependency}" is declared, and no source imports it. Remove it here and from the references in tsconfig.json.`
+      violations.push({ file: `packages/${owner}/package.json`, line, rule: "unused", message })
+    }
+    const forTests = new Set([...own, ...Object.keys(devDependencies), ...shared])
+    for (const file of sources(join(home, "test"))) checkFile(file, home, owner, true, forTests)
+  }
+  for (const file of sources(join(workspace, "test"))) checkFile(file, workspace, undefined, true, new Set(shared))
+
+  return violations.toSorted((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line)
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const violations = check(resolve(process.argv[2] ?? root))
+  for (const { file, line, message, rule } of violations) console.log(`${file}:${line}  ${rule}: ${message}`)
+  if (violations.length > 0) process.exitCode = 1
+}

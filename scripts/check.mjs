@@ -1,0 +1,33 @@
+// `npm run check`: every gate, each one to its end, and a line for each. It changes no source file; `npm run fix` does.
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { root } from "./layout.mjs"
+
+const bin = (/** @type {string} */ name) => join(root, "node_modules", ".bin", name)
+
+/** @type {ReadonlyArray<readonly [gate: string, command: ReadonlyArray<string>, mend: string]>} */
+const gates = [
+  ["format", [bin("dprint"), "check", "--list-different"], "npm run fix"],
+  ["lint", [bin("oxlint")], "npm run fix mends a part of them"],
+  ["types and Effect diagnostics", [bin("tsc"), "-b"], "each line names file, line and rule"],
+  ["boundaries", [process.execPath, join(root, "scripts", "boundaries.mjs")], "each line says how"],
+  ["unused code", [bin("knip")], "remove what it lists, or use it"],
+  ["tests", [bin("vitest"), "run"], "npx vitest FILE runs one file again on every change"]
+]
+
+const failed = gates.filter(([gate, [command, ...args], mend]) => {
+  const start = Date.now()
+  const { status } = spawnSync(/** @type {string} */ (command), args, {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32"
+  })
+  const time = `${((Date.now() - start) / 1000).toFixed(1)} s`
+  console.log(status === 0 ? `ok      ${gate} (${time})` : `FAILED  ${gate} (${time}): ${mend}`)
+  return status !== 0
+})
+
+if (failed.length > 0) {
+  console.log(`\n${failed.length} of ${gates.length} gates failed: ${failed.map(([gate]) => gate).join(", ")}`)
+  process.exitCode = 1
+}

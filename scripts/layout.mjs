@@ -1,0 +1,32 @@
+// Where the scripts find and leave things. Node built-ins only: it is read before anything is installed.
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** The top directory of the clone. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Where the bundled command line program goes. */
+export const bundleDir = join(root, "packages", "cli", "dist", "bundle")
+
+/** The module that packages/cli/bin/skein.js imports. */
+export const bundleEntry = join(bundleDir, "skein.mjs")
+
+/** Tells for which lock file and which Node the dependencies were installed; it goes when node_modules goes. */
+export const installStamp = join(root, "node_modules", ".skein-install")
+
+/** What the stamp must say. Native modules are compiled for one Node ABI, so that is a part of it. */
+export const expectedStamp = () => {
+  const lock = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex")
+  return `${process.platform}-${process.arch} abi ${process.versions.modules} lock ${lock}\n`
+}
+
+/** What the stamp says; undefined when nothing was installed, or not to the end. */
+export const readStamp = () => {
+  try {
+    return readFileSync(installStamp, "utf8")
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,98 @@
+// Makes the clone ready to run: checks Node, installs what package-lock.json says, builds the command line program.
+// npm runs it before `start`, `test`, `check`, `build` and `bench`, so it must need no dependency and cost next to
+// nothing when there is nothing to do.
+import { spawnSync } from "node:child_process"
+import { readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
+
+/** @param {string} line */
+const say = (line) => process.stderr.write(`skein: ${line}\n`)
+
+/**
+ * @param {string} line
+ * @returns {never}
+ */
+const fail = (line) => {
+  say(line)
+  process.exit(1)
+}
+
+/** @param {number} start */
+const seconds = (start) => `${((Date.now() - start) / 1000).toFixed(1)} s`
+
+const checkNode = () => {
+  if (Number.parseInt(process.versions.node, 10) < 20) {
+    fail(
+      `Node 20 or newer is needed and this is Node ${process.versions.node}. Install one from https://nodejs.org and run the command again.`
+    )
+  }
+}
+
+/** @param {ReadonlyArray<string>} args */
+const npm = (args) => {
+  const cli = process.env["npm_execpath"]
+  // What npm prints is progress: standard output belongs to the program that runs afterwards.
+  const stdio = /** @type {const} */ (["ignore", 2, 2])
+  return cli !== undefined && /\.c?js$/.test(cli)
+    ? spawnSync(process.execPath, [cli, ...args], { cwd: root, stdio: [...stdio] })
+    : spawnSync("npm", [...args], { cwd: root, stdio: [...stdio], shell: process.platform === "win32" })
+}
+
+const install = async () => {
+  const found = readStamp()
+  const expected = expectedStamp()
+  if (found === expected) return
+  const start = Date.now()
+  say(
+    found === undefined
+      ? "installing dependencies with npm ci; about a minute, once"
+      : "package-lock.json or Node changed: installing again with npm ci"
+  )
+  const { error, status } = npm(["ci", "--no-audit", "--no-fund"])
+  if (error !== undefined) fail(`npm could not be started (${error.message}). Run "npm ci" by hand to see why.`)
+  if (status !== 0) {
+    fail(
+      "npm ci failed; its own message is above. It needs the npm registry (or a filled npm cache), and, where "
+        + "better-sqlite3 has no ready-made binary, python3, make and a C++ compiler. Mend that and run the command again."
+    )
+  }
+  // npm runs the `prepare` script, which leaves the stamp, unless scripts are turned off.
+  if (readStamp() !== expected) await import("./prepare.mjs")
+  say(`installed in ${seconds(start)}`)
+}
+
+/**
+ * The latest change below a path, in milliseconds; directories count, so that a deleted file is a change as well.
+ * @param {string} path
+ * @returns {number}
+ */
+const lastChange = (path) => {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return 0
+  if (!stat.isDirectory()) return stat.mtimeMs
+  return readdirSync(path).reduce((latest, name) => Math.max(latest, lastChange(join(path, name))), stat.mtimeMs)
+}
+
+const build = async () => {
+  const built = statSync(bundleEntry, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const packages = join(root, "packages")
+  const inputs = [
+    installStamp,
+    join(root, "scripts", "build.mjs"),
+    ...readdirSync(packages).flatMap((name) => ["src", "package.json"].map((input) => join(packages, name, input)))
+  ]
+  if (inputs.every((input) => lastChange(input) < built)) return
+  const start = Date.now()
+  const { bundle } = await import("./build.mjs")
+  try {
+    await bundle()
+  } catch {
+    fail("the command line program could not be built; esbuild's message is above.")
+  }
+  say(`built in ${seconds(start)}`)
+}
+
+checkNode()
+await install()
+await build()

@@ -1,0 +1,204 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { afterEach, describe, expect, it } from "vitest"
+import { bans } from "../scripts/bans.mjs"
+import { check } from "../scripts/boundaries.mjs"
+
+const made: Array<string> = []
+
+/** A workspace in a directory of its own: every package that a file lies in, declaring what `declared` says. */
+const workspace = (files: Record<string, string>, declared: Record<string, ReadonlyArray<string>> = {}): string => {
+  const top = mkdtempSync(join(tmpdir(), "skein-boundaries-"))
+  made.push(top)
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(top, file)), { recursive: true })
+    writeFileSync(join(top, file), text)
+  }
+  const packages = new Set(Object.keys(files).flatMap((file) => /^packages\/([^/]+)\//.exec(file)?.[1] ?? []))
+  write("package.json", JSON.stringify({ devDependencies: { vitest: "1.0.0", "@effect/vitest": "1.0.0" } }))
+  for (const name of packages) {
+    const own = Object.fromEntries((declared[name] ?? []).map((dependency) => [dependency, "1.0.0"]))
+    const text = JSON.stringify({ dependencies: own, peerDependencies: { effect: "^3.0.0" } }, null, 2)
+    write(`packages/${name}/package.json`, text)
+  }
+  for (const [file, text] of Object.entries(files)) write(file, text)
+  return top
+}
+
+/** The violations of one file that declares all it imports, each as "file:line rule". */
+const of = (file: string, text: string, declared: ReadonlyArray<string> = []): ReadonlyArray<string> => {
+  const owner = file.split("/")[1] ?? ""
+  return check(workspace({ [file]: text }, { [owner]: declared })).map((found) =>
+    `${found.file}:${found.line} ${found.rule}`
+  )
+}
+
+afterEach(() => {
+  for (const top of made.splice(0)) rmSync(top, { recursive: true })
+})
+
+describe("the architecture check", () => {
+  it("accepts what goes along the arrow", () => {
+    const top = workspace(
+      {
+        "packages/domain/src/Id.ts": `import * as Schema from "effect/Schema"\nexport const Id = Schema.String\n`,
+        "packages/core/src/Bus.ts": `import type { Id } from "@skein/domain/Id"\nimport { x } from "./internal/x.ts"\n`,
+        "packages/core/src/internal/x.ts": `export const x = 1\nexport { y } from "./y.ts"\n`,
+        "packages/core/test/Bus.test.ts":
+          `import { it } from "@effect/vitest"\nimport { Bus } from "@skein/core/Bus"\n`,
+        "packages/core/test/internal/x.test.ts":
+          `import "@skein/testing/Script"\nimport { x } from "../../src/internal/x.ts"\n`,
+        "packages/cli/src/bin.ts": `import "node:fs"\nimport "@skein/core/Bus"\nvoid import("@skein/storage/Sqlite")\n`,
+        "test/whole.test.ts": `import "vitest"\nimport "@skein/cli/bin"\nimport "../scripts/x.mjs"\n`
+      },
+      { core: ["@skein/domain"], cli: ["@skein/core", "@skein/storage"] }
+    )
+    expect(check(top)).toEqual([])
+  })
+
+  it.each([
+    ["domain", "core"],
+    ["core", "tools"],
+    ["tools", "provider"],
+    ["provider", "storage"],
+    ["storage", "config"],
+    ["config", "cluster"],
+    ["cluster", "cli"],
+    ["testing", "tools"],
+    ["server", "cli"],
+    ["cli", "server"]
+  ])("rejects an import against the arrow: %s -> %s", (from, to) => {
+    const text = `\nimport { X } from "@skein/${to}/X"\nexport const y = X\n`
+    expect(of(`packages/${from}/src/Y.ts`, text, [`@skein/${to}`])).toEqual([`packages/${from}/src/Y.ts:2 arrow`])
+  })
+
+  it.each([
+    ["export … from", `export { X } from "@skein/tools/X"\nexport const y = 1`],
+    ["import()", `export const x = () => import("@skein/tools/X")`],
+    ["a type", `export type X = import("@skein/tools/X").X`]
+  ])("sees an import that is written as %s", (_, text) => {
+    expect(of("packages/core/src/Y.ts", text, ["@skein/tools"])).toEqual(["packages/core/src/Y.ts:1 arrow"])
+  })
+
+  it("reads code, not comments and strings", () => {
+    const text = `// import "@skein/cli/X"; Date.now()\nexport const y = \`import "@skein/cli/X"; Date.now()\`\n`
+    expect(of("packages/core/src/Y.ts", text)).toEqual([])
+  })
+
+  it("rejects a package that the arrow does not know", () => {
+    expect(of("packages/extra/src/X.ts", "export const x = 1")).toEqual(["packages/extra/package.json:1 arrow"])
+  })
+
+  it("rejects the testing kit in a source", () => {
+    const found = of("packages/cli/src/X.ts", `import "@skein/testing/Script"`, ["@skein/testing"])
+    expect(found).toEqual(["packages/cli/src/X.ts:1 testing"])
+  })
+
+  it.each(["packages/cli/src/X.ts", "packages/cli/test/X.test.ts", "test/X.test.ts"])(
+    "rejects what is internal to another package: %s",
+    (file) => {
+      const top = workspace({ [file]: `import "@skein/core/internal/x"` }, { cli: ["@skein/core"] })
+      const found = check(top).filter(({ rule }) => rule !== "unused")
+      expect(found).toMatchObject([{ file, line: 1, rule: "internal" }])
+    }
+  )
+
+  it.each([
+    ["core", "ai"],
+    ["core", "@effect/platform/FileSystem"],
+    ["core", "@effect/sql/SqlClient"],
+    ["core", "node:child_process"],
+    ["domain", "node:path"]
+  ])("keeps %s free of %s", (owner, specifier) => {
+    const text = `export const x = 1\n\nimport "${specifier}"\n`
+    expect(of(`packages/${owner}/src/X.ts`, text, [specifier])).toEqual([`packages/${owner}/src/X.ts:3 pure`])
+  })
+
+  it.each(["effect", "@effect/platform", "@skein/core"])("rejects the index of %s", (specifier) => {
+    const text = `import { X } from "${specifier}"`
+    expect(of("packages/cli/src/X.ts", text, [specifier])).toEqual(["packages/cli/src/X.ts:1 sub-path"])
+  })
+
+  it.each([
+    ["a star", `export const x = 1\nexport * from "./Y.ts"`, 2],
+    ["names alone", `export { X } from "./X.ts"\nexport type { Y } from "./Y.ts"`, 1]
+  ])("rejects a barrel of %s", (_, text, line) => {
+    expect(of("packages/tools/src/all.ts", text)).toEqual([`packages/tools/src/all.ts:${line} barrel`])
+  })
+
+  it.each([
+    ["packages/tools/src/X.ts", "../../core/src/Bus.ts"],
+    ["packages/tools/test/X.test.ts", "../../core/src/Bus.ts"],
+    ["test/X.test.ts", "../packages/core/src/Bus.ts"]
+  ])("rejects a relative import that leaves its package: %s", (file, specifier) => {
+    const [found] = check(workspace({ [file]: `import "${specifier}"` }))
+    expect(found).toMatchObject({ file, line: 1, rule: "relative" })
+  })
+
+  it.each([
+    ["packages/tools/src/X.ts", "ai"],
+    ["packages/tools/src/X.ts", "vitest"],
+    ["packages/tools/src/X.ts", "@skein/core/Bus"],
+    ["packages/tools/test/X.test.ts", "ai"],
+    ["test/X.test.ts", "ai"]
+  ])("rejects in %s the import of %s, which is not declared", (file, specifier) => {
+    expect(of(file, `import "${specifier}"`)).toEqual([`${file}:1 undeclared`])
+  })
+
+  it("rejects a declared package that nothing imports", () => {
+    expect(of("packages/tools/src/X.ts", "export const x = 1", ["@skein/core"])).toEqual([
+      "packages/tools/package.json:3 unused"
+    ])
+  })
+
+  it("rejects a source of more than 600 lines, and lets 600 pass", () => {
+    expect(of("packages/tools/src/X.ts", "export {}\n".repeat(600))).toEqual([])
+    expect(of("packages/tools/src/X.ts", "export {}\n".repeat(601))).toEqual(["packages/tools/src/X.ts:601 file-size"])
+    expect(of("packages/tools/test/X.test.ts", "export {}\n".repeat(601))).toEqual([])
+  })
+
+  it("rejects a source that does not parse", () => {
+    expect(of("packages/tools/src/X.ts", "\nexport const = 1")).toEqual(["packages/tools/src/X.ts:2 syntax"])
+  })
+
+  const banned = bans.flatMap((ban) => ban.uses.map((use) => [use, ban] as const))
+
+  it.each(banned)("bans %s in sources and not in tests", (use, ban) => {
+    const text = use.startsWith("node:")
+      ? `import * as timers from "${use}"\nexport { timers }`
+      : `export const x = () => ${use.includes("new ") ? use : use.replace("()", "(f, 1)")}\nexport const y = 1`
+    const [found, ...others] = check(workspace({ "packages/tools/src/X.ts": text }))
+    expect(others).toEqual([])
+    expect(found).toMatchObject({ file: "packages/tools/src/X.ts", line: 1, rule: "banned" })
+    expect(found?.message).toContain(ban.mend)
+    expect(of("packages/tools/test/X.test.ts", text)).toEqual([])
+    for (const allowed of ban.allow ?? []) {
+      const file = allowed.endsWith("/") ? `${allowed}x.ts` : allowed
+      expect(check(workspace({ [file]: text })).filter(({ rule }) => rule === "banned")).toEqual([])
+    }
+  })
+
+  it.each([
+    ["a property in brackets", `export const x = process["env"]`],
+    ["globalThis", `export const x = globalThis.setTimeout`],
+    ["an imported name", `import { forkDaemon } from "effect/Effect"\nexport { forkDaemon }`],
+    ["an imported name of Node's", `import { env } from "node:process"\nexport { env }`]
+  ])("sees a banned use through %s", (_, text) => {
+    expect(of("packages/tools/src/X.ts", text)).toEqual(["packages/tools/src/X.ts:1 banned"])
+  })
+
+  it.each(["new Date(0)", "schedule.setTimeout", "Effect.ignoreLogged"])("lets %s pass", (text) => {
+    expect(of("packages/tools/src/X.ts", `export const x = ${text}`)).toEqual([])
+  })
+
+  it("says how to mend each violation", () => {
+    const text =
+      `import "@skein/cli/X"\nimport "ai"\nimport "effect"\nimport "../../tools/src/X.ts"\nexport * from "./Y.ts"\n`
+    const found = check(workspace({ "packages/core/src/X.ts": text }))
+    expect(new Set(found.map(({ rule }) => rule))).toEqual(
+      new Set(["arrow", "undeclared", "pure", "sub-path", "relative", "barrel"])
+    )
+    for (const { message } of found) expect(message).toMatch(/[.] [A-Z].*\.$/)
+  })
+})
