@@ -2,7 +2,7 @@
 // npm runs it before `start`, `test`, `check`, `build` and `bench`, so it must need no dependency and cost next to
 // nothing when there is nothing to do.
 import { spawnSync } from "node:child_process"
-import { readdirSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
 
@@ -39,14 +39,32 @@ const npm = (args) => {
     : spawnSync("npm", [...args], { cwd: root, stdio: [...stdio], shell: process.platform === "win32" })
 }
 
+/**
+ * Whether node_modules already holds what package-lock.json says, as it does after `npm install <package>`, for which npm
+ * does not run the `prepare` script.
+ */
+const holdsTheLock = () => {
+  /** @param {string} path @returns {Record<string, { version?: string, optional?: boolean, link?: boolean }>} */
+  const packages = (path) => JSON.parse(readFileSync(join(root, path), "utf8")).packages
+  const hidden = join("node_modules", ".package-lock.json")
+  if (!existsSync(join(root, hidden))) return false
+  const found = packages(hidden)
+  return Object.entries(packages("package-lock.json")).every(([path, { link, optional, version }]) =>
+    !path.includes("node_modules/") || link === true || (optional === true && found[path] === undefined)
+    || found[path]?.version === version
+  )
+}
+
 const install = async () => {
   const found = readStamp()
   const expected = expectedStamp()
   if (found === expected) return
+  const sameNode = found?.split(" lock ")[0] === expected.split(" lock ")[0]
+  if (sameNode && holdsTheLock()) return await import("./prepare.mjs")
   const start = Date.now()
   say(
     found === undefined
-      ? "installing dependencies with npm ci; about a minute, once"
+      ? "installing dependencies with npm ci; a minute or two, once"
       : "package-lock.json or Node changed: installing again with npm ci"
   )
   const { error, status } = npm(["ci", "--no-audit", "--no-fund"])
@@ -80,7 +98,9 @@ const build = async () => {
   const inputs = [
     installStamp,
     join(root, "scripts", "build.mjs"),
-    ...readdirSync(packages).flatMap((name) => ["src", "package.json"].map((input) => join(packages, name, input)))
+    ...readdirSync(packages, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap(({ name }) => ["src", "package.json"].map((input) => join(packages, name, input)))
   ]
   if (inputs.every((input) => lastChange(input) < built)) return
   const start = Date.now()
