@@ -11,7 +11,7 @@ const gates = [
   ["lint", [bin("oxlint")], "npm run fix mends a part of them"],
   ["types and Effect diagnostics", [bin("tsc"), "-b"], "each line names file, line and rule"],
   ["boundaries", [process.execPath, join(root, "scripts", "boundaries.mjs")], "each line says how"],
-  ["unused code", [bin("knip")], "remove what it lists, or use it"],
+  ["unused code", [bin("knip"), "--no-config-hints"], "remove what it lists, or use it"],
   ["tests", [bin("vitest"), "run"], "npx vitest FILE runs one file again on every change"]
 ]
 
