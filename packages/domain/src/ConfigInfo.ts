@@ -68,6 +68,7 @@ export const AgentConfig = Schema.Struct({
   ceiling: Schema.optional(PermissionConfig),
   steps: Schema.optional(count),
   timeout: Schema.optional(count),
+  maxRetries: Schema.optional(Schema.NonNegativeInt),
   hidden: Schema.optional(Schema.Boolean),
   color: Schema.optional(Schema.String),
   disable: Schema.optional(Schema.Boolean),

@@ -16,13 +16,17 @@ export const Ruleset = Schema.Array(Rule)
 /** The type of a set of rules. */
 export type Ruleset = typeof Ruleset.Type
 
-/** Rules as config writes them: `{ "edit": "deny", "bash": { "*": "ask", "git status": "allow" } }`, or one action for all. */
+/**
+ * Rules as config writes them: `{ "edit": "deny", "bash": { "*": "ask", "git status": "allow" } }`, one action for all, or
+ * the rules themselves. Only the last can say everything: rules of several files keep their order in no object.
+ */
 export const PermissionConfig = Schema.Union(
   Action,
   Schema.Record({
     key: Schema.NonEmptyString,
     value: Schema.Union(Action, Schema.Record({ key: Schema.String, value: Action }))
-  })
+  }),
+  Ruleset
 )
 /** The type of rules in config. */
 export type PermissionConfig = typeof PermissionConfig.Type
@@ -30,9 +34,12 @@ export type PermissionConfig = typeof PermissionConfig.Type
 /** Turns rules from config into a ruleset, in the order in which they are written. */
 export const fromConfig = (config: PermissionConfig): Ruleset => {
   if (typeof config === "string") return [{ permission: "*", pattern: "*", action: config }]
+  if (isRuleset(config)) return config
   return Object.entries(config).flatMap(([permission, value]): Ruleset =>
     typeof value === "string"
       ? [{ permission, pattern: "*", action: value }]
       : Object.entries(value).map(([pattern, action]) => ({ permission, pattern, action }))
   )
 }
+
+const isRuleset = (config: PermissionConfig): config is Ruleset => Array.isArray(config)
