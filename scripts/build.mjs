@@ -27,6 +27,8 @@ export const bundle = async () => {
     target: "node20",
     conditions: ["skein-source", "module"],
     external,
+    // Its main entry is UMD, whose inner requires a bundle cannot follow.
+    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
     minify: true,
     sourcemap: "linked",
     sourcesContent: false,

@@ -1,0 +1,55 @@
+/** Decides how config is shown: each value with its origin, and nothing that may be a secret. */
+import { defaults } from "@skein/core/Config"
+import type { LoadedConfig } from "./ConfigFiles.ts"
+import { type ConfigEntry, entriesOf, fromInfo } from "./internal/sourced.ts"
+
+/** A value as it is shown. */
+export interface ConfigRow {
+  /** The keys that lead to it, joined by dots: `limits.concurrency`. */
+  readonly path: string
+  readonly value: unknown
+  /** `file:line`, the name of a flag, or `default`. */
+  readonly origin: string
+}
+
+/** The merged config as it is shown. */
+export interface ConfigDescription {
+  /** All values, the defaults too, by path; rules of one path are in the order in which they apply. */
+  readonly rows: ReadonlyArray<ConfigRow>
+  /** The whole as one JSON value. */
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** Describes loaded config. What came from `{env:…}` or `{file:…}` is shown as it is written, headers not at all. */
+export const describeConfig = ({ entries, settings }: LoadedConfig): ConfigDescription => {
+  const set = new Set(entries.map(({ path }) => path.join(".")))
+  const all = [
+    ...entriesOf(fromInfo(defaults, { name: "default" })).filter(({ path }) => !set.has(path.join("."))),
+    ...entries
+  ].map((entry) => ({ entry, row: { path: entry.path.join("."), value: shownValue(entry), origin: entry.origin } }))
+  const json: Record<string, unknown> = structuredClone({ ...settings })
+  for (const { entry, row } of all) if (row.value !== entry.value) replace(json, entry.path, row.value)
+  return {
+    rows: all.map(({ row }) => row)
+      .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
+    json
+  }
+}
+
+const shownValue = ({ path, shown, value }: ConfigEntry): unknown => {
+  if (shown !== undefined) return shown
+  if (path[0] === "provider" && path[2] === "headers" && typeof value === "string") return "(hidden)"
+  if (path[0] === "provider" && path[2] === "base_url") return String(value).replace(/\/\/[^/@]*@/, "//(hidden)@")
+  return value
+}
+
+const replace = (tree: Record<string, unknown>, path: ReadonlyArray<string>, value: unknown): void => {
+  const [key, ...rest] = path
+  if (key === undefined) return
+  const inner = tree[key]
+  if (rest.length === 0) tree[key] = value
+  else if (isRecord(inner)) replace(inner, rest, value)
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

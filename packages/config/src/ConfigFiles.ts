@@ -1,0 +1,93 @@
+/** Owns what the files of config say: finds them, reads them, and merges them into the settings of this process. */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import { Config, defaults, type Settings, settle } from "@skein/core/Config"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as Arr from "effect/Array"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { dirname } from "node:path"
+import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
+import { DataDirs } from "./DataDirs.ts"
+import { locateFiles } from "./internal/locateFiles.ts"
+import { admit } from "./internal/projectTrust.ts"
+import { type ConfigEntry, entriesOf, fromInfo, merge, record, toValue } from "./internal/sourced.ts"
+
+/** Where to look, and what stands over all that is found. */
+export interface ConfigOptions {
+  /** The working directory of the session. */
+  readonly directory: string
+  /** What the command line says; `origin` names it, as in `--concurrency`. */
+  readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
+}
+
+/** The merged config of some files. */
+export interface LoadedConfig {
+  readonly settings: Settings
+  /** The origin of every value by its path, as `file:line`, the name of a flag, or `default`. */
+  readonly origins: Readonly<Record<string, string>>
+  /** Every value that a file or a flag sets, in order. */
+  readonly entries: ReadonlyArray<ConfigEntry>
+  /** What a project's files say that does not count, and why. */
+  readonly warnings: ReadonlyArray<ConfigIssue>
+  /** The files that were read; the later ones win. */
+  readonly files: ReadonlyArray<string>
+}
+
+/**
+ * Reads the config that holds for a directory: the user's file, then those from the top of the tree down, then the
+ * overrides, each over those before it. Fails with everything that is wrong in all of them at once.
+ */
+export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptions) {
+  const dirs = yield* DataDirs
+  const found = yield* locateFiles(options.directory, dirs.config)
+  const paths = [...(found.user === undefined ? [] : [found.user]), ...found.project]
+  const contents = paths.length === 0
+    ? []
+    // Most starts find no file, and then need neither the parser nor the schema.
+    : yield* Effect.flatMap(
+      Effect.promise(() => import("./internal/configFile.ts")),
+      ({ readConfigFile }) =>
+        Effect.forEach(paths, (path) =>
+          readConfigFile({
+            path,
+            home: dirs.home,
+            ...(path === found.user ? {} : { project: found.root ?? dirname(path) })
+          }))
+    )
+  const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
+  if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
+
+  const nothing = record([], { name: "default" })
+  const trees = contents.map(({ tree }) => tree)
+  const user = found.user === undefined ? nothing : trees[0] ?? nothing
+  const project = admit(user, trees.slice(found.user === undefined ? 0 : 1).reduce(merge, nothing))
+  const { overrides } = options
+  const over = overrides === undefined ? nothing : fromInfo(overrides.info, { name: overrides.origin })
+  const merged = [project.tree, over].reduce(merge, user)
+  const entries = entriesOf(merged)
+  return {
+    // What is merged of checked parts, key by key, is of the same type again.
+    settings: settle(toValue(merged) as ConfigInfo),
+    origins: {
+      ...Object.fromEntries(entriesOf(fromInfo(defaults, { name: "default" })).map(originOf)),
+      ...Object.fromEntries(entries.map(originOf))
+    },
+    entries,
+    warnings: [...contents.flatMap((content) => content.warnings), ...project.warnings],
+    files: paths
+  } satisfies LoadedConfig
+})
+
+const originOf = ({ origin, path }: ConfigEntry) => [path.join("."), origin] as const
+
+/** What the files of config said when this process began. */
+export class ConfigFiles extends Context.Tag("@skein/config/ConfigFiles")<ConfigFiles, LoadedConfig>() {
+  /** The settings of this process, from files, and how they came about. */
+  static readonly layer = (
+    options: ConfigOptions
+  ): Layer.Layer<Config | ConfigFiles, ConfigError, DataDirs | FileSystem.FileSystem> =>
+    Layer.effectContext(
+      Effect.map(load(options), (loaded) => Context.make(ConfigFiles, loaded).pipe(Context.add(Config, loaded)))
+    )
+}

@@ -1,0 +1,98 @@
+/** Reads one file of config: bytes to a checked tree of values with origins. Loaded only where there is such a file. */
+import { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { ConfigIssue } from "../ConfigError.ts"
+import { checkShape } from "./checkShape.ts"
+import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
+import { readText } from "./readText.ts"
+import { holdsRules, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
+import { type ConfigSource, substitute } from "./substitute.ts"
+
+/** What a file says. */
+export interface ConfigContent {
+  readonly tree: SourcedRecord
+  readonly issues: ReadonlyArray<ConfigIssue>
+  readonly warnings: ReadonlyArray<ConfigIssue>
+}
+
+/** Reads a file and reports all that is wrong with it. */
+export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) {
+  const issue = ({ at, key, message }: Fault): ConfigIssue => ({
+    file: source.path,
+    line: at.line,
+    column: at.column,
+    ...(key === undefined || key === "" ? {} : { key }),
+    message
+  })
+  const nothing = (issues: ReadonlyArray<ConfigIssue>): ConfigContent => ({
+    tree: record([], { name: source.path }),
+    issues,
+    warnings: []
+  })
+  const text = yield* Effect.either(readText(source.path))
+  if (Either.isLeft(text)) return nothing([{ file: source.path, ...text.left }])
+  const parsed = yield* Effect.either(
+    Effect.try({ try: () => parseLocated(text.right), catch: () => "this is nested too deeply" })
+  )
+  if (Either.isLeft(parsed)) return nothing([{ file: source.path, message: parsed.left }])
+  if (parsed.right.faults.length > 0) return nothing(parsed.right.faults.map(issue))
+  const { faults, refused, tree } = yield* substitute(parsed.right.tree, source)
+  const issues = [...faults, ...checkShape(ConfigInfo.ast, tree)].map(issue)
+  if (issues.length > 0 || tree.kind !== "object") return nothing(issues)
+  return {
+    tree: toRecord(tree.entries, [], source.path, 1, new Set(refused.map(({ at }) => at))),
+    issues,
+    warnings: refused.map(issue)
+  } satisfies ConfigContent
+})
+
+const toRecord = (
+  entries: ReadonlyArray<LocatedEntry>,
+  path: ReadonlyArray<string>,
+  file: string,
+  line: number,
+  refused: ReadonlySet<Located["at"]>
+): SourcedRecord =>
+  record(
+    entries.flatMap(({ at, key, value }): ReadonlyArray<readonly [string, Sourced]> => {
+      const inner = [...path, key]
+      const origin = { name: file, line: at.line }
+      // It tells editors which schema to use, and means nothing in merged config.
+      if (path.length === 0 && key === "$schema") return []
+      if (holdsRules(inner)) return [[key, { kind: "rules", rules: toRules(value, file, at.line) }]]
+      if (value.kind === "object") return [[key, toRecord(value.entries, inner, file, at.line, refused)]]
+      const parts = value.kind === "array" ? value.items : [value]
+      if (parts.some((part) => refused.has(part.at))) return []
+      const secret = parts.some((part) => part.kind === "string" && part.raw !== undefined)
+      return [[key, { kind: "leaf", value: plain(value), origin, ...(secret ? { shown: written(value) } : {}) }]]
+    }),
+    { name: file, line }
+  )
+
+const written = (value: Located): unknown =>
+  value.kind === "array" ? value.items.map(written) : value.kind === "string" ? value.raw ?? value.value : plain(value)
+
+const toRules = (value: Located, file: string, line: number): ReadonlyArray<SourcedRule> => {
+  const rule = (permission: string, pattern: string, action: Located, at: number): SourcedRule => ({
+    permission,
+    pattern,
+    action: plain(action) as SourcedRule["action"],
+    origin: { name: file, line: at }
+  })
+  switch (value.kind) {
+    case "object":
+      return value.entries.flatMap(({ at, key, value: inner }) =>
+        inner.kind === "object"
+          ? inner.entries.map((entry) => rule(key, entry.key, entry.value, entry.at.line))
+          : [rule(key, "*", inner, at.line)]
+      )
+    case "array":
+      return value.items.map((item) => ({
+        ...plain(item) as Omit<SourcedRule, "origin">,
+        origin: { name: file, line: item.at.line }
+      }))
+    default:
+      return [rule("*", "*", value, line)]
+  }
+}

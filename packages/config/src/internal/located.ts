@@ -1,0 +1,145 @@
+/** A JSON document in which every value knows its place. */
+import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+
+/** A place in a file, counted from 1. */
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
+
+/** A string; `raw` is what is written in the file where a `{env:…}` or `{file:…}` in it was replaced. */
+export interface LocatedText {
+  readonly kind: "string"
+  readonly at: Place
+  readonly value: string
+  readonly raw?: string
+  /** Not replaced, because the value will not count: what it must look like cannot be checked. */
+  readonly open?: true
+}
+
+/** A key of an object, at the place of the key. */
+export interface LocatedEntry {
+  readonly key: string
+  readonly at: Place
+  readonly value: Located
+}
+
+/** An object, its keys in the order in which they are written. */
+export interface LocatedObject {
+  readonly kind: "object"
+  readonly at: Place
+  readonly entries: ReadonlyArray<LocatedEntry>
+}
+
+/** A list. */
+export interface LocatedArray {
+  readonly kind: "array"
+  readonly at: Place
+  readonly items: ReadonlyArray<Located>
+}
+
+/** A number, `true`, `false`, or `null`. */
+export interface LocatedLiteral {
+  readonly kind: "number" | "boolean" | "null"
+  readonly at: Place
+  readonly value: number | boolean | null
+}
+
+/** A value of a document. */
+export type Located = LocatedObject | LocatedArray | LocatedText | LocatedLiteral
+
+/** Something wrong at a place. */
+export interface Fault {
+  readonly at: Place
+  readonly key?: string
+  readonly message: string
+}
+
+const expectations: Readonly<Record<string, string>> = {
+  InvalidSymbol: "this is no JSON value; strings and keys need double quotes",
+  InvalidNumberFormat: "this is no number",
+  PropertyNameExpected: "expected a key in double quotes",
+  ValueExpected: "expected a value",
+  ColonExpected: "expected a colon",
+  CommaExpected: "expected a comma",
+  CloseBraceExpected: "expected a closing brace",
+  CloseBracketExpected: "expected a closing bracket",
+  EndOfFileExpected: "expected nothing after the closing brace",
+  UnexpectedEndOfComment: "this comment does not end",
+  UnexpectedEndOfString: "this string does not end",
+  UnexpectedEndOfNumber: "this number does not end",
+  InvalidUnicode: "this \\u escape needs four hexadecimal digits",
+  InvalidEscapeCharacter: "there is no such escape",
+  InvalidCharacter: "control characters in a string must be escaped"
+}
+
+/** Reads a document (JSON with comments and trailing commas); an empty one is an empty object. */
+export const parseLocated = (text: string): { readonly tree: Located; readonly faults: ReadonlyArray<Fault> } => {
+  const starts = [0]
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1)
+  const place = (offset: number): Place => {
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
+  }
+  const errors: Array<ParseError> = []
+  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
+  const error = errors[0]
+  if (error !== undefined) {
+    // What follows the first error is guesswork of the parser.
+    const name = printParseErrorCode(error.error)
+    const at = place(error.offset)
+    return { tree: { kind: "null", at, value: null }, faults: [{ at, message: expectations[name] ?? name }] }
+  }
+  const faults: Array<Fault> = []
+  if (root === undefined) return { tree: { kind: "object", at: place(0), entries: [] }, faults }
+  return { tree: locate(root, place, faults), faults }
+}
+
+const locate = (node: Node, place: (offset: number) => Place, faults: Array<Fault>): Located => {
+  const at = place(node.offset)
+  switch (node.type) {
+    case "object": {
+      const seen = new Map<string, Place>()
+      const entries = (node.children ?? []).flatMap(({ children }): ReadonlyArray<LocatedEntry> => {
+        const [name, value] = children ?? []
+        if (name === undefined || value === undefined) return []
+        const key = String(name.value)
+        const before = seen.get(key)
+        const entry = { key, at: place(name.offset), value: locate(value, place, faults) }
+        if (before === undefined) seen.set(key, entry.at)
+        else faults.push({ at: entry.at, message: `the key "${key}" stands in line ${before.line} already; keep one` })
+        return [entry]
+      })
+      return { kind: "object", at, entries }
+    }
+    case "array":
+      return { kind: "array", at, items: (node.children ?? []).map((item) => locate(item, place, faults)) }
+    case "string":
+      return { kind: "string", at, value: String(node.value) }
+    case "number":
+      if (!Number.isFinite(node.value)) faults.push({ at, message: "this number is too large" })
+      return { kind: "number", at, value: Number(node.value) }
+    case "boolean":
+      return { kind: "boolean", at, value: node.value === true }
+    default:
+      return { kind: "null", at, value: null }
+  }
+}
+
+/** The plain JSON value. */
+export const plain = (tree: Located): unknown => {
+  switch (tree.kind) {
+    case "object":
+      return Object.fromEntries(tree.entries.map(({ key, value }) => [key, plain(value)]))
+    case "array":
+      return tree.items.map(plain)
+    default:
+      return tree.value
+  }
+}

@@ -1,0 +1,147 @@
+/** Config in which every value knows where it comes from: what files are turned into, merged as, and told from. */
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { fromConfig, type PermissionConfig, type Rule } from "@skein/domain/Rule"
+
+/** A file and line, or a name such as that of a flag. */
+export interface Origin {
+  readonly name: string
+  readonly line?: number
+}
+
+/** A rule with its origin. */
+export interface SourcedRule extends Rule {
+  readonly origin: Origin
+}
+
+/** An object, its keys in order. */
+export interface SourcedRecord {
+  readonly kind: "record"
+  readonly entries: ReadonlyMap<string, Sourced>
+  readonly origin: Origin
+}
+
+/** Rules; those of several files keep their order. */
+export interface SourcedRules {
+  readonly kind: "rules"
+  readonly rules: ReadonlyArray<SourcedRule>
+}
+
+/** A value that is taken as a whole; `shown` stands for it wherever it is printed. */
+export interface SourcedLeaf {
+  readonly kind: "leaf"
+  readonly value: unknown
+  readonly shown?: unknown
+  readonly origin: Origin
+}
+
+/** A part of config. */
+export type Sourced = SourcedRecord | SourcedRules | SourcedLeaf
+
+/** A value with its path. */
+export interface ConfigEntry {
+  readonly path: ReadonlyArray<string>
+  readonly value: unknown
+  /** What to print instead of the value: it came from the environment or from another file. */
+  readonly shown?: unknown
+  readonly origin: string
+}
+
+/** Writes an origin as `file:line`. */
+export const formatOrigin = ({ line, name }: Origin): string => line === undefined ? name : `${name}:${line}`
+
+/** A record of these entries. */
+export const record = (entries: Iterable<readonly [string, Sourced]>, origin: Origin): SourcedRecord => ({
+  kind: "record",
+  entries: new Map(entries),
+  origin
+})
+
+/** The path of a rule: `permission.edit` for all of `edit`, `permission.bash.git status` for one pattern. */
+export const rulePath = (path: ReadonlyArray<string>, rule: Rule): ReadonlyArray<string> =>
+  rule.pattern === "*" ? [...path, rule.permission] : [...path, rule.permission, rule.pattern]
+
+/** Whether the value at a path is a set of rules. */
+export const holdsRules = (path: ReadonlyArray<string>): boolean =>
+  (path.length === 1 && path[0] === "permission")
+  || (path.length === 3 && path[0] === "agent" && (path[2] === "permission" || path[2] === "ceiling"))
+
+/** Config that somebody has as a value, with one origin for all of it. */
+export const fromInfo = (info: ConfigInfo, origin: Origin): SourcedRecord => {
+  const convert = (value: unknown, path: ReadonlyArray<string>): Sourced =>
+    holdsRules(path)
+      ? { kind: "rules", rules: fromConfig(value as PermissionConfig).map((rule) => ({ ...rule, origin })) }
+      : typeof value === "object" && value !== null && !Array.isArray(value)
+      ? children(value, path)
+      : { kind: "leaf", value, origin }
+  const children = (value: object, path: ReadonlyArray<string>): SourcedRecord =>
+    record(
+      Object.entries(value).flatMap(([key, each]) =>
+        each === undefined ? [] : [[key, convert(each, [...path, key])] as const]
+      ),
+      origin
+    )
+  return children(info, [])
+}
+
+/** Lays `over` on `under`: records key by key, rules one after the other, all else replaced. */
+export const merge = (under: SourcedRecord, over: SourcedRecord): SourcedRecord => {
+  const entries = new Map(under.entries)
+  for (const [key, value] of over.entries) {
+    const before = entries.get(key)
+    entries.set(
+      key,
+      before?.kind === "record" && value.kind === "record"
+        ? merge(before, value)
+        : before?.kind === "rules" && value.kind === "rules"
+        ? { kind: "rules", rules: [...before.rules, ...value.rules] }
+        : value
+    )
+  }
+  return { kind: "record", entries, origin: over.origin }
+}
+
+/** What stands at a path, if it is of this kind. */
+export const at = <Kind extends Sourced["kind"]>(
+  tree: SourcedRecord,
+  kind: Kind,
+  path: ReadonlyArray<string>
+): Extract<Sourced, { readonly kind: Kind }> | undefined => {
+  let node: Sourced | undefined = tree
+  for (const key of path) node = node?.kind === "record" ? node.entries.get(key) : undefined
+  return node?.kind === kind ? node as Extract<Sourced, { readonly kind: Kind }> : undefined
+}
+
+/** The value without origins. */
+export const toValue = (tree: Sourced): unknown => {
+  switch (tree.kind) {
+    case "record":
+      return Object.fromEntries([...tree.entries].map(([key, value]) => [key, toValue(value)]))
+    case "rules":
+      return tree.rules.map(({ action, pattern, permission }): Rule => ({ permission, pattern, action }))
+    default:
+      return tree.value
+  }
+}
+
+/** All values with their paths, in order; an empty record counts as one. */
+export const entriesOf = (tree: Sourced, path: ReadonlyArray<string> = []): ReadonlyArray<ConfigEntry> => {
+  switch (tree.kind) {
+    case "record":
+      return tree.entries.size === 0 && path.length > 0
+        ? [{ path, value: {}, origin: formatOrigin(tree.origin) }]
+        : [...tree.entries].flatMap(([key, value]) => entriesOf(value, [...path, key]))
+    case "rules":
+      return tree.rules.map((rule) => ({
+        path: rulePath(path, rule),
+        value: rule.action,
+        origin: formatOrigin(rule.origin)
+      }))
+    default:
+      return [{
+        path,
+        value: tree.value,
+        origin: formatOrigin(tree.origin),
+        ...(tree.shown === undefined ? {} : { shown: tree.shown })
+      }]
+  }
+}

@@ -1,0 +1,114 @@
+/** Puts environment variables and files where `{env:X}` and `{file:p}` stand for them. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Env from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { dirname, join, relative, resolve, sep } from "node:path"
+import type { Fault, Located, LocatedEntry, LocatedText } from "./located.ts"
+import { isIgnored, refusesFile, refusesVariable } from "./projectTrust.ts"
+import { readText } from "./readText.ts"
+import { holdsRules } from "./sourced.ts"
+
+/** What is known of a file before it is read. */
+export interface ConfigSource {
+  readonly path: string
+  /** The user's home, which `~/` in `{file:…}` stands for. */
+  readonly home: string
+  /** For a project's file, the directory that the project is; a user's own file has none. */
+  readonly project?: string
+}
+
+const placeholder = /\{(env|file):([^{}]*)\}/g
+
+/** Replaces `{env:…}` and `{file:…}` in all strings, once: what is put in is not looked at again. */
+export const substitute = Effect.fnUntraced(function*(tree: Located, source: ConfigSource) {
+  const faults: Array<Fault> = []
+  const refused: Array<Fault> = []
+
+  const fill = Effect.fnUntraced(function*(node: LocatedText, path: ReadonlyArray<string>) {
+    const open: LocatedText = { ...node, open: true }
+    if (source.project !== undefined && isIgnored(path)) return open
+    const fault = (at: Located["at"], message: string): Fault => ({ at, key: path.join("."), message })
+    let value = ""
+    let end = 0
+    for (const { 0: whole, 1: kind, 2: name = "", index } of node.value.matchAll(placeholder)) {
+      const part = yield* Effect.either(kind === "env" ? variable(name, path, source) : content(name, source))
+      if (Either.isLeft(part)) {
+        const { message, refusal } = part.left
+        if (refusal && mayBeLeftOut(path)) {
+          refused.push(fault(node.at, `${path.join(".")} is ignored: ${message} (${whole})`))
+        } else faults.push(fault(node.at, `${whole}: ${message}`))
+        return open
+      }
+      value += node.value.slice(end, index) + part.right
+      end = index + whole.length
+    }
+    return { ...node, value: value + node.value.slice(end), raw: node.value }
+  })
+
+  const walk = (node: Located, path: ReadonlyArray<string>): Effect.Effect<Located, never, FileSystem.FileSystem> => {
+    switch (node.kind) {
+      case "string":
+        return node.value.search(placeholder) < 0 ? Effect.succeed(node) : fill(node, path)
+      case "array":
+        return Effect.map(
+          Effect.forEach(node.items, (item, index) => walk(item, [...path, String(index)])),
+          (items) => ({ ...node, items })
+        )
+      case "object":
+        return Effect.map(
+          Effect.forEach(
+            node.entries,
+            (entry) =>
+              Effect.map(walk(entry.value, [...path, entry.key]), (value): LocatedEntry => ({ ...entry, value }))
+          ),
+          (entries) => ({ ...node, entries })
+        )
+      default:
+        return Effect.succeed(node)
+    }
+  }
+
+  return { tree: yield* walk(tree, []), faults, refused }
+})
+
+// A rule needs its action, and a price its parts: there is nothing left of them that could hold.
+const mayBeLeftOut = (path: ReadonlyArray<string>): boolean =>
+  path.at(-2) !== "price" && path.every((_, index) => !holdsRules(path.slice(0, index + 1)))
+
+interface Unfilled {
+  /** Not allowed here, rather than not possible. */
+  readonly refusal: boolean
+  readonly message: string
+}
+
+const variable = Effect.fnUntraced(function*(name: string, path: ReadonlyArray<string>, source: ConfigSource) {
+  const refusal = source.project === undefined ? undefined : refusesVariable(path)
+  if (refusal !== undefined) return yield* Effect.fail<Unfilled>({ refusal: true, message: refusal })
+  const value = yield* Effect.option(Env.string(name))
+  if (Option.isSome(value)) return value.value
+  return yield* Effect.fail<Unfilled>({
+    refusal: false,
+    message: name === "" ? "name the environment variable" : `the environment variable ${name} is not set`
+  })
+})
+
+const content = Effect.fnUntraced(function*(name: string, source: ConfigSource) {
+  const fs = yield* FileSystem.FileSystem
+  const path = /^~(?=\/|$)/.test(name)
+    ? join(source.home, name.slice(1))
+    : resolve(dirname(source.path), name)
+  if (source.project !== undefined) {
+    // Links are followed first: what counts is which file is read in the end.
+    const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
+    const root = yield* Effect.orElseSucceed(fs.realPath(source.project), () => source.project ?? "")
+    const refusal = refusesFile(relative(root, real).split(sep))
+    if (refusal !== undefined) return yield* Effect.fail<Unfilled>({ refusal: true, message: refusal })
+  }
+  const text = yield* Effect.mapError(readText(path), ({ line, message }): Unfilled => ({
+    refusal: false,
+    message: `${path}${line === undefined ? "" : `:${line}`}: ${message}`
+  }))
+  return text.replace(/(?:\r?\n)+$/, "")
+})
