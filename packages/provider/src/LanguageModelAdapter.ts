@@ -1,0 +1,81 @@
+/** Turns any language model of the AI SDK into one of Skein's: one request, typed events, typed errors. */
+import type { LanguageModelV3, SharedV3ProviderOptions } from "@ai-sdk/provider"
+import type { LanguageModel, ModelRequest } from "@skein/core/Provider"
+import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import { type Place, toModelError } from "./internal/failure.ts"
+import { onAnswer } from "./internal/http.ts"
+import { type PromptStyle, toCallOptions } from "./internal/prompt.ts"
+import { ErrorPart, pump } from "./internal/pump.ts"
+import { makeRedactor } from "./internal/redact.ts"
+
+/** What the adapter needs beside the model. */
+export interface AdapterOptions {
+  readonly model: LanguageModelV3
+  readonly info: ModelInfo
+  /** Names what shares a rate limit; `provider/model` where left out. */
+  readonly limitKey?: string
+  /** Keys and other values that must appear in no message. */
+  readonly secrets?: ReadonlyArray<Redacted.Redacted>
+  /** The variable that holds the key, for the message where it is refused. */
+  readonly keyName?: string
+  /** Options of the provider for a request, such as a reasoning effort. */
+  readonly providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions | undefined
+  /** How the provider wants prompts. */
+  readonly style?: PromptStyle
+}
+
+/** A language model of the AI SDK as one of Skein's. */
+export const make = (options: AdapterOptions): LanguageModel => {
+  const { info, model, style = {} } = options
+  const name = formatRef(info)
+  const place: Place = { model: name, key: options.keyName, redact: makeRedactor(options.secrets ?? []) }
+  return {
+    info,
+    limitKey: options.limitKey ?? name,
+    stream: (request, emit) =>
+      Effect.async<void, unknown>((resume) => {
+        const abort = new AbortController()
+        const connected = once(() => {
+          if (!abort.signal.aborted) emit({ type: "connected" })
+        })
+        onAnswer(abort.signal, connected)
+        const providerOptions = options.providerOptions?.(request)
+        const run = async () => {
+          const { stream } = await model.doStream({
+            ...toCallOptions(request, style),
+            ...providerOptions === undefined ? {} : { providerOptions },
+            abortSignal: abort.signal
+          })
+          connected()
+          await pump(stream, abort.signal, emit)
+        }
+        run().then(
+          () => resume(Effect.void),
+          (cause: unknown) => {
+            // Whatever the stream still holds is of no use: the socket is closed.
+            abort.abort()
+            resume(Effect.fail(cause))
+          }
+        )
+        return Effect.sync(() => abort.abort())
+      }).pipe(
+        Effect.catchAll((cause) =>
+          Effect.flatMap(
+            toModelError(cause instanceof ErrorPart ? cause.error : cause, place),
+            Effect.fail
+          )
+        )
+      )
+  }
+}
+
+const once = (run: () => void): () => void => {
+  let done = false
+  return () => {
+    if (done) return
+    done = true
+    run()
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Decides what is known of models without asking anyone: limits, prices and abilities, as of November 2026. Config may say
+ * otherwise; what is not listed can be used too, at an unknown cost.
+ */
+import type { ModelConfig } from "@skein/domain/ConfigInfo"
+import type { ModelInfo } from "@skein/domain/Model"
+
+/** `[context, output]` in tokens. */
+type Limit = readonly [number, number]
+/** `[input, output, cache read?, cache write?]` in USD for a million tokens. */
+type Prices = readonly [string, string, string?, string?]
+type Ability = "tools" | "reasoning" | "images"
+type Row = readonly [modelID: string, limit: Limit, prices: Prices, abilities: ReadonlyArray<Ability>]
+
+const thinking: ReadonlyArray<Ability> = ["tools", "reasoning", "images"]
+const seeing: ReadonlyArray<Ability> = ["tools", "images"]
+
+/** From 272,000 tokens of input a request costs double, so the table ends where the price it names does. */
+const one: Limit = [400_000, 128_000]
+
+const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
+  openai: [
+    ["gpt-6.1-sol", one, ["2", "10", "0.1", "2.5"], thinking],
+    ["gpt-6.1-terra", one, ["1", "5", "0.05", "1.25"], thinking],
+    ["gpt-6-astra", one, ["10", "50", "1", "12.5"], thinking],
+    ["gpt-6-sol", one, ["2", "10", "0.2", "2.5"], thinking],
+    ["gpt-6-luna", one, ["0.1", "0.5", "0.01", "0.125"], thinking],
+    ["gpt-5.6-sol", one, ["4", "20", "0.4", "5"], thinking],
+    ["gpt-5.6-terra", one, ["2", "12", "0.2", "2.5"], thinking],
+    ["gpt-5.6-luna", one, ["0.2", "1.2", "0.02", "0.25"], thinking],
+    ["gpt-5.5", one, ["5", "30", "0.5"], thinking],
+    ["gpt-5.4", one, ["2.5", "15", "0.25"], thinking],
+    ["gpt-5.4-mini", [400_000, 128_000], ["0.75", "4.5", "0.075"], thinking],
+    ["gpt-5.2", [400_000, 128_000], ["1.75", "14", "0.175"], thinking],
+    ["gpt-5.1", [400_000, 128_000], ["1.25", "10", "0.125"], thinking],
+    ["gpt-5", [400_000, 128_000], ["1.25", "10", "0.125"], thinking],
+    ["gpt-5-mini", [400_000, 128_000], ["0.25", "2", "0.025"], thinking],
+    ["gpt-5-nano", [400_000, 128_000], ["0.05", "0.4", "0.005"], thinking],
+    ["gpt-4.1", [1_047_576, 32_768], ["2", "8", "0.5"], seeing],
+    ["gpt-4.1-mini", [1_047_576, 32_768], ["0.4", "1.6", "0.1"], seeing],
+    ["gpt-4o", [128_000, 16_384], ["2.5", "10", "1.25"], seeing],
+    ["gpt-4o-mini", [128_000, 16_384], ["0.15", "0.6", "0.075"], seeing],
+    ["o4-mini", [200_000, 100_000], ["1.1", "4.4", "0.275"], thinking]
+  ],
+  // Prices of the peak hours; at other times it is half.
+  deepseek: [
+    ["deepseek-flash", [1_000_000, 384_000], ["0.3", "1.2", "0.006"], thinking],
+    ["deepseek-v4-pro", [1_000_000, 384_000], ["1.32", "3.96", "0.044"], ["tools", "reasoning"]]
+  ],
+  groq: [
+    ["openai/gpt-oss-120b", [131_072, 65_536], ["0.15", "0.6", "0.075"], ["tools", "reasoning"]],
+    ["openai/gpt-oss-20b", [131_072, 65_536], ["0.075", "0.3", "0.0375"], ["tools", "reasoning"]]
+  ],
+  mistral: [
+    ["devstral-latest", [256_000, 256_000], ["0.4", "2"], ["tools"]]
+  ]
+}
+
+const toInfo = (providerID: string, [modelID, [context, output], prices, abilities]: Row): ModelInfo => {
+  const [input, out, cacheRead, cacheWrite] = prices
+  return {
+    providerID,
+    modelID,
+    limit: { context, output },
+    price: {
+      input,
+      output: out,
+      ...cacheRead === undefined ? {} : { cacheRead },
+      ...cacheWrite === undefined ? {} : { cacheWrite }
+    },
+    abilities: {
+      tools: abilities.includes("tools"),
+      reasoning: abilities.includes("reasoning"),
+      images: abilities.includes("images")
+    }
+  }
+}
+
+/** What config says of the models of one provider, by their names. */
+export type ModelConfigs = Readonly<Record<string, typeof ModelConfig.Type>>
+
+/** The models that are known of a provider: those of the table, as config changes them, and those of config. */
+export const known = (providerID: string, configs: ModelConfigs = {}): ReadonlyArray<ModelInfo> => {
+  const names = new Set([...(rows[providerID] ?? []).map(([modelID]) => modelID), ...Object.keys(configs)])
+  return [...names].map((modelID) => lookup(providerID, modelID, configs))
+}
+
+/** What is known of one model; a dated snapshot (`gpt-5-2025-08-07`) is as its family. */
+export const lookup = (providerID: string, modelID: string, configs: ModelConfigs = {}): ModelInfo => {
+  const family = modelID.replace(/-\d{4}-\d{2}-\d{2}$/, "")
+  const row = (rows[providerID] ?? []).find(([name]) => name === modelID) ??
+    (rows[providerID] ?? []).find(([name]) => name === family)
+  return { ...row === undefined ? {} : toInfo(providerID, row), providerID, modelID, ...configs[modelID] }
+}

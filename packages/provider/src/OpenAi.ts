@@ -1,0 +1,92 @@
+/** OpenAI's models through `@ai-sdk/openai`: the Responses API, or Chat Completions at a base URL of one's own. */
+import { Provider } from "@skein/core/Provider"
+import { all, type Config } from "effect/Config"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { Scope } from "effect/Scope"
+import { keyFrom, textFrom } from "./internal/environment.ts"
+import { makeHttpVendor } from "./internal/vendor.ts"
+import type { ModelConfigs } from "./Models.ts"
+import { toProvider, type Vendor } from "./Vendor.ts"
+
+const official = "https://api.openai.com/v1"
+
+/** The model of agents that name none. */
+export const defaultModel = { providerID: "openai", modelID: "gpt-6.1-sol" }
+
+/** How OpenAI, or a server with its API, is reached. */
+export interface OpenAiOptions {
+  /** The part of a model's name before the slash; `openai` by default. */
+  readonly id?: string
+  readonly apiKey?: Redacted.Redacted | undefined
+  /** The variable that the key came from, for messages; `OPENAI_API_KEY` by default. */
+  readonly keyName?: string
+  /** A server of one's own; it needs no key. */
+  readonly baseUrl?: string | undefined
+  /** Which API to speak; `responses` by default, `chat` with a base URL of one's own. */
+  readonly api?: "chat" | "responses" | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly models?: ModelConfigs | undefined
+}
+
+/** The vendor of OpenAI's models. */
+export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, Scope> => {
+  const { apiKey, baseUrl = official, headers = {}, id = "openai" } = options
+  const isOfficial = baseUrl === official || (URL.canParse(baseUrl) && new URL(baseUrl).host === new URL(official).host)
+  const responses = (options.api ?? (isOfficial ? "responses" : "chat")) === "responses"
+  return makeHttpVendor({
+    id,
+    baseUrl,
+    apiKey,
+    keyName: options.keyName ?? "OPENAI_API_KEY",
+    needsKey: isOfficial,
+    headers,
+    models: options.models ?? {},
+    // The Responses API makes tools strict, and so every argument required, unless told otherwise.
+    style: responses ? { lenientTools: true } : {},
+    providerOptions: ({ origin, variant }) => ({
+      openai: {
+        ...variant === undefined ? {} : { reasoningEffort: variant },
+        // Conversations are kept here, not there; what a model reasoned goes back to it encrypted.
+        ...responses ? { store: false } : {},
+        // Other servers may refuse what they do not know.
+        ...isOfficial ? { promptCacheKey: origin.sessionID } : {}
+      }
+    }),
+    load: async (fetch) => {
+      const { createOpenAI } = await import("@ai-sdk/openai")
+      const openai = createOpenAI({
+        baseURL: baseUrl,
+        // Without any, the SDK would read the environment itself.
+        apiKey: apiKey === undefined ? "none" : Redacted.value(apiKey),
+        headers: { ...headers },
+        fetch
+      })
+      return (modelID) => responses ? openai.responses(modelID) : openai.chat(modelID)
+    }
+  })
+}
+
+/** OpenAI as the only provider. */
+export const layerOptions = (options: OpenAiOptions = {}): Layer.Layer<Provider> =>
+  Layer.scoped(
+    Provider,
+    Effect.map(make(options), (vendor) =>
+      toProvider([vendor], Effect.succeed({ ...defaultModel, providerID: vendor.id })))
+  )
+
+/** OpenAI as the only provider, set up by configs. */
+export const layerConfig = (
+  configs: {
+    readonly [K in keyof OpenAiOptions]?: Config<OpenAiOptions[K]>
+  }
+): Layer.Layer<Provider, ConfigError> =>
+  Layer.unwrapEffect(Effect.map(all(configs), (options) => layerOptions(options as OpenAiOptions)))
+
+/** OpenAI as the only provider, set up by `OPENAI_API_KEY` and `OPENAI_BASE_URL`. */
+export const layer: Layer.Layer<Provider, ConfigError> = layerConfig({
+  apiKey: keyFrom("OPENAI_API_KEY"),
+  baseUrl: textFrom("OPENAI_BASE_URL")
+})

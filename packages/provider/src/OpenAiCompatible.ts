@@ -1,0 +1,115 @@
+/** Any server with the Chat Completions API of OpenAI, through `@ai-sdk/openai-compatible`, and presets for known ones. */
+import { Provider } from "@skein/core/Provider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { Scope } from "effect/Scope"
+import { createHash } from "node:crypto"
+import { makeHttpVendor } from "./internal/vendor.ts"
+import type { ModelConfigs } from "./Models.ts"
+import { toProvider, type Vendor } from "./Vendor.ts"
+
+/** What is known of a server without asking. */
+export interface Preset {
+  readonly baseUrl: string
+  /** The variable that may hold another base URL. */
+  readonly baseUrlName: string
+  /** The variable that holds the key. */
+  readonly keyName: string
+  /** Whether it answers without a key. */
+  readonly keyless?: boolean
+  /** Whether it refuses to be asked for usage in streams; it tells it unasked. */
+  readonly refusesUsage?: boolean
+  /** Whether it takes only identifiers of tool calls of nine letters and digits. */
+  readonly shortCallIDs?: boolean
+}
+
+/** The servers that need no base URL. */
+export const presets = {
+  deepseek: { baseUrl: "https://api.deepseek.com/v1", baseUrlName: "DEEPSEEK_BASE_URL", keyName: "DEEPSEEK_API_KEY" },
+  groq: { baseUrl: "https://api.groq.com/openai/v1", baseUrlName: "GROQ_BASE_URL", keyName: "GROQ_API_KEY" },
+  lmstudio: {
+    baseUrl: "http://127.0.0.1:1234/v1",
+    baseUrlName: "LMSTUDIO_BASE_URL",
+    keyName: "LMSTUDIO_API_KEY",
+    keyless: true
+  },
+  mistral: {
+    baseUrl: "https://api.mistral.ai/v1",
+    baseUrlName: "MISTRAL_BASE_URL",
+    keyName: "MISTRAL_API_KEY",
+    refusesUsage: true,
+    shortCallIDs: true
+  },
+  ollama: {
+    baseUrl: "http://127.0.0.1:11434/v1",
+    baseUrlName: "OLLAMA_BASE_URL",
+    keyName: "OLLAMA_API_KEY",
+    keyless: true
+  },
+  openrouter: {
+    baseUrl: "https://openrouter.ai/api/v1",
+    baseUrlName: "OPENROUTER_BASE_URL",
+    keyName: "OPENROUTER_API_KEY"
+  },
+  together: { baseUrl: "https://api.together.xyz/v1", baseUrlName: "TOGETHER_BASE_URL", keyName: "TOGETHER_API_KEY" },
+  vllm: { baseUrl: "http://127.0.0.1:8000/v1", baseUrlName: "VLLM_BASE_URL", keyName: "VLLM_API_KEY", keyless: true }
+} as const satisfies Readonly<Record<string, Preset>>
+
+/** How a compatible server is reached. */
+export interface OpenAiCompatibleOptions {
+  /** The part of a model's name before the slash. */
+  readonly id: string
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted | undefined
+  /** The variable that holds the key; with a name, nothing is asked without a key. */
+  readonly keyName?: string | undefined
+  /** Whether it answers without a key, though there is a name for one. */
+  readonly keyless?: boolean | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly models?: ModelConfigs | undefined
+  readonly refusesUsage?: boolean | undefined
+  readonly shortCallIDs?: boolean | undefined
+}
+
+/** The vendor of a server's models. */
+export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, never, Scope> => {
+  const { apiKey, baseUrl, headers = {}, id, keyName } = options
+  return makeHttpVendor({
+    id,
+    baseUrl,
+    apiKey,
+    keyName,
+    needsKey: keyName !== undefined && options.keyless !== true,
+    headers,
+    models: options.models ?? {},
+    style: options.shortCallIDs === true ? { callID: toShortID } : {},
+    providerOptions: ({ variant }) => variant === undefined ? undefined : { [id]: { reasoningEffort: variant } },
+    load: async (fetch) => {
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
+      const server = createOpenAICompatible({
+        name: id,
+        baseURL: baseUrl,
+        ...apiKey === undefined ? {} : { apiKey: Redacted.value(apiKey) },
+        headers: { ...headers },
+        includeUsage: options.refusesUsage !== true,
+        fetch
+      })
+      return (modelID) => server.chatModel(modelID)
+    }
+  })
+}
+
+/** The server as the only provider, with the model of agents that name none. */
+export const layer = (options: OpenAiCompatibleOptions & { readonly model: string }): Layer.Layer<Provider> =>
+  Layer.scoped(
+    Provider,
+    Effect.map(
+      make(options),
+      (vendor) => toProvider([vendor], Effect.succeed({ providerID: options.id, modelID: options.model }))
+    )
+  )
+
+/** Identifiers of such servers stay; those of others become ones that they take, the same for the call and its result. */
+const toShortID = (id: string): string =>
+  /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9)

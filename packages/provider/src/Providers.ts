@@ -1,0 +1,96 @@
+/** Decides which providers there are in a process: OpenAI, the presets, those of the config, and the offline one. */
+import { Config } from "@skein/core/Config"
+import { ModelUnavailable, Provider } from "@skein/core/Provider"
+import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import { type ModelInfo, parseRef } from "@skein/domain/Model"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Scope } from "effect/Scope"
+import { keyFrom, textFrom } from "./internal/environment.ts"
+import * as OpenAi from "./OpenAi.ts"
+import * as OpenAiCompatible from "./OpenAiCompatible.ts"
+import { toProvider, type Vendor } from "./Vendor.ts"
+
+type VendorEffect = Effect.Effect<Vendor, ConfigError, Scope>
+
+const openAi = (id: string, config: ProviderConfig): VendorEffect =>
+  Effect.gen(function*() {
+    const keyName = config.key_env ?? "OPENAI_API_KEY"
+    return yield* OpenAi.make({
+      id,
+      keyName,
+      apiKey: yield* keyFrom(keyName),
+      baseUrl: config.base_url ?? (id === "openai" ? yield* textFrom("OPENAI_BASE_URL") : undefined),
+      api: config.api,
+      headers: config.headers,
+      models: config.models
+    })
+  })
+
+const compatible = (id: string, config: ProviderConfig, preset?: OpenAiCompatible.Preset): VendorEffect =>
+  Effect.gen(function*() {
+    const keyName = config.key_env ?? preset?.keyName
+    return yield* OpenAiCompatible.make({
+      ...preset,
+      id,
+      keyName,
+      apiKey: keyName === undefined ? undefined : yield* keyFrom(keyName),
+      baseUrl: config.base_url ?? (preset === undefined ? "" : (yield* textFrom(preset.baseUrlName)) ?? preset.baseUrl),
+      headers: config.headers,
+      models: config.models
+    })
+  })
+
+const surveyInfo: ModelInfo = { providerID: "offline", modelID: "survey", name: "Offline survey (no AI)" }
+
+/** The model that needs no key and no network, and is no AI. */
+const offline: Vendor = {
+  id: surveyInfo.providerID,
+  models: [surveyInfo],
+  available: true,
+  model: (modelID) =>
+    modelID === surveyInfo.modelID
+      ? Effect.map(Effect.promise(() => import("./Offline.ts")), ({ survey }) => survey)
+      : Effect.fail(
+        new ModelUnavailable({
+          model: `offline/${modelID}`,
+          reason: "unknown_model",
+          message: `There is no model offline/${modelID}: the offline provider has offline/survey only.`
+        })
+      )
+}
+
+const vendors = (configs: Readonly<Record<string, ProviderConfig>>): Effect.Effect<
+  ReadonlyArray<Vendor>,
+  ConfigError,
+  Scope
+> => {
+  const presets: Readonly<Record<string, OpenAiCompatible.Preset>> = OpenAiCompatible.presets
+  const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
+  ids.delete(offline.id)
+  return Effect.map(
+    Effect.forEach(ids, (id) => {
+      const config = configs[id] ?? {}
+      const type = config.type ?? (id === "openai" ? "openai" : "openai-compatible")
+      return type === "openai" ? openAi(id, config) : compatible(id, config, presets[id])
+    }),
+    (made) => [...made, offline]
+  )
+}
+
+/**
+ * All providers, set up by the config and the environment. Agents that name no model get that of the config, or OpenAI's
+ * where `OPENAI_API_KEY` is set, or else the offline one.
+ */
+export const layer: Layer.Layer<Provider, ConfigError, Config> = Layer.scoped(
+  Provider,
+  Effect.gen(function*() {
+    const { settings } = yield* Config
+    const made = yield* vendors(settings.provider ?? {})
+    const key = yield* keyFrom(settings.provider?.["openai"]?.key_env ?? "OPENAI_API_KEY")
+    const fallback = key === undefined ? surveyInfo : OpenAi.defaultModel
+    const { modelID, providerID } = (settings.model === undefined ? undefined : parseRef(settings.model)) ?? fallback
+    return toProvider(made, Effect.succeed({ providerID, modelID }))
+  })
+)

@@ -1,0 +1,182 @@
+/** Records what models say in a file, a cassette, and plays it again without any model. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { type LanguageModel, ModelError, ModelUnavailable, Provider } from "@skein/core/Provider"
+import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { askOf, Cassette, keyOf, type Take } from "./internal/cassette.ts"
+
+/** A cassette cannot be read. */
+export class CassetteError extends Schema.TaggedError<CassetteError>()("CassetteError", {
+  path: Schema.String,
+  message: Schema.String
+}) {}
+
+const unwritable = (model: ModelInfo, path: string, cause: { readonly message: string }): ModelError =>
+  new ModelError({
+    reason: "bad_response",
+    retryable: false,
+    message: `${formatRef(model)} answered, but the cassette ${path} cannot be written: ${cause.message}`
+  })
+
+/**
+ * The same provider, but all that its models say is also written to a cassette, replacing what was there. The file is whole
+ * after every request; a request that was interrupted is not in it.
+ */
+export const record = <E, R>(
+  provider: Layer.Layer<Provider, E, R>,
+  path: string
+): Layer.Layer<Provider, E, R | FileSystem.FileSystem> =>
+  Layer.effect(
+    Provider,
+    Effect.gen(function*() {
+      const inner = yield* Provider
+      const fileSystem = yield* FileSystem.FileSystem
+      const lock = yield* Effect.makeSemaphore(1)
+      const takes: Array<Take> = []
+      const models = new Map<string, ModelInfo>()
+
+      const write = (info: ModelInfo) =>
+        lock.withPermits(1)(Effect.gen(function*() {
+          const fallback: ModelRef = yield* Effect.orElseSucceed(inner.defaultModel, () => info)
+          const text = yield* Schema.encode(Cassette)({
+            version: 1,
+            default: { providerID: fallback.providerID, modelID: fallback.modelID },
+            models: [...models.values()],
+            takes
+          })
+          yield* fileSystem.writeFileString(`${path}.part`, `${text}\n`)
+          yield* fileSystem.rename(`${path}.part`, path)
+        })).pipe(Effect.mapError((cause) => unwritable(info, path, cause)))
+
+      const recording = (model: LanguageModel): LanguageModel => ({
+        ...model,
+        stream: (request, emit) =>
+          Effect.gen(function*() {
+            const clock = yield* Effect.clock
+            const start = clock.unsafeCurrentTimeMillis()
+            const at = () => clock.unsafeCurrentTimeMillis() - start
+            const events: Array<Take["events"][number]> = []
+            const take = { key: keyOf(request), ask: askOf(request), model: formatRef(model.info), events }
+            yield* model.stream(request, (event) => {
+              events.push({ at: at(), event })
+              emit(event)
+            }).pipe(Effect.tapError((error) => {
+              takes.push({ ...take, error: { at: at(), error } })
+              return write(model.info)
+            }))
+            takes.push(take)
+            yield* write(model.info)
+          })
+      })
+
+      return {
+        ...inner,
+        resolve: (ref) =>
+          Effect.map(inner.resolve(ref), (model) => {
+            models.set(formatRef(model.info), model.info)
+            return recording(model)
+          })
+      }
+    })
+  ).pipe(Layer.provide(provider))
+
+/** How a cassette is played. */
+export interface ReplayOptions {
+  /** `instant` (the default) waits for nothing; `recorded` takes the time that the models took. */
+  readonly pace?: "instant" | "recorded"
+}
+
+/**
+ * A provider that answers from a cassette: requests are found by agent path and step. Where several agents share both, the
+ * one with the same last user message is taken, or else the first that is left; none is used twice.
+ */
+export const layer = (
+  path: string,
+  { pace = "instant" }: ReplayOptions = {}
+): Layer.Layer<Provider, CassetteError, FileSystem.FileSystem> =>
+  Layer.effect(
+    Provider,
+    Effect.gen(function*() {
+      const fileSystem = yield* FileSystem.FileSystem
+      const cassette = yield* fileSystem.readFileString(path).pipe(
+        Effect.flatMap(Schema.decode(Cassette)),
+        Effect.mapError((cause) =>
+          new CassetteError({ path, message: `The cassette ${path} cannot be read; record it again. ${cause.message}` })
+        )
+      )
+      const left = new Map<string, Array<Take>>()
+      for (const take of cassette.takes) left.set(take.key, [...left.get(take.key) ?? [], take])
+
+      const next = (key: string, ask: string): Take | undefined => {
+        const takes = left.get(key) ?? []
+        const index = Math.max(0, takes.findIndex((take) => take.ask === ask))
+        return takes.splice(index, 1)[0]
+      }
+      const model = (info: ModelInfo): LanguageModel => ({
+        info,
+        limitKey: `${formatRef(info)}/replay`,
+        stream: (request, emit) =>
+          Effect.suspend(() => {
+            const key = keyOf(request)
+            const take = next(key, askOf(request))
+            return take === undefined ? Effect.fail(missing(path, key, cassette)) : play(take, pace, emit)
+          })
+      })
+
+      const known = new Map(cassette.models.map((info) => [formatRef(info), info]))
+      return {
+        resolve: (ref) => {
+          const info = known.get(formatRef(ref))
+          return info === undefined ? Effect.fail(unknown(path, ref, cassette)) : Effect.succeed(model(info))
+        },
+        list: Effect.succeed([...known.values()].map((info) => ({ ...info, available: true }))),
+        defaultModel: Effect.succeed(cassette.default)
+      } satisfies Context.Tag.Service<typeof Provider>
+    })
+  )
+
+const play = (
+  take: Take,
+  pace: "instant" | "recorded",
+  emit: Parameters<LanguageModel["stream"]>[1]
+): Effect.Effect<void, ModelError> =>
+  Effect.gen(function*() {
+    const start = yield* Clock.currentTimeMillis
+    const until = (at: number) =>
+      pace === "instant"
+        ? Effect.void
+        : Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(start + at - now))
+    for (const { at, event } of take.events) {
+      yield* until(at)
+      emit(event)
+    }
+    if (take.error === undefined) return
+    yield* until(take.error.at)
+    return yield* take.error.error
+  })
+
+const missing = (path: string, key: string, { takes }: Cassette): ModelError => {
+  const recorded = takes.filter((take) => take.key === key).length
+  return new ModelError({
+    reason: "bad_response",
+    retryable: false,
+    message: recorded === 0
+      ? `The cassette ${path} has no request ${key}. It has ${
+        [...new Set(takes.map((take) => take.key))].join(", ") || "none at all"
+      }. Record it again.`
+      : `The cassette ${path} has ${recorded} requests ${key}, and all were played. Record it again.`
+  })
+}
+
+const unknown = (path: string, ref: ModelRef, { models }: Cassette): ModelUnavailable =>
+  new ModelUnavailable({
+    model: formatRef(ref),
+    reason: "unknown_model",
+    message: `The cassette ${path} was recorded without ${formatRef(ref)}. It has ${
+      models.map(formatRef).join(", ") || "no model"
+    }.`
+  })

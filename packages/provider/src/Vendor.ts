@@ -1,0 +1,48 @@
+/** A vendor answers for all models under one `provider/`; a Provider is made of vendors. */
+import { type LanguageModel, ModelUnavailable, type Provider } from "@skein/core/Provider"
+import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { nearest } from "./internal/nearest.ts"
+
+/** Where models of one provider come from. */
+export interface Vendor {
+  /** The part of a model's name before the slash. */
+  readonly id: string
+  /** The models that are known; others may be asked for too. */
+  readonly models: ReadonlyArray<ModelInfo>
+  /** Whether its models can be asked as things are set up. */
+  readonly available: boolean
+  /** Gets a model ready; loads what it needs at the first call only. */
+  readonly model: (modelID: string) => Effect.Effect<LanguageModel, ModelUnavailable>
+}
+
+/** The service of core from vendors, of which no two have the same id. */
+export const toProvider = (
+  vendors: ReadonlyArray<Vendor>,
+  defaultModel: Effect.Effect<ModelRef, ModelUnavailable>
+): Context.Tag.Service<typeof Provider> => {
+  const byID = new Map(vendors.map((vendor) => [vendor.id, vendor]))
+  const ids = [...byID.keys()].toSorted()
+  return {
+    resolve: (ref) => byID.get(ref.providerID)?.model(ref.modelID) ?? Effect.fail(unknownProvider(ref, ids)),
+    list: Effect.succeed(
+      ids.flatMap((id) => byID.get(id) ?? []).flatMap(({ available, models }) =>
+        models.map((info) => ({ ...info, available }))
+          .toSorted((a, b) => a.modelID < b.modelID ? -1 : a.modelID > b.modelID ? 1 : 0)
+      )
+    ),
+    defaultModel
+  }
+}
+
+const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavailable => {
+  const meant = nearest(ref.providerID, ids)
+  return new ModelUnavailable({
+    model: formatRef(ref),
+    reason: "unknown_provider",
+    message: `There is no provider ${ref.providerID}, as ${formatRef(ref)} asks for.${
+      meant === undefined ? "" : ` Did you mean ${meant}/${ref.modelID}?`
+    } Known: ${ids.join(", ")}. Others can be added under "provider" in the config, with a base_url.`
+  })
+}

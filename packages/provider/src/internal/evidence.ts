@@ -1,0 +1,121 @@
+/** Gathers what an error says, in whatever shape the AI SDK or a server put it. */
+import * as Option from "effect/Option"
+
+/** What is known of a failure. */
+export interface Evidence {
+  /** The HTTP status, or the one that a server named in an error event. */
+  readonly status: number | undefined
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Codes and types that the server named, lower-case. */
+  readonly codes: ReadonlyArray<string>
+  /** What the server, or else the error, says in words. */
+  readonly text: string
+  /** The code of a socket error. */
+  readonly network: string | undefined
+  /** Where a redirect leads. */
+  readonly location: string | undefined
+  /** Who is at fault where nothing else tells: the server, its stream, or what was asked. */
+  readonly origin: "server" | "stream" | "request"
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const fields = (value: unknown): Fields | undefined =>
+  typeof value === "object" && value !== null ? value as Fields : undefined
+
+const text = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
+
+/** Reads what was thrown, or what an `error` part held. */
+export const gather = (cause: unknown): Evidence => {
+  const error = fields(cause) ?? { message: String(cause) }
+  const socket = socketError(error)
+  const body = bodyOf(error)
+  const told = tell(body)
+  const headers = (fields(error["responseHeaders"]) ?? {}) as Readonly<Record<string, string>>
+  // The AI SDK makes up a status for an error event that comes before any output.
+  const status = socket === undefined ? httpStatus(error["statusCode"]) ?? told.status : undefined
+  return {
+    status,
+    headers,
+    codes: [...told.codes, text(error["code"]), text(error["type"])]
+      .flatMap((code) => code === undefined ? [] : [code.toLowerCase()]),
+    text: socket?.message ?? told.text ?? text(body) ?? text(error["message"]) ?? "",
+    network: socket?.code,
+    location: headers["location"],
+    origin: originOf(cause, told.found)
+  }
+}
+
+/** The body of a refusal, the frame of an error event, or the chunk that was not understood. */
+const bodyOf = (error: Fields): unknown => {
+  if (fields(error["data"]) !== undefined) return error["data"]
+  const body = text(error["responseBody"])
+  if (body !== undefined) return Option.getOrElse(parse(body), () => body)
+  if (isNamed(error, "AI_TypeValidationError")) return error["value"]
+  return error
+}
+
+const parse = Option.liftThrowable((body: string): unknown => JSON.parse(body))
+
+interface Told {
+  readonly status: number | undefined
+  readonly codes: ReadonlyArray<string>
+  readonly text: string | undefined
+  /** Whether there was an error object at all. */
+  readonly found: boolean
+}
+
+/** Finds the error in `{error: {…}}`, `{error: "…"}`, `{response: {error: {…}}}`, `{detail: "…"}` or the thing itself. */
+const tell = (body: unknown): Told => {
+  const outer = fields(body)
+  if (outer === undefined) return { status: undefined, codes: [], text: undefined, found: false }
+  const nested = outer["error"] ?? fields(outer["response"])?.["error"]
+  const inner = fields(nested) ?? outer
+  const codes = [inner["code"], inner["type"], inner["status"], fields(inner["metadata"])?.["error_type"]]
+  return {
+    status: codes.map(httpStatus).find((status) => status !== undefined),
+    codes: codes.flatMap((code) => typeof code === "string" ? [code.toLowerCase()] : []),
+    text: text(nested) ?? text(inner["message"]) ?? text(inner["detail"]) ?? text(inner["msg"]),
+    found: nested !== undefined && nested !== null
+  }
+}
+
+const httpStatus = (value: unknown): number | undefined => {
+  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value
+  return typeof status === "number" && status >= 300 && status <= 599 ? status : undefined
+}
+
+const socketCodes =
+  /^(E[A-Z]+$|UND_ERR_|HPE_|ERR_(TLS|SSL|SOCKET|STREAM_PREMATURE)|CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/
+
+/** The first socket error among the causes. */
+const socketError = (error: Fields): { readonly code: string; readonly message: string } | undefined => {
+  const seen = new Set<Fields>()
+  let current: Fields | undefined = error
+  while (current !== undefined && !seen.has(current)) {
+    seen.add(current)
+    const code = current["code"]
+    if (current instanceof Error && typeof code === "string" && socketCodes.test(code)) {
+      // Where both address families failed the message is empty.
+      return { code, message: current.message }
+    }
+    current = fields(current["cause"])
+  }
+  return undefined
+}
+
+const isNamed = (error: Fields, name: string): boolean => error instanceof Error && error.name === name
+
+const originOf = (cause: unknown, found: boolean): Evidence["origin"] => {
+  if (found || !(cause instanceof Error)) return "server"
+  const readable = ![
+    "AI_JSONParseError",
+    "AI_TypeValidationError",
+    "AI_InvalidResponseDataError",
+    "AI_EmptyResponseBodyError"
+  ]
+    .includes(cause.name)
+  // What has no answer and no socket error was refused by the AI SDK before anything was sent.
+  return readable && fields(cause)?.["statusCode"] === undefined ? "request" : "stream"
+}

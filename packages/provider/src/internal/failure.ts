@@ -1,0 +1,170 @@
+/** Decides what kind of failure an error of the AI SDK, a socket or a server was, and whether trying again can help. */
+import { ModelError, type ModelErrorReason } from "@skein/core/Provider"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { type Evidence, gather } from "./evidence.ts"
+import { isOverflow } from "./overflow.ts"
+
+/** Where a request went, for the message. */
+export interface Place {
+  /** `provider/model`. */
+  readonly model: string
+  /** How to set what the provider needs, where a key is refused: the name of a variable. */
+  readonly key: string | undefined
+  readonly redact: (text: string) => string
+}
+
+type Reason = typeof ModelErrorReason.Type
+
+interface Verdict {
+  readonly reason: Reason
+  readonly retryable: boolean
+  /** What happened. */
+  readonly says: string
+  /** How to mend it, where that is not plain. */
+  readonly mend?: string
+}
+
+/** A stream that broke its rules, as the adapter saw it. */
+export class BrokenStream extends Error {
+  readonly reason: "bad_response" | "empty_response"
+  constructor(reason: "bad_response" | "empty_response", message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/** The typed error for what a request threw or an `error` part held. */
+export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelError> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const evidence = gather(cause)
+    const verdict = judge(cause, evidence, place)
+    const detail = brief(place.redact(evidence.text))
+    const retryAfter = verdict.retryable ? waitOf(evidence, now) : undefined
+    return new ModelError({
+      reason: verdict.reason,
+      retryable: verdict.retryable,
+      message: place.redact(
+        sentence(`${place.model} ${verdict.says}${detail === "" ? "" : `: ${detail}`}`) +
+          (verdict.mend === undefined ? "" : ` ${verdict.mend}`)
+      ),
+      ...evidence.status === undefined ? {} : { status: evidence.status },
+      ...retryAfter === undefined ? {} : { retryAfter }
+    })
+  })
+
+const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
+  if (cause instanceof BrokenStream) return { reason: cause.reason, retryable: true, says: "broke off its answer" }
+  if (evidence.network !== undefined) return unreachable(evidence.network)
+  if (isOverflow(evidence)) {
+    return { reason: "context_overflow", retryable: false, says: "says that the conversation is too long for it" }
+  }
+  return byStatus(evidence, place) ?? byCode(evidence, place) ?? byOrigin(evidence)
+}
+
+const unreachable = (code: string): Verdict => ({
+  reason: "network",
+  retryable: true,
+  says: `could not be reached, or the connection was lost (${code})`,
+  ...code === "ECONNREFUSED" ? { mend: "Is the server running, and is its base_url right?" } : {},
+  ...code === "ENOTFOUND" || code === "EAI_AGAIN" ? { mend: "Check the network and the host in base_url." } : {},
+  .../CERT|TLS|SSL|UNABLE_TO/.test(code) ? { mend: "For a private authority set NODE_EXTRA_CA_CERTS." } : {}
+})
+
+const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Verdict | undefined => {
+  if (status === undefined || status < 300) return undefined
+  if (status < 400) {
+    return {
+      reason: "invalid_request",
+      retryable: false,
+      says: `redirects (${status}) to ${
+        location ?? "another place"
+      }, which is not followed, so that no key goes astray`,
+      mend: "Set the base_url of the provider to the address that answers."
+    }
+  }
+  if (status === 401 || status === 403) return refused(`(${status})`, place)
+  if (status === 408) return { reason: "timeout", retryable: true, says: "took too long by its own measure (408)" }
+  if (status === 429) {
+    return isOutOfFunds(codes, text)
+      ? outOfFunds
+      : { reason: "rate_limit", retryable: true, says: "asks to slow down (429)" }
+  }
+  if (status === 529 || (status >= 500 && says(codes, /overload/))) return overloaded
+  if (status >= 500) return { reason: "server", retryable: true, says: `failed (${status})` }
+  return {
+    reason: "invalid_request",
+    retryable: false,
+    says: `refused the request (${status})`,
+    ...status === 404 ? { mend: "Check the name of the model and the base_url of the provider." } : {}
+  }
+}
+
+const byCode = ({ codes, text }: Evidence, place: Place): Verdict | undefined => {
+  if (isOutOfFunds(codes, text)) return outOfFunds
+  if (says(codes, /overload|slow_down|unavailable/)) return overloaded
+  if (says(codes, /rate_limit|too_many_requests|resource_exhausted/)) {
+    return { reason: "rate_limit", retryable: true, says: "asks to slow down" }
+  }
+  if (says(codes, /authentication|permission|invalid_api_key/)) return refused("", place)
+  if (says(codes, /timeout/)) return { reason: "timeout", retryable: true, says: "took too long by its own measure" }
+  if (says(codes, /invalid|bad_request|not_found|unsupported|policy/)) {
+    return { reason: "invalid_request", retryable: false, says: "refused the request" }
+  }
+  return undefined
+}
+
+const byOrigin = ({ origin }: Evidence): Verdict => {
+  switch (origin) {
+    case "server":
+      return { reason: "server", retryable: true, says: "reported an error" }
+    case "stream":
+      return { reason: "bad_response", retryable: true, says: "sent an answer that cannot be read" }
+    case "request":
+      return { reason: "invalid_request", retryable: false, says: "cannot be asked this" }
+  }
+}
+
+const overloaded: Verdict = { reason: "overloaded", retryable: true, says: "is overloaded" }
+const outOfFunds: Verdict = {
+  reason: "rate_limit",
+  retryable: false,
+  says: "will not answer until its account is paid for",
+  mend: "Check the plan and the billing of the account."
+}
+
+const refused = (status: string, place: Place): Verdict => ({
+  reason: "auth",
+  retryable: false,
+  says: `refused the key ${status}`.trimEnd(),
+  mend: place.key === undefined ? "Set key_env for the provider." : `Check ${place.key}.`
+})
+
+const says = (codes: ReadonlyArray<string>, pattern: RegExp): boolean => codes.some((code) => pattern.test(code))
+
+const isOutOfFunds = (codes: ReadonlyArray<string>, text: string): boolean =>
+  says(codes, /insufficient_quota|billing|insufficient_balance/) || /exceeded your current quota/i.test(text)
+
+/** The first 500 characters, on one line, and nothing of an HTML page. */
+const brief = (text: string): string => {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim()
+  if (line.startsWith("<")) return ""
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line
+}
+
+const sentence = (text: string): string => /[.!?…]$/.test(text) ? text : `${text}.`
+
+const waitOf = ({ headers, text }: Evidence, now: number): number | undefined => {
+  const milliseconds = positive(headers["retry-after-ms"])
+  if (milliseconds !== undefined) return milliseconds
+  const after = headers["retry-after"]
+  const seconds = positive(after)
+  if (seconds !== undefined) return Math.round(seconds * 1_000)
+  const date = after === undefined ? NaN : Date.parse(after)
+  if (!Number.isNaN(date)) return Math.max(0, date - now)
+  const [, amount, unit] = /try again in (\d+(?:\.\d+)?) ?(ms|s)\b/i.exec(text) ?? []
+  return amount === undefined ? undefined : Math.round(Number(amount) * (unit === "ms" ? 1 : 1_000))
+}
+
+const positive = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
