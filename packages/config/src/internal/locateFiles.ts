@@ -7,7 +7,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { reason } from "./readText.ts"
 
 /** The files, and what keeps them from being found. */
-export interface ConfigFilesFound {
+interface ConfigFilesFound {
   readonly user: string | undefined
   /** From the top of the tree down to the directory; the later ones are nearer. */
   readonly project: ReadonlyArray<string>

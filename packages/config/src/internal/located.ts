@@ -2,7 +2,7 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 
 /** A place in a file, counted from 1. */
-export interface Place {
+interface Place {
   readonly line: number
   readonly column: number
 }
@@ -32,14 +32,14 @@ export interface LocatedObject {
 }
 
 /** A list. */
-export interface LocatedArray {
+interface LocatedArray {
   readonly kind: "array"
   readonly at: Place
   readonly items: ReadonlyArray<Located>
 }
 
 /** A number, `true`, `false`, or `null`. */
-export interface LocatedLiteral {
+interface LocatedLiteral {
   readonly kind: "number" | "boolean" | "null"
   readonly at: Place
   readonly value: number | boolean | null

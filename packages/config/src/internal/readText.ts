@@ -10,7 +10,7 @@ export interface Unreadable {
 }
 
 /** How large such a file may be, in bytes. */
-export const maximumSize = 1024 * 1024
+const maximumSize = 1024 * 1024
 
 /** Why the file system would not do it. */
 export const reason = (error: PlatformError): string => {

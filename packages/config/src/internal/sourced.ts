@@ -21,7 +21,7 @@ export interface SourcedRecord {
 }
 
 /** Rules; those of several files keep their order. */
-export interface SourcedRules {
+interface SourcedRules {
   readonly kind: "rules"
   readonly rules: ReadonlyArray<SourcedRule>
 }

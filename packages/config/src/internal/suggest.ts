@@ -4,7 +4,7 @@
 const bare = (text: string): string => text.toLowerCase().replace(/[_-]/g, "")
 
 /** How many letters must be changed, added, removed or swapped with their neighbour to get from one text to another. */
-export const distance = (a: string, b: string): number => {
+const distance = (a: string, b: string): number => {
   let older: ReadonlyArray<number> = []
   let last: ReadonlyArray<number> = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
