@@ -1,0 +1,183 @@
+/** What storage in memory holds, and what each write makes of it. */
+import { ephemeral, type Event } from "@skein/domain/Event"
+import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Message } from "@skein/domain/Message"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { Part } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { Todo } from "@skein/domain/Todo"
+import * as Chunk from "effect/Chunk"
+import * as Either from "effect/Either"
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import type { Approval, LoggedEvent, Write } from "../SessionStorage.ts"
+import { StorageError } from "../StorageError.ts"
+
+/** A session and what belongs to it alone. */
+export interface Held {
+  readonly info: SessionInfo
+  readonly messages: HashMap.HashMap<MessageID, Message>
+  readonly parts: HashMap.HashMap<PartID, Part>
+  readonly todos: ReadonlyArray<Todo>
+}
+
+/** A row of an inbox, which stays when it was taken. */
+export interface HeldInboxRow {
+  readonly row: InboxRow
+  readonly taken: boolean
+}
+
+/** Everything. It is never changed in place, so that a commit that is refused half way has changed nothing. */
+export interface State {
+  readonly sessions: HashMap.HashMap<SessionID, Held>
+  readonly runs: HashMap.HashMap<RunID, TaskRun>
+  readonly inbox: HashMap.HashMap<MessageID, HeldInboxRow>
+  /** The inbox row that tells of a run. */
+  readonly told: HashMap.HashMap<RunID, MessageID>
+  readonly approvals: HashMap.HashMap<string, Approval>
+  readonly events: Chunk.Chunk<LoggedEvent>
+  readonly eventIDs: HashMap.HashMap<Event["id"], true>
+  readonly seq: number
+}
+
+/** Nothing yet. */
+export const empty: State = {
+  sessions: HashMap.empty(),
+  runs: HashMap.empty(),
+  inbox: HashMap.empty(),
+  told: HashMap.empty(),
+  approvals: HashMap.empty(),
+  events: Chunk.empty(),
+  eventIDs: HashMap.empty(),
+  seq: 0
+}
+
+type Applied = Either.Either<State, StorageError>
+
+const refusal = (why: string): StorageError =>
+  new StorageError({ operation: "commit", reason: "constraint", message: `The change was refused: ${why}` })
+
+const refused = (why: string): Either.Either<never, StorageError> => Either.left(refusal(why))
+
+const find = (state: State, id: SessionID): Either.Either<Held, StorageError> =>
+  Either.fromOption(
+    HashMap.get(state.sessions, id),
+    () => refusal(`the session ${id}, to which it belongs, is not stored.`)
+  )
+
+const change = (state: State, id: SessionID, f: (held: Held) => Either.Either<Held, StorageError>): Applied =>
+  Either.map(
+    Either.flatMap(find(state, id), f),
+    (held) => ({ ...state, sessions: HashMap.set(state.sessions, id, held) })
+  )
+
+const nothing = { messages: HashMap.empty<MessageID, Message>(), parts: HashMap.empty<PartID, Part>(), todos: [] }
+
+const putSession = (state: State, info: SessionInfo): Applied => {
+  const { id, parentID } = info
+  const held = Option.getOrElse(HashMap.get(state.sessions, id), () => nothing)
+  const next = { ...state, sessions: HashMap.set(state.sessions, id, { ...held, info }) }
+  return parentID === undefined ? Either.right(next) : Either.map(find(next, parentID), () => next)
+}
+
+const below = (state: State, ids: ReadonlySet<SessionID>): ReadonlySet<SessionID> => {
+  const more = new Set(ids)
+  for (const { info } of HashMap.values(state.sessions)) {
+    if (info.parentID !== undefined && ids.has(info.parentID)) more.add(info.id)
+  }
+  return more.size === ids.size ? more : below(state, more)
+}
+
+const deleteSession = (state: State, id: SessionID): State => {
+  const gone = below(state, new Set([id]))
+  const inbox = HashMap.filter(state.inbox, ({ row }) => !gone.has(row.sessionID))
+  const events = Chunk.filter(state.events, ({ event }) => !gone.has(event.sessionID))
+  return {
+    ...state,
+    inbox,
+    events,
+    sessions: HashMap.filter(state.sessions, ({ info }) => !gone.has(info.id)),
+    runs: HashMap.filter(state.runs, (run) => !gone.has(run.taskID)),
+    told: HashMap.filter(state.told, (row) => HashMap.has(inbox, row)),
+    eventIDs: HashMap.fromIterable(Chunk.map(events, ({ event }) => [event.id, true] as const))
+  }
+}
+
+const putInbox = (state: State, row: InboxRow): Applied =>
+  Either.flatMap(find(state, row.sessionID), () => {
+    const before = HashMap.get(state.inbox, row.id)
+    const tells = Option.flatMap(Option.fromNullable(row.runID), (run) => HashMap.get(state.told, run))
+    if (Option.isSome(tells) && tells.value !== row.id) {
+      return refused(`the run ${row.runID} is told of by ${tells.value}.`)
+    }
+    const told = HashMap.filter(state.told, (id) => id !== row.id)
+    return Either.right({
+      ...state,
+      inbox: HashMap.set(state.inbox, row.id, { row, taken: Option.exists(before, (held) => held.taken) }),
+      told: row.runID === undefined ? told : HashMap.set(told, row.runID, row.id)
+    })
+  })
+
+const take = (state: State, id: MessageID, sessionID: SessionID): Applied => {
+  const held = HashMap.get(state.inbox, id)
+  return Option.isSome(held) && !held.value.taken && held.value.row.sessionID === sessionID
+    ? Either.right({ ...state, inbox: HashMap.set(state.inbox, id, { ...held.value, taken: true }) })
+    : refused(`the inbox row ${id} was taken already or is not there.`)
+}
+
+const putEvent = (state: State, event: Event): State =>
+  ephemeral.has(event.type) || HashMap.has(state.eventIDs, event.id) ? state : {
+    ...state,
+    events: Chunk.append(state.events, { seq: state.seq + 1, event }),
+    eventIDs: HashMap.set(state.eventIDs, event.id, true),
+    seq: state.seq + 1
+  }
+
+/** Makes one change, or says why not. */
+export const apply = (state: State, write: Write): Applied => {
+  switch (write._tag) {
+    case "Session":
+      return putSession(state, write.info)
+    case "DeleteSession":
+      return Either.right(deleteSession(state, write.id))
+    case "Message":
+      return change(
+        state,
+        write.info.sessionID,
+        (held) => Either.right({ ...held, messages: HashMap.set(held.messages, write.info.id, write.info) })
+      )
+    case "Part": {
+      const { part } = write
+      return change(state, part.sessionID, (held) =>
+        HashMap.has(held.messages, part.messageID)
+          ? Either.right({ ...held, parts: HashMap.set(held.parts, part.id, part) })
+          : refused(`the message ${part.messageID}, to which the part ${part.id} belongs, is not stored.`))
+    }
+    case "RemovePart":
+      return Either.right({
+        ...state,
+        sessions: HashMap.modify(state.sessions, write.sessionID, (held) => ({
+          ...held,
+          parts: HashMap.remove(held.parts, write.id)
+        }))
+      })
+    case "Run":
+      return Either.map(find(state, write.run.taskID), () => ({
+        ...state,
+        runs: HashMap.set(state.runs, write.run.id, write.run)
+      }))
+    case "Inbox":
+      return putInbox(state, write.row)
+    case "InboxTaken":
+      return take(state, write.id, write.sessionID)
+    case "Event":
+      return Either.right(putEvent(state, write.event))
+    case "Approval":
+      return Either.right({ ...state, approvals: HashMap.set(state.approvals, write.approval.id, write.approval) })
+    case "RemoveApproval":
+      return Either.right({ ...state, approvals: HashMap.remove(state.approvals, write.id) })
+    case "Todos":
+      return change(state, write.sessionID, (held) => Either.right({ ...held, todos: write.todos }))
+  }
+}

@@ -1,0 +1,143 @@
+/** Storage that lasts as long as the process, and refuses what storage in a database refuses. */
+import type { Event } from "@skein/domain/Event"
+import type { Part } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import * as Order from "effect/Order"
+import type { Approval, Found, LoggedEvent, SessionStorage, Write } from "../SessionStorage.ts"
+import { apply, empty, type State } from "./memoryState.ts"
+
+const ranks: Readonly<Record<Write["_tag"], number>> = {
+  Session: 0,
+  DeleteSession: 0,
+  Message: 1,
+  Part: 2,
+  RemovePart: 2,
+  Run: 3,
+  Inbox: 4,
+  InboxTaken: 4,
+  Approval: 5,
+  RemoveApproval: 5,
+  Todos: 6,
+  Event: 7
+}
+
+/** What belongs to a row may stand before it in the same commit, as in a database, but not across a deletion. */
+const inOrder = (writes: ReadonlyArray<Write>): ReadonlyArray<Write> => {
+  const at = writes.findIndex((write) => write._tag === "DeleteSession")
+  const head = at < 0 ? writes : writes.slice(0, at)
+  const sorted = head.toSorted((a, b) => ranks[a._tag] - ranks[b._tag])
+  return at < 0 ? sorted : [...sorted, ...writes.slice(at, at + 1), ...inOrder(writes.slice(at + 1))]
+}
+
+const byID = Order.mapInput(Order.string, (row: { readonly id: string }) => row.id)
+const byCreated = Order.mapInput(Order.number, (row: Approval) => row.created)
+const newestFirst: Order.Order<SessionInfo> = Order.combine(
+  Order.reverse(Order.mapInput(Order.number, (info) => info.time.updated)),
+  Order.reverse(byID)
+)
+
+const all = <A>(rows: ReadonlyArray<A>): Found<A> => ({ rows, unreadable: [] })
+const matches = <A>(wanted: A | undefined, value: A | undefined): boolean => wanted === undefined || wanted === value
+
+/** Shows the row that an event tells of as it is now; none where that is gone. */
+const asOfNow = (state: State, event: Event): Option.Option<Event> => {
+  const held = HashMap.get(state.sessions, event.sessionID)
+  switch (event.type) {
+    case "session.updated":
+      if (event.properties.info.id !== event.sessionID) return Option.some(event)
+      return Option.map(held, ({ info }) => ({ ...event, properties: { info } }))
+    case "message.updated": {
+      const { id, sessionID } = event.properties.info
+      if (sessionID !== event.sessionID) return Option.some(event)
+      return Option.map(Option.flatMap(held, ({ messages }) => HashMap.get(messages, id)), (info) => ({
+        ...event,
+        properties: { info }
+      }))
+    }
+    case "message.part.updated": {
+      const { id, sessionID } = event.properties.part
+      if (sessionID !== event.sessionID) return Option.some(event)
+      return Option.map(Option.flatMap(held, ({ parts }) => HashMap.get(parts, id)), (part) => ({
+        ...event,
+        properties: { part }
+      }))
+    }
+    default:
+      return Option.some(event)
+  }
+}
+
+/** Makes an empty storage. */
+export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
+  let state: State = empty
+  const read = <A>(f: () => A): Effect.Effect<A> => Effect.sync(f)
+
+  return {
+    commit: (writes) =>
+      Effect.suspend(() => {
+        const applied = inOrder(writes).reduce(
+          (before, write) => Either.flatMap(before, (each) => apply(each, write)),
+          Either.right(state) as ReturnType<typeof apply>
+        )
+        if (Either.isLeft(applied)) return Effect.fail(applied.left)
+        state = applied.right
+        return Effect.void
+      }),
+    session: (id) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
+    sessions: ({ limit, parentID, projectID, rootID, roots }) =>
+      read(() => {
+        const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>
+          matches(projectID, info.projectID) && matches(rootID, info.rootID) && matches(parentID, info.parentID)
+          && (roots !== true || info.parentID === undefined)
+        )
+        return all(found.toSorted(newestFirst).slice(0, limit))
+      }),
+    messages: (id) =>
+      read(() => {
+        const held = HashMap.get(state.sessions, id)
+        if (Option.isNone(held)) return all([])
+        const messages = HashMap.toValues(held.value.messages).toSorted(byID)
+        const partsOf = new Map(messages.map((info) => [info.id, [] as Array<Part>]))
+        for (const part of HashMap.toValues(held.value.parts).toSorted(byID)) partsOf.get(part.messageID)?.push(part)
+        return all(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })))
+      }),
+    run: (id) => read(() => HashMap.get(state.runs, id)),
+    runs: ({ parentID, rootID, taskID, unsettled }) =>
+      read(() => {
+        const found = HashMap.toValues(state.runs).filter((run) =>
+          matches(taskID, run.taskID) && matches(parentID, run.parentID) && matches(rootID, run.rootID)
+          && (unsettled !== true || run.state !== "settled")
+        )
+        return all(found.toSorted(byID))
+      }),
+    inbox: (id) =>
+      read(() => {
+        const found = HashMap.toValues(state.inbox).filter((held) => !held.taken && held.row.sessionID === id)
+        return found.map((held) => held.row).toSorted(byID)
+      }),
+    events: ({ after, limit = Number.POSITIVE_INFINITY, rootID }) =>
+      read(() => {
+        const found: Array<LoggedEvent> = []
+        for (const { event, seq } of state.events) {
+          if (found.length >= limit) break
+          if (seq <= after || !matches(rootID, event.rootID)) continue
+          const now = asOfNow(state, event)
+          if (Option.isSome(now)) found.push({ seq, event: now.value })
+        }
+        return found
+      }),
+    approvals: (projectID) =>
+      read(() =>
+        HashMap.toValues(state.approvals).filter((each) => each.projectID === projectID).toSorted(
+          Order.combine(byCreated, byID)
+        )
+      ),
+    todos: (id) =>
+      read(() => Option.match(HashMap.get(state.sessions, id), { onNone: () => [], onSome: (held) => held.todos }))
+  }
+}

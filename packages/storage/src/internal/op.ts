@@ -1,0 +1,60 @@
+/** Turns what a caller asks for into rows, before it waits for its turn: later changes of the values change nothing. */
+import type { Write } from "@skein/core/SessionStorage"
+import { ephemeral } from "@skein/domain/Event"
+import { approval, event, inbox, message, part, run, session, type Table, todo, type Value } from "./tables.ts"
+
+/** One change as rows and keys. */
+export type Op =
+  | { readonly _tag: "Put"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
+  | { readonly _tag: "Remove"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
+  | { readonly _tag: "Take"; readonly id: string; readonly sessionID: string; readonly at: number }
+  | { readonly _tag: "Delete"; readonly sessionID: string }
+
+/** The tables, in the order in which they are written: what a row belongs to comes before it. */
+export const tables = { session, message, part, run, inbox, approval, todo, event } as const
+
+/** The name of a table. */
+export type TableName = keyof typeof tables
+
+const put = <Row>(name: TableName, table: Table<Row>, row: Row): Op => {
+  const values = table.values(row)
+  // Every table begins with its key.
+  return { _tag: "Put", table: name, key: values.slice(0, table.key.length).join("/"), values }
+}
+
+const remove = (table: TableName, ...values: ReadonlyArray<Value>): Op => ({
+  _tag: "Remove",
+  table,
+  key: values.join("/"),
+  values
+})
+
+/** The rows of a write; none for an event of a kind that is not kept. Throws where a value has no JSON. */
+export const toOps = (write: Write): ReadonlyArray<Op> => {
+  switch (write._tag) {
+    case "Session":
+      return [put("session", session, write.info)]
+    case "DeleteSession":
+      return [{ _tag: "Delete", sessionID: write.id }]
+    case "Message":
+      return [put("message", message, write.info)]
+    case "Part":
+      return [put("part", part, write.part)]
+    case "RemovePart":
+      return [remove("part", write.sessionID, write.id)]
+    case "Run":
+      return [put("run", run, write.run)]
+    case "Inbox":
+      return [put("inbox", inbox, write.row)]
+    case "InboxTaken":
+      return [{ _tag: "Take", id: write.id, sessionID: write.sessionID, at: write.at }]
+    case "Event":
+      return ephemeral.has(write.event.type) ? [] : [put("event", event, write.event)]
+    case "Approval":
+      return [put("approval", approval, write.approval)]
+    case "RemoveApproval":
+      return [remove("approval", write.id)]
+    case "Todos":
+      return [put("todo", todo, write)]
+  }
+}

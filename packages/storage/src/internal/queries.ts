@@ -1,0 +1,103 @@
+/** Decides how stored rows are found. */
+import type { Approval, SessionStorage } from "@skein/core/SessionStorage"
+import { InboxRow } from "@skein/domain/InboxRow"
+import { TaskRun } from "@skein/domain/Outcome"
+import { SessionInfo } from "@skein/domain/SessionInfo"
+import { Todo } from "@skein/domain/Todo"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { makeDecode } from "./decode.ts"
+import { makeReadEvents } from "./readEvents.ts"
+import { makeReadMessages } from "./readMessages.ts"
+import { allReadable, oneReadable, readable, type Row } from "./rows.ts"
+import { type Select, where } from "./select.ts"
+import type { Turns } from "./turns.ts"
+
+const decodeSession = makeDecode(SessionInfo)
+const decodeRun = makeDecode(TaskRun)
+const decodeInbox = makeDecode(InboxRow)
+const decodeTodos = makeDecode(Schema.Array(Todo))
+
+interface ApprovalRow {
+  readonly id: string
+  readonly project_id: string
+  readonly permission: string
+  readonly pattern: string
+  readonly created: number
+}
+
+const toApproval = (row: ApprovalRow): Approval => ({
+  id: row.id,
+  projectID: row.project_id,
+  permission: row.permission,
+  pattern: row.pattern,
+  created: row.created
+})
+
+/** Makes the part of the port that reads. */
+export const makeQueries = (select: Select, turns: Turns): Omit<Context.Tag.Service<SessionStorage>, "commit"> => {
+  const read: Select = (operation, sql, params) => turns.read(select(operation, sql, params))
+
+  const sessions = (
+    filter: Parameters<Context.Tag.Service<SessionStorage>["sessions"]>[0],
+    limit: number | undefined
+  ) => {
+    const tests = where(
+      { project_id: filter.projectID, root_id: filter.rootID, parent_id: filter.parentID },
+      ...(filter.roots === true ? ["parent_id IS NULL"] : [])
+    )
+    const order = `${tests.sql} ORDER BY updated DESC, id DESC`
+    return limit === undefined
+      ? read<Row>("sessions", `SELECT id, data FROM session ${order}`, tests.params)
+      : read<Row>("sessions", `SELECT id, data FROM session ${order} LIMIT ?`, [...tests.params, limit])
+  }
+
+  return {
+    session: (id) =>
+      Effect.flatMap(
+        read<Row>("session", "SELECT id, data FROM session WHERE id = ?", [id]),
+        (rows) => oneReadable("session", rows, decodeSession)
+      ),
+    sessions: Effect.fnUntraced(function*(filter) {
+      const { limit } = filter
+      const found = readable(yield* sessions(filter, limit), decodeSession)
+      if (limit === undefined || found.unreadable.length === 0) return found
+      // Rows that cannot be read must not take the places of those that can.
+      return readable(yield* sessions(filter, undefined), decodeSession, limit)
+    }),
+    messages: makeReadMessages(select, turns),
+    run: (id) =>
+      Effect.flatMap(
+        read<Row>("run", "SELECT id, data FROM run WHERE id = ?", [id]),
+        (rows) => oneReadable("run", rows, decodeRun)
+      ),
+    runs: ({ parentID, rootID, taskID, unsettled }) => {
+      const tests = where(
+        { task_id: taskID, parent_id: parentID, root_id: rootID },
+        ...(unsettled === true ? ["state <> 'settled'"] : [])
+      )
+      return Effect.map(
+        read<Row>("runs", `SELECT id, data FROM run ${tests.sql} ORDER BY id`, tests.params),
+        (rows) => readable(rows, decodeRun)
+      )
+    },
+    inbox: (id) =>
+      Effect.flatMap(
+        read<Row>("inbox", "SELECT id, data FROM inbox WHERE session_id = ? AND taken_at IS NULL ORDER BY id", [id]),
+        (rows) => allReadable("inbox", rows, decodeInbox)
+      ),
+    events: makeReadEvents(select, turns),
+    approvals: (projectID) =>
+      Effect.map(
+        read<ApprovalRow>("approvals", "SELECT * FROM approval WHERE project_id = ? ORDER BY created, id", [projectID]),
+        (rows) => rows.map(toApproval)
+      ),
+    todos: (id) =>
+      Effect.flatMap(
+        read<Row>("todos", "SELECT session_id AS id, data FROM todo WHERE session_id = ?", [id]),
+        (rows) => Effect.map(oneReadable("todos", rows, decodeTodos), Option.getOrElse(() => []))
+      )
+  }
+}

@@ -1,0 +1,95 @@
+/** Reads the log of events. Where an event refers to a row, it shows that row as it is now, or is left out with it. */
+import type { LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
+import { type Event, type EventType, properties } from "@skein/domain/Event"
+import { Message } from "@skein/domain/Message"
+import { Part } from "@skein/domain/Part"
+import { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Schema from "effect/Schema"
+import { type Decode, makeDecode } from "./decode.ts"
+import { type Select, where } from "./select.ts"
+import type { Turns } from "./turns.ts"
+
+interface EventRow {
+  readonly seq: number
+  readonly id: string
+  readonly session_id: string
+  readonly root_id: string
+  readonly parent_id: string | null
+  readonly depth: number
+  readonly type: string
+  readonly time: number
+  readonly ref: string | null
+  readonly data: string
+}
+
+const pageSize = 500
+
+const sql = (filter: string): string =>
+  `SELECT event.seq, event.id, event.session_id, event.root_id, event.parent_id, event.depth, event.type, event.time,
+    event.ref, coalesce(event.data, part.data, message.data, session.data) AS data
+  FROM event
+  LEFT JOIN part ON event.type = 'message.part.updated' AND part.session_id = event.session_id AND part.id = event.ref
+  LEFT JOIN message ON event.type = 'message.updated' AND message.session_id = event.session_id AND message.id = event.ref
+  LEFT JOIN session ON event.type = 'session.updated' AND session.id = event.ref
+  ${filter} ORDER BY event.seq LIMIT ?`
+
+const decoders = new Map<string, Decode<unknown>>([
+  ["ref session.updated", makeDecode(SessionInfo)],
+  ["ref message.updated", makeDecode(Message)],
+  ["ref message.part.updated", makeDecode(Part)]
+])
+
+const decoderOf = (row: EventRow): Decode<unknown> | undefined => {
+  const key = row.ref === null ? row.type : `ref ${row.type}`
+  let decode = decoders.get(key)
+  if (decode === undefined && row.type in properties) {
+    // The kinds have different types, but each is decoded to itself.
+    const schema = properties[row.type as EventType] as Schema.Schema<unknown>
+    decoders.set(key, decode = makeDecode(schema))
+  }
+  return decode
+}
+
+const unknownKind = Either.left("a kind of event that this version does not know")
+
+const read = (row: EventRow): Either.Either<LoggedEvent, string> =>
+  Either.map(decoderOf(row)?.(row.data) ?? unknownKind, (value): LoggedEvent => ({
+    seq: Number(row.seq),
+    event: {
+      id: row.id,
+      type: row.type,
+      timestamp: row.time,
+      sessionID: row.session_id,
+      rootID: row.root_id,
+      ...(row.parent_id === null ? {} : { parentID: row.parent_id }),
+      depth: row.depth,
+      properties: row.ref === null ? value : row.type === "message.part.updated" ? { part: value } : { info: value }
+    } as Event
+  }))
+
+/** Makes the reader. An event that cannot be read is left out, and the log of the process says so. */
+export const makeReadEvents = (select: Select, turns: Turns): Context.Tag.Service<SessionStorage>["events"] =>
+  Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID }) {
+    const events: Array<LoggedEvent> = []
+    const filter = where(
+      { "event.root_id": rootID },
+      "event.seq > ?",
+      "(event.ref IS NULL OR coalesce(part.id, message.id, session.id) IS NOT NULL)"
+    )
+    let seq = after
+    while (events.length < limit) {
+      const wanted = Math.min(pageSize, limit - events.length)
+      const rows = yield* turns.read(select<EventRow>("events", sql(filter.sql), [...filter.params, seq, wanted]))
+      for (const row of rows) {
+        seq = Number(row.seq)
+        const logged = read(row)
+        if (Either.isRight(logged)) events.push(logged.right)
+        else yield* Effect.logWarning(`Event ${row.id} is left out: ${logged.left}`)
+      }
+      if (rows.length < wanted) break
+    }
+    return events
+  })

@@ -1,0 +1,56 @@
+/** Decides what becomes of rows that cannot be read: a list goes on without them, a single one is an error. */
+import type { Found } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type { Decode } from "./decode.ts"
+
+/** A row as it comes from the database. */
+export interface Row {
+  readonly id: string
+  readonly data: string
+}
+
+/** Reads rows; those that cannot be read are told by their id. With a limit it stops when that many were readable. */
+export const readable = <A>(
+  rows: ReadonlyArray<Row>,
+  decode: Decode<A>,
+  limit = Number.POSITIVE_INFINITY
+): Found<A> => {
+  const found: Array<A> = []
+  const unreadable: Array<Found<A>["unreadable"][number]> = []
+  for (const { data, id } of rows) {
+    if (found.length >= limit) break
+    const decoded = decode(data)
+    if (Either.isRight(decoded)) found.push(decoded.right)
+    else unreadable.push({ id, reason: decoded.left })
+  }
+  return { rows: found, unreadable }
+}
+
+const unreadableError = (operation: string, { id, reason }: { readonly id: string; readonly reason: string }) =>
+  new StorageError({
+    operation,
+    reason: "unreadable",
+    message: `The stored row ${id} cannot be read (${reason}). `
+      + "Use the version of Skein that wrote it, or delete the session that it belongs to."
+  })
+
+/** Reads rows of which none may be left out. */
+export const allReadable = <A>(
+  operation: string,
+  rows: ReadonlyArray<Row>,
+  decode: Decode<A>
+): Effect.Effect<ReadonlyArray<A>, StorageError> => {
+  const { rows: found, unreadable: [first] } = readable(rows, decode)
+  return first === undefined ? Effect.succeed(found) : Effect.fail(unreadableError(operation, first))
+}
+
+/** Reads the one row that there may be. */
+export const oneReadable = <A>(
+  operation: string,
+  rows: ReadonlyArray<Row>,
+  decode: Decode<A>
+): Effect.Effect<Option.Option<A>, StorageError> =>
+  Effect.map(allReadable(operation, rows, decode), (found) => Option.fromNullable(found[0]))

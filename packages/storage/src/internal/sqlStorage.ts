@@ -1,0 +1,49 @@
+/** Puts the port together on one connection of any SQL database. */
+import type { Connection } from "@effect/sql/SqlConnection"
+import type { SessionStorage, Write } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Dialect } from "./dialect.ts"
+import { type Op, toOps } from "./op.ts"
+import { makePlan } from "./plan.ts"
+import { makeQueries } from "./queries.ts"
+import { makeSelect } from "./select.ts"
+import { makeTransaction } from "./transaction.ts"
+import { makeTurns } from "./turns.ts"
+import { makeWriter } from "./writer.ts"
+
+const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, StorageError> =>
+  Effect.try({
+    try: () => writes.flatMap(toOps),
+    catch: (cause) =>
+      new StorageError({
+        operation: "commit",
+        reason: "other",
+        message: `A value has no JSON and cannot be stored (${
+          String(cause)
+        }). Keep functions, big integers and cycles out of it.`
+      })
+  })
+
+/**
+ * The port on a connection that nobody else uses. Reading and writing share it: what a commit wrote is then seen by the
+ * next read without further ado, and a reader never sees a transaction that is not committed, since the two take turns.
+ */
+export const makeSqlStorage = (
+  connection: Connection,
+  dialect: Dialect
+): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const turns = yield* makeTurns
+    const commit = yield* makeWriter({
+      turns,
+      plan: makePlan(dialect),
+      transaction: makeTransaction(connection, dialect)
+    })
+    return {
+      ...makeQueries(makeSelect(connection, dialect), turns),
+      commit: (writes) => Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
+    }
+  })

@@ -1,0 +1,84 @@
+/** Decides what the errors of SQLite and of the file system mean to whoever uses Skein. */
+import { StorageError } from "@skein/core/StorageError"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+
+type Reason = StorageError["reason"]
+
+const codeOf = (cause: unknown): string =>
+  Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
+
+const detailOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+/** The beginning of a code of SQLite, or a code of Node, and what it means. */
+const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
+  ["SQLITE_BUSY", "busy"],
+  ["SQLITE_LOCKED", "busy"],
+  ["SQLITE_PROTOCOL", "busy"],
+  ["SQLITE_FULL", "full"],
+  ["SQLITE_READONLY", "readonly"],
+  ["SQLITE_CORRUPT", "corrupt"],
+  ["SQLITE_NOTADB", "corrupt"],
+  ["SQLITE_CANTOPEN", "unreadable"],
+  ["SQLITE_PERM", "unreadable"],
+  ["SQLITE_CONSTRAINT", "constraint"],
+  ["ENOSPC", "full"],
+  ["EDQUOT", "full"],
+  ["EROFS", "readonly"]
+]
+
+/** How each reason is mended; `other` is anything that has no better name. */
+const sentence = (reason: Reason, file: string, detail: string): string => {
+  switch (reason) {
+    case "busy":
+      return `${file} was locked by another process for 30 seconds. End the process that holds it ("fuser ${file}" names it), then try again.`
+    case "full":
+      return `There is no space left for ${file} (${detail}). Free some space, then try again: what was stored before is safe.`
+    case "readonly":
+      return `${file} cannot be written (${detail}). Make the file and its directory writable for you, or name another file with --db.`
+    case "corrupt":
+      return `${file} is damaged (${detail}). Put a backup in its place, or move it away together with ${file}-wal to begin anew.`
+    case "newer":
+      return `${file} was written by a newer version of Skein (${detail}). Use that version, or name another file with --db.`
+    case "foreign":
+      return `${file} is not a database of Skein (${detail}). Name another file with --db.`
+    case "unreadable":
+      return `${file} cannot be opened (${detail}). Check the path and your rights to it, or name another file with --db.`
+    case "constraint":
+      return `The change was refused: something in it is stored already, or belongs to something that is not stored (${detail}).`
+    case "other":
+      return `${file} cannot be used (${detail}).`
+  }
+}
+
+/** An error of a known reason about a file. */
+export const fileError = (operation: string, reason: Reason, file: string, detail: string): StorageError =>
+  new StorageError({ operation, reason, message: sentence(reason, file, detail) })
+
+const notLoaded = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return code === "ERR_DLOPEN_FAILED" || code === "MODULE_NOT_FOUND" || detailOf(cause).includes("bindings file")
+}
+
+/**
+ * Explains what better-sqlite3 or Node threw; `denied` is the reason where permission was denied. None where it is an
+ * error of neither.
+ */
+export const explainCause = (
+  operation: string,
+  file: string,
+  cause: unknown,
+  denied: Reason = "unreadable"
+): Option.Option<StorageError> => {
+  if (notLoaded(cause)) {
+    const message = "better-sqlite3 is not built for this version of Node "
+      + `(${detailOf(cause).split("\n")[0]}). Run "npm rebuild better-sqlite3" where Skein is installed.`
+    return Option.some(new StorageError({ operation, reason: "other", message }))
+  }
+  const code = codeOf(cause)
+  if (code === "") return Option.none()
+  const reason = code === "EACCES" || code === "EPERM"
+    ? denied
+    : meanings.find(([prefix]) => code.startsWith(prefix))?.[1]
+  return Option.some(fileError(operation, reason ?? "other", file, detailOf(cause)))
+}

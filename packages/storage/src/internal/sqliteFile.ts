@@ -1,0 +1,86 @@
+/** Decides whether a file is a database of this program, before anything is opened: what is refused is not touched. */
+import type { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as fs from "node:fs"
+import { dirname } from "node:path"
+import { readHead } from "./readHead.ts"
+import { explainCause, fileError } from "./sqliteError.ts"
+import { walDamage } from "./sqliteWal.ts"
+
+/** Marks a database as one of Skein's: "Skn1". */
+export const applicationID = 0x536b6e31
+
+const operation = "open"
+
+/** Calls Node's file system; what it throws is explained. */
+export const fileSystem = <A>(
+  file: string,
+  call: () => A,
+  denied: StorageError["reason"] = "unreadable"
+): Effect.Effect<A, StorageError> =>
+  Effect.try({
+    try: call,
+    catch: (cause) =>
+      Option.getOrElse(
+        explainCause(operation, file, cause, denied),
+        () => fileError(operation, "other", file, String(cause))
+      )
+  })
+
+const magic = "SQLite format 3\0"
+const headerLength = 100
+
+const refuse = (reason: StorageError["reason"], file: string, detail: string) =>
+  Effect.fail(fileError(operation, reason, file, detail))
+
+/** Looks at a file, and tells whether there is one. Nothing is written, and no lock is taken. */
+export const inspect = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
+  Effect.gen(function*() {
+    const stat = yield* fileSystem(file, () => fs.statSync(file, { throwIfNoEntry: false }))
+    if (stat === undefined) return yield* inspectNothing(file, latest)
+    if (!stat.isFile()) {
+      return yield* refuse("unreadable", file, stat.isDirectory() ? "it is a directory" : "it is no file")
+    }
+    yield* fileSystem(file, () => fs.accessSync(file, fs.constants.R_OK))
+    if (stat.size === 0) {
+      return yield* refuse("corrupt", file, "it is empty")
+    }
+
+    const header = yield* fileSystem(file, () => readHead(file, headerLength))
+    if (header.length < headerLength || header.toString("latin1", 0, magic.length) !== magic) {
+      return yield* refuse("foreign", file, "it is no SQLite database")
+    }
+    if (header.readUInt32BE(68) !== applicationID) {
+      return yield* refuse(
+        "foreign",
+        file,
+        "it belongs to another program"
+      )
+    }
+    yield* checkSchema(file, header.readUInt32BE(60), latest)
+
+    const wal = yield* fileSystem(file, () => walDamage(file))
+    if (wal !== undefined) return yield* refuse("corrupt", file, wal)
+    const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+    // A log that was not yet moved into the file may hold the pages that the file lacks.
+    if (stat.size < header.readUInt32BE(28) * pageSize && !fs.existsSync(`${file}-wal`)) {
+      return yield* refuse("corrupt", file, "its end is missing")
+    }
+
+    yield* fileSystem(file, () => fs.accessSync(file, fs.constants.W_OK), "readonly")
+    yield* fileSystem(file, () => fs.accessSync(dirname(file), fs.constants.W_OK | fs.constants.X_OK), "readonly")
+    return true
+  })
+
+/** Refuses a schema that this version does not know. */
+export const checkSchema = (file: string, schema: number, latest: number): Effect.Effect<void, StorageError> =>
+  schema > latest ? refuse("newer", file, `it has schema ${schema}, this version knows ${latest}`) : Effect.void
+
+/** SQLite would apply a log that was left behind to whatever file is made in that place, and so destroy it. */
+const inspectNothing = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
+  Effect.suspend(() => {
+    if (!fs.existsSync(`${file}-wal`)) return Effect.succeed(false)
+    // Unless another process has just made the file.
+    return fs.existsSync(file) ? inspect(file, latest) : refuse("corrupt", file, `only its log ${file}-wal is there`)
+  })

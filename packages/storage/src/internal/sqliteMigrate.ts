@@ -1,0 +1,42 @@
+/** Brings the schema of a SQLite file up to date: forward only, in one transaction, whatever other processes do. */
+import type { Connection } from "@effect/sql/SqlConnection"
+import type { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import { execute } from "./sqliteConnection.ts"
+import { applicationID, checkSchema } from "./sqliteFile.ts"
+
+/** The statements of a migration. */
+export interface Migration {
+  readonly statements: ReadonlyArray<string>
+}
+
+/** All migrations in order; the schema of a file counts how many it has had. They are loaded only when one is missing. */
+export const migrations: ReadonlyArray<() => Promise<Migration>> = [() => import("../migrations/0001_tables.ts")]
+
+/** The schema that a file has. */
+export const schemaOf = (connection: Connection, file: string): Effect.Effect<number, StorageError> =>
+  Effect.map(execute(connection, file, "PRAGMA user_version"), ([row]) => Number(row?.["user_version"]))
+
+/** Applies the migrations that a file lacks. Processes that do so at once wait for each other, and find nothing left. */
+export const migrate = (
+  connection: Connection,
+  file: string,
+  list: ReadonlyArray<() => Promise<Migration>> = migrations
+): Effect.Effect<void, StorageError> => {
+  const run = (sql: string) => execute(connection, file, sql)
+  const apply = Effect.gen(function*() {
+    const schema = yield* schemaOf(connection, file)
+    yield* checkSchema(file, schema, list.length)
+    for (const load of list.slice(schema)) {
+      const { statements } = yield* Effect.promise(load)
+      yield* Effect.forEach(statements, run, { discard: true })
+    }
+    yield* run(`PRAGMA application_id = ${applicationID}`)
+    yield* run(`PRAGMA user_version = ${list.length}`)
+    yield* run("COMMIT")
+  })
+  return Effect.zipRight(
+    run("BEGIN IMMEDIATE"),
+    Effect.onError(apply, () => Effect.exit(run("ROLLBACK")))
+  ).pipe(Effect.uninterruptible)
+}

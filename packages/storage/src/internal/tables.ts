@@ -1,0 +1,143 @@
+/** Decides which columns a row has: the whole value as JSON, and beside it what is searched for or changed by itself. */
+import type { Approval } from "@skein/core/SessionStorage"
+import type { Event } from "@skein/domain/Event"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Message } from "@skein/domain/Message"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { Intent, Part } from "@skein/domain/Part"
+import { type SessionInfo, version } from "@skein/domain/SessionInfo"
+import type { Todo } from "@skein/domain/Todo"
+
+/** What a column can hold. */
+export type Value = string | number | null
+
+/** A table that rows are put into. */
+export interface Table<Row> {
+  readonly name: string
+  readonly columns: ReadonlyArray<string>
+  readonly key: ReadonlyArray<string>
+  /** What a second row of the same key does: it takes the place of the first, or is dropped. */
+  readonly second: "replaces" | "is dropped"
+  readonly values: (row: Row) => ReadonlyArray<Value>
+}
+
+const table = <Row>(
+  name: string,
+  key: ReadonlyArray<string>,
+  columns: Readonly<Record<string, (row: Row) => Value | undefined>>,
+  second: Table<Row>["second"] = "replaces"
+): Table<Row> => {
+  const read = Object.values(columns)
+  return { name, key, columns: Object.keys(columns), second, values: (row) => read.map((of) => of(row) ?? null) }
+}
+
+const json = (row: unknown): string => JSON.stringify(row)
+const intent = (part: Part): Intent | undefined => (part.type === "tool" ? part.intent : undefined)
+
+/** Sessions. Owner, epoch and lease are columns of the loop that holds the session: a put leaves them as they are. */
+export const session = table<SessionInfo>("session", ["id"], {
+  id: (row) => row.id,
+  parent_id: (row) => row.parentID,
+  root_id: (row) => row.rootID,
+  depth: (row) => row.depth,
+  project_id: (row) => row.projectID,
+  directory: (row) => row.directory,
+  title: (row) => row.title,
+  agent: (row) => row.agent,
+  version: (row) => row.version,
+  created: (row) => row.time.created,
+  updated: (row) => row.time.updated,
+  archived: (row) => row.time.archived,
+  data: json
+})
+
+/** Messages. */
+export const message = table<Message>("message", ["session_id", "id"], {
+  session_id: (row) => row.sessionID,
+  id: (row) => row.id,
+  role: (row) => row.role,
+  version: () => version,
+  data: json
+})
+
+/** Parts. A tool call's state and intent are columns, for whoever looks for calls that a crash cut off. */
+export const part = table<Part>("part", ["session_id", "id"], {
+  session_id: (row) => row.sessionID,
+  id: (row) => row.id,
+  message_id: (row) => row.messageID,
+  type: (row) => row.type,
+  state: (row) => (row.type === "tool" ? row.state.status : null),
+  effect: (row) => intent(row)?.effect,
+  hash: (row) => intent(row)?.hash,
+  attempt: (row) => intent(row)?.attempt,
+  epoch: (row) => intent(row)?.epoch,
+  version: () => version,
+  data: json
+})
+
+/** Runs of tasks. */
+export const run = table<TaskRun>("run", ["id"], {
+  id: (row) => row.id,
+  task_id: (row) => row.taskID,
+  parent_id: (row) => row.parentID,
+  root_id: (row) => row.rootID,
+  part_id: (row) => row.partID,
+  state: (row) => row.state,
+  version: () => version,
+  data: json
+})
+
+/** What waits for a session. `taken_at` is not put: a row that was taken stays taken when it is put again. */
+export const inbox = table<InboxRow>("inbox", ["id"], {
+  id: (row) => row.id,
+  session_id: (row) => row.sessionID,
+  kind: (row) => row.kind,
+  run_id: (row) => row.runID,
+  version: () => version,
+  data: json
+})
+
+/** Approvals of a project. */
+export const approval = table<Approval>("approval", ["id"], {
+  id: (row) => row.id,
+  project_id: (row) => row.projectID,
+  permission: (row) => row.permission,
+  pattern: (row) => row.pattern,
+  created: (row) => row.created
+})
+
+/** The todos of each session. */
+export const todo = table<{ readonly sessionID: string; readonly todos: ReadonlyArray<Todo> }>("todo", ["session_id"], {
+  session_id: (row) => row.sessionID,
+  data: (row) => json(row.todos)
+})
+
+/**
+ * The row that an event tells of, where reading the event can show that row as it is by then. A copy in every such event
+ * would store each part again for each of its changes: the log would soon be most of the database.
+ */
+const reference = (event: Event): string | undefined => {
+  switch (event.type) {
+    case "session.updated":
+      return event.properties.info.id === event.sessionID ? event.sessionID : undefined
+    case "message.updated":
+      return event.properties.info.sessionID === event.sessionID ? event.properties.info.id : undefined
+    case "message.part.updated":
+      return event.properties.part.sessionID === event.sessionID ? event.properties.part.id : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The log of events; `seq` is given by the database. */
+export const event = table<Event>("event", ["id"], {
+  id: (row) => row.id,
+  session_id: (row) => row.sessionID,
+  root_id: (row) => row.rootID,
+  parent_id: (row) => row.parentID,
+  depth: (row) => row.depth,
+  type: (row) => row.type,
+  time: (row) => row.timestamp,
+  ref: reference,
+  data: (row) => (reference(row) === undefined ? json(row.properties) : null)
+}, "is dropped")
