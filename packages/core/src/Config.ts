@@ -19,13 +19,19 @@ export const defaults: Settings = {
   retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 }
 }
 
+/** The keys of a value that have one. */
+const given = <A extends object>(value: A | undefined): { [K in keyof A]?: Exclude<A[K], undefined> } =>
+  Object.fromEntries(Object.entries(value ?? {}).filter(([, each]) => each !== undefined)) as {
+    [K in keyof A]?: Exclude<A[K], undefined>
+  }
+
 /** Puts config over the defaults. */
 export const settle = (config: ConfigInfo): Settings => ({
   ...config,
   default_agent: config.default_agent ?? defaults.default_agent,
-  limits: { ...defaults.limits, ...config.limits },
-  deadlines: { ...defaults.deadlines, ...config.deadlines },
-  retry: { ...defaults.retry, ...config.retry }
+  limits: { ...defaults.limits, ...given(config.limits) },
+  deadlines: { ...defaults.deadlines, ...given(config.deadlines) },
+  retry: { ...defaults.retry, ...given(config.retry) }
 })
 
 /** The settings of this process. */

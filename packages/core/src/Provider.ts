@@ -1,6 +1,6 @@
 /** Owns the way to models: turns `provider/model` into something that streams typed events. */
 import type { SessionID } from "@skein/domain/Id"
-import type { FinishReason } from "@skein/domain/Message"
+import { FinishReason } from "@skein/domain/Message"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
 import type { Tokens } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
@@ -47,6 +47,8 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   message: Schema.String,
   /** The HTTP status, where there was one. */
   status: Schema.optional(Schema.Number),
+  /** What the provider gave as the reason for its end, where it ended well. */
+  finish: Schema.optional(FinishReason),
   /** How long the provider asked to wait, in milliseconds. */
   retryAfter: Schema.optional(Schema.Number)
 }) {}

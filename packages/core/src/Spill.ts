@@ -29,13 +29,18 @@ export class Spill extends Context.Tag("@skein/core/Spill")<Spill, {
   })
 }
 
-/** A text cut to the bound: whole lines from the beginning, and where the rest is. */
-export const cut = Effect.fn("Spill.cut")(function*(session: SessionID, name: string, text: string) {
+/** A text cut to a limit, with some words about where the rest is: whole lines from the beginning. */
+export const cut = Effect.fnUntraced(function*(
+  session: SessionID,
+  name: string,
+  text: string,
+  limit: { readonly bytes: number; readonly lines: number } = bound
+) {
   const bytes = Buffer.byteLength(text)
-  if (bytes <= bound.bytes && countLines(text) <= bound.lines) return text
+  if (bytes <= limit.bytes && countLines(text) <= limit.lines) return text
   const spill = yield* Spill
   const path = yield* spill.keep(session, name, text)
-  const head = headOf(text)
+  const head = headOf(text, limit)
   const rest = `${bytes} bytes, ${countLines(text)} lines in all`
   return `${head}\n\n[Cut here: ${rest}. ${
     path === undefined
@@ -50,9 +55,9 @@ const countLines = (text: string): number => {
   return lines
 }
 
-const headOf = (text: string): string => {
+const headOf = (text: string, limit: { readonly bytes: number; readonly lines: number }): string => {
   let end = 0
-  for (let line = 0; line < bound.lines; line++) {
+  for (let line = 0; line < limit.lines; line++) {
     const next = text.indexOf("\n", end)
     if (next < 0) {
       end = text.length
@@ -61,8 +66,8 @@ const headOf = (text: string): string => {
     end = next + 1
   }
   const head = text.slice(0, end)
-  if (Buffer.byteLength(head) <= bound.bytes) return head.trimEnd()
-  const bytes = Buffer.from(head).subarray(0, bound.bytes)
+  if (Buffer.byteLength(head) <= limit.bytes) return head.trimEnd()
+  const bytes = Buffer.from(head).subarray(0, limit.bytes)
   // A cut inside a character leaves a replacement character at the end.
   return bytes.toString("utf8").replace(/\uFFFD+$/u, "")
 }

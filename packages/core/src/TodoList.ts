@@ -1,24 +1,47 @@
-/** Owns what the agents of a session plan to do. */
+/** Owns the todos of sessions: what an agent plans to do, kept and told. */
 import type { SessionID } from "@skein/domain/Id"
 import type { Todo } from "@skein/domain/Todo"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Journal } from "./Journal.ts"
+import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { ToolCaller } from "./Tool.ts"
 
-/** The todos of each session. */
+/** The todos of sessions. */
 export class TodoList extends Context.Tag("@skein/core/TodoList")<TodoList, {
-  /** The todos of a session, in the order in which they were given; none where none were. */
-  readonly get: (session: SessionID) => Effect.Effect<ReadonlyArray<Todo>, StorageError>
-  /** Replaces all todos of the caller's session. */
+  /** The todos of a session, in its order. */
+  readonly get: (id: SessionID) => Effect.Effect<ReadonlyArray<Todo>, StorageError>
+  /** Puts these todos in the place of the caller's earlier ones. */
   readonly set: (caller: ToolCaller, todos: ReadonlyArray<Todo>) => Effect.Effect<void, StorageError>
 }>() {
-  /** Todos that last as long as the layer, and that nobody is told of. */
+  /** Todos that are stored with the session and told on the bus. */
+  static readonly layer: Layer.Layer<TodoList, never, SessionStorage | Journal> = Layer.effect(
+    TodoList,
+    Effect.gen(function*() {
+      const storage = yield* SessionStorage
+      const journal = yield* Journal
+      return {
+        get: storage.todos,
+        set: (caller, todos) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            const source = { id: caller.sessionID, rootID: caller.rootID, depth: caller.depth }
+            return journal.commit(
+              [{ _tag: "Todos", sessionID: caller.sessionID, todos }],
+              [journal.event(source, "todo.updated", { todos }, now)]
+            )
+          })
+      }
+    })
+  )
+
+  /** Todos that last as long as the layer. */
   static readonly layerMemory: Layer.Layer<TodoList> = Layer.sync(TodoList, () => {
     const lists = new Map<SessionID, ReadonlyArray<Todo>>()
     return {
-      get: (session) => Effect.sync(() => lists.get(session) ?? []),
+      get: (id) => Effect.sync(() => lists.get(id) ?? []),
       set: (caller, todos) => Effect.sync(() => void lists.set(caller.sessionID, todos))
     }
   })

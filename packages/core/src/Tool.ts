@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 
 /** A call was refused or failed; the model reads `message` and may mend it. `kind` is stored as the error's tag. */
 export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", {
@@ -25,6 +26,8 @@ export interface PermissionAsk {
   readonly metadata: Readonly<Record<string, unknown>>
   /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */
   readonly protected?: boolean
+  /** The user asked for just this in this turn: `ask` is lifted, `deny` is not. */
+  readonly consented?: boolean
 }
 
 /** Who calls, from where. */
@@ -39,6 +42,10 @@ export interface ToolCaller {
   /** The names of the agents from the root to this one. */
   readonly path: ReadonlyArray<string>
   readonly model: ModelRef
+  /** Whether the runtime makes the call for the user, and not a model. */
+  readonly byUser: boolean
+  /** The subagents that the user named in this turn. */
+  readonly consents: ReadonlySet<string>
 }
 
 /** A call that is being run. */
@@ -109,15 +116,38 @@ export const define = <Input>(
 /** The tools that there are. */
 export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
   /** All tools, sorted by name. */
-  readonly all: ReadonlyArray<AnyTool>
+  readonly all: () => ReadonlyArray<AnyTool>
   /** The tool of exactly this name. */
   readonly get: (name: string) => AnyTool | undefined
+  /** Adds a tool until the scope closes; of two with one name the later counts. */
+  readonly register: (tool: AnyTool) => Effect.Effect<void, never, Scope.Scope>
 }>() {
-  /** A registry of these tools; of two with one name the later counts. */
-  static readonly layer = (tools: ReadonlyArray<AnyTool>): Layer.Layer<Tools> =>
-    Layer.sync(Tools, () => {
-      const byName = new Map(tools.map((tool) => [tool.name, tool]))
-      const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-      return { all, get: (name) => byName.get(name) }
-    })
+  /** A registry that begins with these tools. */
+  static readonly layer = <R = never>(
+    tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
+  ): Layer.Layer<Tools, never, R> =>
+    Layer.effect(
+      Tools,
+      Effect.map(tools, (initial) => {
+        const byName = new Map(initial.map((tool) => [tool.name, tool]))
+        let sorted: ReadonlyArray<AnyTool> | undefined
+        const change = (apply: () => void) =>
+          Effect.sync(() => {
+            apply()
+            sorted = undefined
+          })
+        return {
+          all: () => sorted ??= [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+          get: (name) => byName.get(name),
+          register: (tool) =>
+            Effect.asVoid(Effect.acquireRelease(
+              change(() => byName.set(tool.name, tool)),
+              () =>
+                change(() => {
+                  if (byName.get(tool.name) === tool) byName.delete(tool.name)
+                })
+            ))
+        }
+      })
+    )
 }

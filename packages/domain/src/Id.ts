@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
+import { PCGRandom } from "effect/Utils"
 
 const id = <const Prefix extends string, const Name extends string>(prefix: Prefix, name: Name) =>
   Schema.String.pipe(
@@ -71,29 +72,37 @@ const base32 = (value: number, length: number): string => {
 
 const counterLimit = 32 ** 4
 const chanceLimit = 32 ** 8
+const seed = Random.nextIntBetween(0, 2 ** 31)
 
 /** Makes ids from Clock and Random; one service per process keeps them ascending. */
 export class Ids extends Context.Tag("@skein/domain/Ids")<Ids, {
   /** Makes the next id with this prefix, greater than every id that this service made before. */
   readonly make: <Prefix extends keyof ByPrefix>(prefix: Prefix) => Effect.Effect<ByPrefix[Prefix]>
+  /** The same outside of Effect, for callbacks: `now` is what a Clock says, in milliseconds since 1970. */
+  readonly unsafeMake: <Prefix extends keyof ByPrefix>(prefix: Prefix, now: number) => ByPrefix[Prefix]
 }>() {
-  /** Ids that ascend from the layer's own counter. */
-  static readonly layer: Layer.Layer<Ids> = Layer.sync(Ids, () => {
-    let last = 0
-    let count = 0
-    const make = <Prefix extends keyof ByPrefix>(prefix: Prefix) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.map(Random.next, (chance) => {
-          if (now > last) {
-            last = now
-            count = 0
-          } else if (++count === counterLimit) {
-            last += 1
-            count = 0
-          }
-          const body = base32(last, 10) + base32(count, 4) + base32(Math.floor(chance * chanceLimit), 8)
-          return `${prefix}_${body}` as ByPrefix[Prefix]
-        }))
-    return { make }
-  })
+  /** Ids that ascend from the layer's own counter; their chance is seeded from Random when the layer is built. */
+  static readonly layer: Layer.Layer<Ids> = Layer.effect(
+    Ids,
+    Effect.map(Effect.all([seed, seed]), ([high, low]) => {
+      const chance = new PCGRandom(high, low)
+      let last = 0
+      let count = 0
+      const unsafeMake = <Prefix extends keyof ByPrefix>(prefix: Prefix, now: number) => {
+        if (now > last) {
+          last = now
+          count = 0
+        } else if (++count === counterLimit) {
+          last += 1
+          count = 0
+        }
+        const random = base32(Math.floor(chance.number() * chanceLimit), 8)
+        return `${prefix}_${base32(last, 10)}${base32(count, 4)}${random}` as ByPrefix[Prefix]
+      }
+      return {
+        unsafeMake,
+        make: (prefix) => Effect.map(Clock.currentTimeMillis, (now) => unsafeMake(prefix, now))
+      }
+    })
+  )
 }

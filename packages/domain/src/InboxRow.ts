@@ -14,7 +14,9 @@ export const InboxRow = Schema.Struct({
   parts: Schema.Array(PartInput),
   agent: Schema.optional(Schema.String),
   model: Schema.optional(ModelRef),
+  variant: Schema.optional(Schema.String),
   system: Schema.optional(Schema.String),
+  tools: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Boolean })),
   time: Schema.Struct({ created: Schema.Number })
 })
 /** The type of an inbox row. */

@@ -21,7 +21,11 @@ export const UserMessage = Schema.Struct({
   role: Schema.Literal("user"),
   agent: Schema.String,
   model: Schema.optional(ModelRef),
+  variant: Schema.optional(Schema.String),
+  /** Added to the agent's system prompt while this message is answered. */
   system: Schema.optional(Schema.String),
+  /** Tools that are withheld (`false`) while this message is answered. */
+  tools: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Boolean })),
   time: Schema.Struct({ created: Schema.Number })
 })
 /** The type of a user message. */

@@ -120,3 +120,20 @@ const plainDecimal = (value: BigDecimal.BigDecimal): string => {
   const text = digits.toString().padStart(scale + 1, "0")
   return `${text.slice(0, -scale)}.${text.slice(-scale)}`
 }
+
+/** What was used between two counts of the same thing. */
+export const since = (before: Usage, after: Usage): Usage => ({
+  tokens: {
+    input: after.tokens.input - before.tokens.input,
+    output: after.tokens.output - before.tokens.output,
+    reasoning: after.tokens.reasoning - before.tokens.reasoning,
+    cacheRead: after.tokens.cacheRead - before.tokens.cacheRead,
+    cacheWrite: after.tokens.cacheWrite - before.tokens.cacheWrite
+  },
+  cost: after.cost === "unknown" || before.cost === "unknown"
+    ? "unknown"
+    : plainDecimal(BigDecimal.subtract(BigDecimal.unsafeFromString(after.cost), BigDecimal.unsafeFromString(before.cost))),
+  steps: after.steps - before.steps,
+  toolCalls: after.toolCalls - before.toolCalls,
+  blockedToolCalls: after.blockedToolCalls - before.blockedToolCalls
+})

@@ -1,0 +1,168 @@
+/** Owns the agents: who there is, and which rules each goes by. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as prompts from "./internal/prompts.ts"
+import { denials } from "./Ruleset.ts"
+
+/** There is no agent of this name, or it may not be used this way. */
+export class AgentNotFound extends Schema.TaggedError<AgentNotFound>()("AgentNotFound", {
+  name: Schema.String,
+  message: Schema.String
+}) {}
+
+/** Commands that only read, whatever their environment: each is allowed as it stands, and nothing that contains it. */
+export const readOnlyCommands: ReadonlyArray<string> = [
+  "pwd",
+  "ls",
+  "ls -a",
+  "ls -l",
+  "ls -la",
+  "ls -al",
+  "whoami",
+  "id",
+  "date",
+  "uname",
+  "uname -a",
+  "node --version",
+  "npm --version",
+  "python3 --version",
+  "go version"
+]
+
+const readOnlyBash = Object.fromEntries(readOnlyCommands.map((command) => [command, "allow" as const]))
+
+/** What holds for every agent whose own rules say nothing. */
+export const defaultRules: Ruleset = fromConfig({
+  "*": "ask",
+  read: { "*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow" },
+  glob: "allow",
+  grep: "allow",
+  list: "allow",
+  task: "allow",
+  todowrite: "allow",
+  todoread: "allow",
+  skill: "allow",
+  question: "allow",
+  bash: { "*": "ask", ...readOnlyBash }
+})
+
+/** Where plan mode may write. */
+export const planFiles = ".skein/plans/*.md"
+
+const agent = (
+  name: string,
+  mode: AgentInfo["mode"],
+  info: {
+    readonly description?: string
+    readonly prompt: string
+    readonly permission?: PermissionConfig
+    readonly ceiling?: PermissionConfig
+    readonly hidden?: boolean
+  }
+): AgentInfo => ({
+  name,
+  mode,
+  ...(info.description === undefined ? {} : { description: info.description }),
+  prompt: info.prompt,
+  model: [],
+  permission: info.permission === undefined ? [] : fromConfig(info.permission),
+  ...(info.ceiling === undefined ? {} : { ceiling: fromConfig(info.ceiling) }),
+  hidden: info.hidden ?? false,
+  origin: "built in"
+})
+
+/** The agents that there always are. */
+export const builtins: ReadonlyArray<AgentInfo> = [
+  agent("build", "primary", {
+    description: "Works on the project with all tools; asks before it edits or runs commands.",
+    prompt: prompts.build
+  }),
+  agent("plan", "primary", {
+    description: "Explores and writes a plan; changes nothing but its plan files.",
+    prompt: prompts.plan,
+    permission: { edit: { "*": "deny", [planFiles]: "allow" } },
+    ceiling: { edit: { "*": "deny", [planFiles]: "allow" } }
+  }),
+  agent("coordinator", "primary", {
+    description: "Divides work among subagents and puts their conclusions together; edits nothing itself.",
+    prompt: prompts.coordinator,
+    permission: {
+      "*": "deny",
+      task: "allow",
+      task_status: "allow",
+      task_message: "allow",
+      task_stop: "allow",
+      task_wait: "allow",
+      read: "allow",
+      todowrite: "allow",
+      todoread: "allow"
+    },
+    ceiling: {}
+  }),
+  agent("general", "subagent", {
+    description: "Researches questions and carries out tasks of several steps; for work that no other agent fits.",
+    prompt: prompts.general
+  }),
+  agent("explore", "subagent", {
+    description:
+      "Explores a codebase quickly: finds files, searches, reads, and answers with evidence. Changes nothing. Say where to look and what to report.",
+    prompt: prompts.explore,
+    permission: {
+      "*": "deny",
+      read: { "*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow" },
+      glob: "allow",
+      grep: "allow",
+      list: "allow",
+      external_directory: "ask",
+      doom_loop: "ask",
+      bash: { "*": "deny", ...readOnlyBash }
+    }
+  }),
+  agent("title", "primary", { prompt: prompts.title, permission: "deny", hidden: true }),
+  agent("compaction", "primary", { prompt: prompts.compaction, permission: "deny", hidden: true }),
+  agent("summary", "primary", { prompt: prompts.summary, permission: "deny", hidden: true })
+]
+
+/** The agents. */
+export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
+  /** All agents, hidden ones too, sorted by name. */
+  readonly all: ReadonlyArray<AgentInfo>
+  /** The agent of this name; the error names those that there are. */
+  readonly get: (name: string) => Effect.Effect<AgentInfo, AgentNotFound>
+  /** The rules that an agent's own calls go by: defaults, then what is configured for all, then its own. */
+  readonly rules: (agent: AgentInfo) => Ruleset
+  /** What an agent hands down to everything below it. */
+  readonly ceiling: (agent: AgentInfo) => Ruleset
+}>() {
+  /** These agents and no others; `permission` are rules for all of them, under the rules of each. */
+  static readonly layer = (
+    agents: ReadonlyArray<AgentInfo>,
+    permission: Ruleset = []
+  ): Layer.Layer<Agent> =>
+    Layer.sync(Agent, () => {
+      const byName = new Map(agents.map((each) => [each.name, each]))
+      const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+      const visible = all.filter((each) => !each.hidden).map((each) => each.name).join(", ")
+      return {
+        all,
+        get: (name) => {
+          const found = byName.get(name)
+          return found === undefined
+            ? Effect.fail(
+              new AgentNotFound({ name, message: `There is no agent "${name}". Agents: ${visible}. See \`skein agents\`.` })
+            )
+            : Effect.succeed(found)
+        },
+        rules: (info) => [...defaultRules, ...permission, ...info.permission],
+        ceiling: (info) => info.ceiling ?? denials(info.permission)
+      }
+    })
+
+  /** The built-in agents and these; one with the name of a built-in takes its place. */
+  static readonly layerWith = (agents: ReadonlyArray<AgentInfo>, permission: Ruleset = []): Layer.Layer<Agent> =>
+    Agent.layer([...builtins, ...agents], permission)
+}

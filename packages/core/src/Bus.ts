@@ -1,0 +1,107 @@
+/** Owns who hears of what: hands each event to those who watch its session, its tree, or everything. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+/** A subscriber read too slowly: it missed events from here on, and may catch up from the event log. */
+export class BusOverflow extends Schema.TaggedError<BusOverflow>()("BusOverflow", {
+  capacity: Schema.Number,
+  message: Schema.String
+}) {}
+
+/** Which events to hear: of one session, of one tree, or all. */
+export type BusFilter =
+  | { readonly sessionID: SessionID }
+  | { readonly rootID: SessionID }
+  | { readonly all: true }
+
+/** What a listener is: called at once for each event, in order; it is quick and does not throw. */
+export type Listener = (event: Event) => void
+
+/** The bus: publishing never waits, whoever is slow loses the connection and never an event in the middle. */
+export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
+  /** Hands an event to everyone who listens for it. */
+  readonly publish: (event: Event) => void
+  /** Whether anyone would hear an event of this session: deltas that nobody hears need not be made. */
+  readonly heard: (session: { readonly sessionID: SessionID; readonly rootID: SessionID }) => boolean
+  /** Calls a function for each event until the scope closes. */
+  readonly listen: (filter: BusFilter, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
+  /** Events from now on. At most `capacity` (4,096) wait to be read; one more ends the stream with `BusOverflow`. */
+  readonly subscribe: (
+    filter: BusFilter,
+    options?: { readonly capacity?: number }
+  ) => Effect.Effect<Stream.Stream<Event, BusOverflow>, never, Scope.Scope>
+}>() {
+  /** A bus inside this process. */
+  static readonly layer: Layer.Layer<Bus> = Layer.sync(Bus, () => {
+    const everything = new Set<Listener>()
+    const bySession = new Map<SessionID, Set<Listener>>()
+    const byRoot = new Map<SessionID, Set<Listener>>()
+
+    const add = (filter: BusFilter, listener: Listener): () => void => {
+      if ("all" in filter) {
+        everything.add(listener)
+        return () => everything.delete(listener)
+      }
+      const [index, key] = "sessionID" in filter ? [bySession, filter.sessionID] : [byRoot, filter.rootID]
+      const listeners = index.get(key) ?? new Set()
+      index.set(key, listeners.add(listener))
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) index.delete(key)
+      }
+    }
+
+    const publish = (event: Event) => {
+      for (const listener of everything) listener(event)
+      const ofSession = bySession.get(event.sessionID)
+      if (ofSession !== undefined) for (const listener of ofSession) listener(event)
+      const ofRoot = byRoot.get(event.rootID)
+      if (ofRoot !== undefined) for (const listener of ofRoot) listener(event)
+    }
+
+    const listen = (filter: BusFilter, listener: Listener) =>
+      Effect.asVoid(
+        Effect.acquireRelease(Effect.sync(() => add(filter, listener)), (remove) => Effect.sync(remove))
+      )
+
+    const subscribe = Effect.fn("Bus.subscribe")(function*(
+      filter: BusFilter,
+      options?: { readonly capacity?: number }
+    ) {
+      const capacity = options?.capacity ?? 4_096
+      // One place more than the capacity holds the news of the overflow itself.
+      const queue = yield* Effect.acquireRelease(Queue.bounded<Event | BusOverflow>(capacity + 1), Queue.shutdown)
+      let overflown = false
+      yield* listen(filter, (event) => {
+        if (overflown) return
+        overflown = Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity
+        queue.unsafeOffer(overflown ? overflow(capacity) : event)
+      })
+      return Stream.mapEffect(
+        Stream.fromQueue(queue),
+        (item) => item instanceof BusOverflow ? Effect.fail(item) : Effect.succeed(item)
+      )
+    })
+
+    return {
+      publish,
+      heard: ({ rootID, sessionID }) => everything.size > 0 || byRoot.has(rootID) || bySession.has(sessionID),
+      listen,
+      subscribe
+    }
+  })
+}
+
+const overflow = (capacity: number) =>
+  new BusOverflow({
+    capacity,
+    message: `More than ${capacity} events waited to be read. Read faster, or subscribe with a greater capacity.`
+  })

@@ -1,0 +1,68 @@
+/** Owns what may be done: decides each call by the rules that hold for it, and asks a person where they say so. */
+import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
+import type { PermissionID, SessionID } from "@skein/domain/Id"
+import type { Action, Ruleset } from "@skein/domain/Rule"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { EventSource } from "./Journal.ts"
+import { makeBroker } from "./internal/broker.ts"
+import type { PermissionDenied, PermissionNotFound } from "./PermissionError.ts"
+import type { Approval } from "./SessionStorage.ts"
+import type { StorageError } from "./StorageError.ts"
+import type { PermissionAsk } from "./Tool.ts"
+
+/** Whose call it is, and the rules that it goes by. */
+export interface Subject {
+  readonly session: EventSource & Pick<SessionInfo, "projectID">
+  /** The names of the agents from the root to the one that calls. */
+  readonly path: ReadonlyArray<string>
+  /** The rules of the agent, over the defaults. */
+  readonly rules: Ruleset
+  /** The ceilings of the session, of its agent, and of all above; each has a say, none can lift another. */
+  readonly ceilings: ReadonlyArray<Ruleset>
+}
+
+/** The tool that calls, by its name and by the permission key that it goes by. */
+export interface Caller {
+  readonly name: string
+  readonly permission: string
+}
+
+/** How questions are met where the rules do not decide. */
+export interface PermissionOptions {
+  /** `person`: somebody watches the bus and replies; `nobody`: a question is a denial; `auto`: a question is an allowance. */
+  readonly asks: "person" | "nobody" | "auto"
+  /** Stands for `~/` and `$HOME` in patterns. */
+  readonly home?: string
+}
+
+/** What may be done. */
+export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {
+  /** What the rules say: the strictest of agent and ceilings, over all patterns; saved approvals lift `ask`, never `deny`. */
+  readonly decide: (subject: Subject, tool: Caller, ask: PermissionAsk) => Effect.Effect<Action, StorageError>
+  /** Ends when the call may be made. A person has 24 hours to answer. */
+  readonly authorise: (
+    subject: Subject,
+    tool: Caller,
+    ask: PermissionAsk
+  ) => Effect.Effect<void, PermissionDenied | StorageError>
+  /** Whether anything at all of a tool may ever be allowed: a model is not offered what is denied anyway. */
+  readonly offered: (subject: Subject, tool: Caller) => boolean
+  /** Answers a question; all others of its tree are looked at again. */
+  readonly reply: (
+    id: PermissionID,
+    reply: PermissionReply,
+    options?: { readonly message?: string; readonly scope?: "tree" | "project" }
+  ) => Effect.Effect<void, PermissionNotFound | StorageError>
+  /** The questions that wait, oldest first. */
+  readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<PermissionRequest>>
+  /** What was allowed for a project from now on. */
+  readonly approvals: (projectID: string) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
+  /** Takes such an approval back. */
+  readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
+}>() {
+  /** Decides by rules, and meets questions as the options say. */
+  static readonly layer = (options: PermissionOptions) => Layer.effect(Permission, makeBroker(options))
+}

@@ -1,0 +1,73 @@
+/** Decides what rules say of a call: wildcards, the last match in a set, the strictest over several sets. */
+import type { Action, Ruleset } from "@skein/domain/Rule"
+
+/**
+ * Whether a wildcard covers a text: `*` is any run of characters, `/` and line breaks included, `?` is any one character,
+ * and a trailing ` *` also covers the text without it (`git log *` covers `git log`). Takes linear space and, at worst,
+ * time proportional to both lengths multiplied.
+ */
+export const covers = (pattern: string, text: string): boolean =>
+  glob(pattern, text) || (pattern.endsWith(" *") && glob(pattern.slice(0, -2), text))
+
+const glob = (pattern: string, text: string): boolean => {
+  let p = 0
+  let t = 0
+  let star = -1
+  let resume = 0
+  while (t < text.length) {
+    const at = pattern[p]
+    if (at === "*") {
+      star = p++
+      resume = t
+    } else if (at !== undefined && (at === "?" || at === text[t])) {
+      p++
+      t++
+    } else if (star >= 0) {
+      p = star + 1
+      t = ++resume
+    } else return false
+  }
+  while (pattern[p] === "*") p++
+  return p === pattern.length
+}
+
+/** What a set of rules says: the action of the last rule that matches, `undefined` where none does. */
+export const evaluate = (rules: Ruleset, permission: string, pattern: string): Action | undefined => {
+  for (let i = rules.length - 1; i >= 0; i--) {
+    const rule = rules[i]
+    if (rule !== undefined && covers(rule.permission, permission) && covers(rule.pattern, pattern)) return rule.action
+  }
+  return undefined
+}
+
+const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
+
+/** The stricter of two actions: `deny` over `ask` over `allow`. */
+export const stricter = (a: Action, b: Action): Action => (strictness[a] >= strictness[b] ? a : b)
+
+/** Whether every pattern of a permission is denied, so that nothing of it can ever be allowed. */
+export const deniesAll = (rules: Ruleset, permission: string): boolean => {
+  let denied = false
+  for (const rule of rules) {
+    if (!covers(rule.permission, permission)) continue
+    if (rule.action !== "deny") denied = false
+    else if (/^\*+$/.test(rule.pattern)) denied = true
+  }
+  return denied
+}
+
+/**
+ * What an agent hands down where it declares no ceiling: what its definition denies stays denied. What the definition
+ * takes out of a denial stays out of it, so `{ "*": "deny", "read": "allow" }` denies everything but reading.
+ */
+export const denials = (rules: Ruleset): Ruleset =>
+  rules.some((rule) => rule.action === "deny")
+    ? rules.map((rule) => rule.action === "deny" ? rule : { ...rule, action: "allow" })
+    : []
+
+/** Puts a home directory in the place of a leading `~/` or `$HOME` of each pattern. */
+export const expandHome = (rules: Ruleset, home: string): Ruleset =>
+  rules.map((rule) => {
+    const rest = /^(?:~|\$HOME)(?=\/|$)(.*)$/s.exec(rule.pattern)
+    return rest === null ? rule : { ...rule, pattern: home + (rest[1] ?? "") }
+  })

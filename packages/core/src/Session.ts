@@ -1,0 +1,128 @@
+/** Owns the conversations: makes them, prompts them, stops them, and tells what was said in them. */
+import type { SessionID } from "@skein/domain/Id"
+import type { AssistantMessage } from "@skein/domain/Message"
+import type { ModelRef } from "@skein/domain/Model"
+import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
+import type { Ruleset } from "@skein/domain/Rule"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { Usage } from "@skein/domain/Usage"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { AgentNotFound } from "./Agent.ts"
+import { makeSession } from "./internal/session/makeSession.ts"
+import { SessionTable } from "./internal/session/SessionTable.ts"
+import type { ModelError, ModelUnavailable } from "./Provider.ts"
+import type { PromptInvalid, SessionNotFound, SessionStopped } from "./SessionError.ts"
+import type { Found } from "./SessionStorage.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** What a new session starts from. */
+export interface SessionOptions {
+  /** The working directory, absolute. */
+  readonly directory: string
+  /** The agent's name; `default_agent` of the config where absent. */
+  readonly agent?: string
+  readonly model?: ModelRef
+  readonly title?: string
+  /** Names the project whose approvals hold; the directory where absent. */
+  readonly projectID?: string
+  /** Rules that the session and everything below it cannot exceed. */
+  readonly permission?: Ruleset
+}
+
+/** How one prompt differs from what the session does anyway. */
+export interface PromptOptions {
+  /** The agent from this prompt on. */
+  readonly agent?: string
+  /** The model from this prompt on. */
+  readonly model?: ModelRef
+  /** Added to the agent's system prompt for this turn. */
+  readonly system?: string
+  /** The variant of the model, such as its effort. */
+  readonly variant?: string
+  /** Tools to withhold (`false`) in this turn. */
+  readonly tools?: Readonly<Record<string, boolean>>
+}
+
+/** How a turn came to its end, other than by an error. */
+export type TurnEnd =
+  /** The model answered without asking for more calls. */
+  | "completed"
+  /** A person rejected a call without a word. */
+  | "denied"
+  /** The agent's limit of steps was reached; the text is what it had by then. */
+  | "steps"
+
+/** A turn: everything from a prompt until the loop was idle. */
+export interface Turn {
+  readonly sessionID: SessionID
+  /** The last assistant message. */
+  readonly info: AssistantMessage
+  readonly parts: ReadonlyArray<Part>
+  /** The last non-empty text of that message, trimmed; empty where it has none. */
+  readonly text: string
+  readonly end: TurnEnd
+  /** What the turn used, by this session and everything below it. */
+  readonly usage: Usage
+}
+
+/** Why a prompt has no answer. */
+export type PromptError =
+  | SessionNotFound
+  | SessionStopped
+  | PromptInvalid
+  | AgentNotFound
+  | ModelUnavailable
+  | ModelError
+  | StorageError
+
+/** The conversations. */
+export class Session extends Context.Tag("@skein/core/Session")<Session, {
+  /** Makes a root session. */
+  readonly create: (options: SessionOptions) => Effect.Effect<SessionInfo, AgentNotFound | StorageError>
+  /** Makes a session below another: same project and directory, one level deeper. */
+  readonly createChild: (
+    parentID: SessionID,
+    options: { readonly agent: string; readonly title: string; readonly model?: ModelRef; readonly permission: Ruleset }
+  ) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
+  readonly get: (id: SessionID) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
+  /** The sessions at the roots, newest change first, and the ids of those that could not be read. */
+  readonly list: (filter?: {
+    readonly projectID?: string
+    readonly limit?: number
+  }) => Effect.Effect<Found<SessionInfo>, StorageError>
+  /** The sessions directly below one. */
+  readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<SessionInfo>, StorageError>
+  readonly messages: (id: SessionID) => Effect.Effect<ReadonlyArray<MessageWithParts>, SessionNotFound | StorageError>
+  /**
+   * Stores a message and runs the loop until it is idle; where it is running already, the message is taken at the next
+   * step. Ends with the final answer. Interrupting the last one that waits for an answer stops the session.
+   */
+  readonly prompt: (
+    id: SessionID,
+    prompt: string | ReadonlyArray<PartInput>,
+    options?: PromptOptions
+  ) => Effect.Effect<Turn, PromptError>
+  /** Stores a message without answering it: the next prompt is answered with it in mind. */
+  readonly append: (
+    id: SessionID,
+    prompt: string | ReadonlyArray<PartInput>
+  ) => Effect.Effect<void, SessionNotFound | PromptInvalid | StorageError>
+  /** Stops a session and everything below it, and ends when nothing of it runs any more. */
+  readonly stop: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
+  readonly status: (id: SessionID) => Effect.Effect<SessionStatus>
+  readonly rename: (id: SessionID, title: string) => Effect.Effect<void, SessionNotFound | StorageError>
+  /** Stops and removes a session with everything below it; what it used stays counted above it. */
+  readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
+}>() {
+  /** Sessions whose loops run in this process. */
+  static readonly layer = Layer.scoped(Session, makeSession).pipe(Layer.provideMerge(SessionTable.layer))
+
+  /** Makes a root session. */
+  static readonly create = (options: SessionOptions) => Effect.flatMap(Session, (session) => session.create(options))
+
+  /** Prompts a session and waits for the answer. */
+  static readonly prompt = (id: SessionID, prompt: string | ReadonlyArray<PartInput>, options?: PromptOptions) =>
+    Effect.flatMap(Session, (session) => session.prompt(id, prompt, options))
+}

@@ -1,0 +1,70 @@
+/** The composition root: all services of Skein from what differs between its uses. */
+import { Ids } from "@skein/domain/Id"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Agent, builtins } from "./Agent.ts"
+import { Bus } from "./Bus.ts"
+import { Config } from "./Config.ts"
+import { Governor } from "./Governor.ts"
+import { Journal } from "./Journal.ts"
+import { Permission, type PermissionOptions } from "./Permission.ts"
+import type { Provider } from "./Provider.ts"
+import { Session } from "./Session.ts"
+import { SessionStorage } from "./SessionStorage.ts"
+import { Spill } from "./Spill.ts"
+import { TaskTool } from "./TaskTool.ts"
+import { Tasks } from "./Tasks.ts"
+import { TodoList } from "./TodoList.ts"
+import { type AnyTool, Tools } from "./Tool.ts"
+
+/** What a program chooses; everything but the provider has an answer that needs neither disk nor network. */
+export interface SkeinOptions<EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never> {
+  /** The way to models: the one thing that must be chosen. */
+  readonly provider: Layer.Layer<Provider, EP, RP>
+  /** What lasts; memory where absent. */
+  readonly storage?: Layer.Layer<SessionStorage, ES, RS>
+  /** The tools besides `task`; none where absent. */
+  readonly tools?: Effect.Effect<ReadonlyArray<AnyTool>, never, RT>
+  /** Where long texts are kept; memory where absent. */
+  readonly spill?: Layer.Layer<Spill>
+  /** Settings, or a layer that knows where to find them. */
+  readonly config?: ConfigInfo | Layer.Layer<Config, EC, RC>
+  /** The agents; the built-in ones where absent. */
+  readonly agents?: Layer.Layer<Agent>
+  /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
+  readonly permission?: PermissionOptions
+}
+
+/** Builds the graph of services. */
+export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never>(
+  options: SkeinOptions<EP, RP, ES, RS, RT, EC, RC>
+) => {
+  const config: Layer.Layer<Config, EC, RC> = options.config !== undefined && Layer.isLayer(options.config)
+    ? options.config as Layer.Layer<Config, EC, RC>
+    : Config.layer(options.config as ConfigInfo | undefined)
+  const storage: Layer.Layer<SessionStorage, ES, RS> = options.storage ?? SessionStorage.layerMemory
+  const tools: Effect.Effect<ReadonlyArray<AnyTool>, never, RT> = options.tools ?? Effect.succeed([])
+
+  const ports = Layer.mergeAll(
+    options.provider,
+    storage,
+    options.spill ?? Spill.layerMemory,
+    options.agents ?? Agent.layer(builtins),
+    Bus.layer,
+    Ids.layer
+  )
+  const rules = Layer.mergeAll(
+    Permission.layer(options.permission ?? { asks: "nobody" }),
+    Governor.layer,
+    Tools.layer(tools).pipe(Layer.provideMerge(TodoList.layer))
+  )
+  return TaskTool.layer.pipe(
+    Layer.provideMerge(Tasks.layer),
+    Layer.provideMerge(Session.layer),
+    Layer.provideMerge(rules),
+    Layer.provideMerge(Journal.layer),
+    Layer.provideMerge(ports),
+    Layer.provideMerge(config)
+  )
+}

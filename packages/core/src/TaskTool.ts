@@ -1,0 +1,184 @@
+/** The `task` tool: how a model starts subagents, several at once, and what it is told of their ends. */
+import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
+import { type Outcome, reason } from "@skein/domain/Outcome"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { Agent } from "./Agent.ts"
+import { Config } from "./Config.ts"
+import { Permission } from "./Permission.ts"
+import { subjectOf } from "./internal/session/offer.ts"
+import { SessionTable } from "./internal/session/SessionTable.ts"
+import * as prompts from "./internal/prompts.ts"
+import { bound, cut, Spill } from "./Spill.ts"
+import { Tasks, type TaskRequest } from "./Tasks.ts"
+import { define, type PermissionAsk, type ToolCaller, type ToolContext, ToolError, type ToolResult, Tools } from "./Tool.ts"
+
+const about = (description: string) => ({ description })
+
+/** What a model says to start or resume a task. */
+export const TaskInput = Schema.Struct({
+  description: Schema.String.annotations(about("A short (3-5 words) description of the task, for people")),
+  prompt: Schema.String.annotations(about("All that the subagent is told: what to do, where, and what to report")),
+  subagent_type: Schema.String.annotations(about("The name of the agent that does the task")),
+  task_id: Schema.optional(Schema.String.annotations(about("The task_id of an earlier task of yours, to go on with it"))),
+  session_id: Schema.optional(Schema.String.annotations(about("The same as task_id"))),
+  command: Schema.optional(Schema.String.annotations(about("The command that led to this task: a label, nothing more"))),
+  model: Schema.optional(Schema.String.annotations(about("A model for the subagent, as provider/model"))),
+  timeout: Schema.optional(
+    Schema.Positive.pipe(Schema.int()).annotations(about("How long the task may take, in milliseconds; 30 minutes if left out"))
+  )
+})
+/** The type of what a model says. */
+export interface TaskInput extends Schema.Schema.Type<typeof TaskInput> {}
+
+const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", message })
+
+const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
+  for (const field of ["description", "prompt", "subagent_type"] as const) {
+    if (input[field].trim() === "") return yield* invalid(`task.${field} must be a non-empty string`)
+  }
+  const model = input.model === undefined ? undefined : parseRef(input.model)
+  if (input.model !== undefined && model === undefined) {
+    return yield* invalid(`task.model must be a provider/model name such as ${formatRef(caller.model)}, not "${input.model}"`)
+  }
+  const taskID = input.task_id || input.session_id
+  return {
+    parentID: caller.sessionID,
+    agent: input.subagent_type,
+    description: input.description,
+    prompt: input.prompt,
+    callerModel: caller.model,
+    byUser: caller.byUser,
+    ...(taskID === undefined || taskID === "" ? {} : { taskID }),
+    ...(model === undefined ? {} : { model }),
+    ...(input.timeout === undefined ? {} : { timeout: input.timeout })
+  } satisfies TaskRequest
+})
+
+/** Tags that mean something to whoever reads a result; inside a text they are only text. */
+const markers = /<(?=\/?(?:task_result|task_error|task-notification|task_metadata)\b)/gi
+
+const inert = (text: string): string => text.replaceAll(markers, "&lt;")
+
+/** What the lines around a text need of the bound. */
+const margin = { bytes: 2_048, lines: 16 } as const
+
+/** The text in its block: inert, and cut inside the block where it is too long. */
+const block = (tag: string, text: string) => `<${tag}>\n${text}\n</${tag}>`
+
+const resultText = (taskID: string, text: string): string =>
+  `task_id: ${taskID} (for resuming to continue this task if needed)\n\n${block("task_result", text)}`
+
+const errorText = (outcome: Outcome, text: string): string => {
+  const head = `task_id: ${outcome.taskID} (for resuming to continue this task if needed)\nstate: ${outcome.status}`
+  const why = block("task_error", inert(reason(outcome)))
+  return [head, why, ...(text === "" ? [] : [block("task_result", text)])].join("\n\n")
+}
+
+/** Describes the tool to one caller; undefined where it can start no agent at all. */
+const describe = Effect.fn("TaskTool.describe")(function*(caller: ToolCaller) {
+  const agents = yield* Agent
+  const permission = yield* Permission
+  const table = yield* SessionTable
+  const { settings: { limits } } = yield* Config
+  if (caller.depth >= limits.subagent_depth) return undefined
+  const live = table.peek(caller.sessionID)
+  if (live === undefined) return undefined
+  const subject = yield* subjectOf(live)
+  const lines: Array<string> = []
+  for (const agent of agents.all) {
+    if (agent.hidden || agent.mode === "primary") continue
+    const action = yield* permission.decide(subject, taskCaller, askFor(agent.name, agent.name))
+    if (action === "deny") continue
+    lines.push(`- ${agent.name}: ${agent.description ?? "This subagent should only be called manually by the user."}`)
+  }
+  return lines.length === 0 ? undefined : `${prompts.taskTool}\n\nAgents:\n${lines.join("\n")}`
+})
+
+const taskCaller = { name: "task", permission: "task" } as const
+
+const askFor = (agent: string, description: string, consented = false): PermissionAsk => ({
+  permission: "task",
+  patterns: [agent],
+  always: ["*"],
+  metadata: { description, subagent_type: agent },
+  consented
+})
+
+/** What has to be allowed: the agent, and the model where the call names one. The user's own words count as consent. */
+const authorise = Effect.fn("TaskTool.authorise")(function*(input: TaskInput, caller: ToolCaller) {
+  const tasks = yield* Tasks
+  const request = yield* requestOf(input, caller)
+  yield* Effect.mapError(
+    tasks.check(request),
+    (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
+  )
+  const asks = [askFor(request.agent, request.description, caller.consents.has(request.agent))]
+  const named: ReadonlyArray<PermissionAsk> = "model" in request
+    ? [{
+      permission: "task_model",
+      patterns: [formatRef(request.model)],
+      always: [formatRef(request.model)],
+      metadata: { subagent_type: request.agent },
+      consented: caller.byUser
+    }]
+    : []
+  return [...asks, ...named]
+})
+
+/** Runs the task and words its outcome: a conclusion as a result, anything else as an error that says how it ended. */
+const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, context: ToolContext) {
+  const tasks = yield* Tasks
+  const request = yield* requestOf(input, context)
+  const metadata: Record<string, unknown> = {
+    parentSessionId: context.sessionID,
+    agent: request.agent,
+    background: false,
+    status: "accepted",
+    summary: []
+  }
+  const report = (more: Record<string, unknown>) => {
+    Object.assign(metadata, more)
+    return context.report({ title: request.description, metadata: { ...metadata } })
+  }
+  const outcome = yield* Effect.mapError(
+    tasks.run({ ...request, partID: context.partID }, {
+      started: ({ model, runID, taskID }) => report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
+      summary: (summary) => report({ summary })
+    }),
+    (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
+  )
+  Object.assign(metadata, { status: outcome.status, durationMs: outcome.durationMs, usage: outcome.usage })
+  const text = yield* cut(context.sessionID, `${outcome.runID}.txt`, inert(outcome.text), {
+    bytes: bound.bytes - margin.bytes,
+    lines: bound.lines - margin.lines
+  })
+  if (outcome.status === "completed") {
+    return { title: request.description, output: resultText(outcome.taskID, text), metadata } satisfies ToolResult
+  }
+  return yield* new ToolError({ kind: "task", message: errorText(outcome, text), metadata })
+})
+
+const modelOf = ({ model }: ToolContext): ModelRef => model
+
+/** The tool, and the layer that puts it into the registry. */
+export const TaskTool = {
+  /** Runs a task for a call: forks the subagent as a fiber of the call, and ends with its outcome. */
+  execute,
+  /** Adds the tool to the tools that there are. */
+  layer: Layer.scopedDiscard(Effect.gen(function*() {
+    const tools = yield* Tools
+    const context = yield* Effect.context<Tasks | Agent | Permission | Config | SessionTable | Spill>()
+    yield* tools.register(define<TaskInput>({
+      name: "task",
+      describe: (caller) => Effect.provide(Effect.orElseSucceed(describe(caller), () => undefined), context),
+      parameters: TaskInput,
+      effect: "never",
+      waits: true,
+      title: (input) => input.description,
+      authorise: (input, caller) => Effect.provide(authorise(input, caller), context),
+      execute: (input, call) => Effect.provide(execute(input, call), context)
+    }))
+  }))
+}

@@ -1,0 +1,226 @@
+/** The broker of permission: rules decide first, then saved approvals, then a person. */
+import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
+import { Ids, type PermissionID, type SessionID } from "@skein/domain/Id"
+import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { Journal } from "../Journal.ts"
+import type { Caller, PermissionOptions, Subject } from "../Permission.ts"
+import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
+import { covers, deniesAll, evaluate, expandHome, stricter } from "../Ruleset.ts"
+import { approvalRule, SessionStorage } from "../SessionStorage.ts"
+import type { PermissionAsk } from "../Tool.ts"
+
+/** How long a question may wait before it counts as rejected. */
+const patience = Duration.hours(24)
+
+interface Answer {
+  readonly reply: PermissionReply
+  readonly message?: string
+}
+
+interface Pending {
+  readonly request: PermissionRequest
+  readonly subject: Subject
+  readonly tool: Caller
+  readonly ask: PermissionAsk
+  readonly answer: Deferred.Deferred<Answer>
+}
+
+const readOnlyTree = (subject: Subject): boolean =>
+  subject.ceilings.some((ceiling) => evaluate(ceiling, "edit", "*") === "deny")
+
+/**
+ * What one set of rules says of one pattern. A tool goes by its permission key; its name counts too, where a rule names
+ * it: a catch-all speaks for the key alone.
+ */
+const verdict = (rules: Ruleset, { name, permission }: Caller, pattern: string): Action | undefined => {
+  const byKey = evaluate(rules, permission, pattern)
+  if (name === permission || !names(rules, name)) return byKey
+  const byName = evaluate(rules, name, pattern)
+  return byKey === undefined || byName === undefined ? byKey ?? byName : stricter(byKey, byName)
+}
+
+const names = (rules: Ruleset, tool: string): boolean =>
+  rules.some((rule) => rule.permission !== "*" && covers(rule.permission, tool))
+
+/** What agent and ceilings say of one pattern, before any approval. */
+const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk, pattern: string): Action => {
+  // What a call needs besides its own permission, such as to leave the directory, is no matter of the tool's name.
+  const caller = ask.permission === tool.permission ? tool : { name: ask.permission, permission: ask.permission }
+  const action = subject.ceilings.reduce<Action>(
+    (strictest, ceiling) => stricter(strictest, verdict(ceiling, caller, pattern) ?? "allow"),
+    verdict(subject.rules, caller, pattern) ?? "ask"
+  )
+  // Without a sandbox a shell cannot be kept from writing: where edits are denied above, only what is allowed as it stands runs.
+  if (ask.permission === "bash" && action === "ask" && readOnlyTree(subject)) return "deny"
+  return action
+}
+
+const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean =>
+  deniesAll(rules, permission) || (names(rules, name) && deniesAll(rules, name))
+
+const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
+  new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
+
+/** Makes the service. */
+export const makeBroker = (options: PermissionOptions) =>
+  Effect.gen(function*() {
+    const journal = yield* Journal
+    const storage = yield* SessionStorage
+    const ids = yield* Ids
+    const pending = new Map<PermissionID, Pending>()
+    const approvedInTree = new Map<SessionID, Array<Rule>>()
+    const home = options.home
+    const expand = (rules: Ruleset) => home === undefined ? rules : expandHome(rules, home)
+
+    const decide = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
+      const subject = { ...given, rules: expand(given.rules), ceilings: given.ceilings.map(expand) }
+      const actions = ask.patterns.map((pattern) => byRules(subject, tool, ask, pattern))
+      const strictest = actions.reduce<Action>(stricter, "allow")
+      if (strictest === "deny") return strictest
+      if (ask.protected === true) return "ask"
+      if (strictest === "allow" || ask.consented === true) return "allow"
+      const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
+      const approved = [...(approvedInTree.get(subject.session.rootID) ?? []), ...expand(project)]
+      const open = ask.patterns.some((pattern, i) =>
+        actions[i] === "ask" && evaluate(approved, ask.permission, pattern) !== "allow"
+      )
+      return open ? "ask" : "allow"
+    })
+
+    const tell = (subject: Subject, request: PermissionRequest) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        journal.commit([], [journal.event(subject.session, "permission.asked", request, now)]))
+
+    const tellReply = (subject: Subject, id: PermissionID, answer: Answer) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        journal.commit([], [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]))
+
+    const askNobody = Effect.fnUntraced(function*(subject: Subject, request: PermissionRequest, ask: PermissionAsk) {
+      const message = `Permission denied: ${ask.permission} (${ask.patterns.join(", ")}) needs a person's consent, and nobody can be asked here.`
+      yield* tell(subject, request)
+      yield* tellReply(subject, request.id, { reply: "reject", message })
+      return yield* denied(ask, "nobody", false, message)
+    })
+
+    const askPerson = Effect.fnUntraced(
+      function*(subject: Subject, tool: Caller, request: PermissionRequest, ask: PermissionAsk) {
+        const answer = yield* Deferred.make<Answer>()
+        pending.set(request.id, { request, subject, tool, ask, answer })
+        yield* tell(subject, request)
+        const given = yield* Deferred.await(answer).pipe(
+          Effect.timeoutTo({
+            duration: patience,
+            onSuccess: (got) => got,
+            onTimeout: (): Answer => ({ reply: "reject", message: "Nobody answered within 24 hours." })
+          })
+        )
+        if (given.reply !== "reject") return
+        return yield* denied(
+          ask,
+          "rejected",
+          given.message === undefined,
+          given.message === undefined ? "Permission denied." : `Permission denied. The user says: ${given.message}`
+        )
+      },
+      (effect, _subject, _tool, request) => Effect.ensuring(effect, Effect.sync(() => pending.delete(request.id)))
+    )
+
+    const authorise = Effect.fn("Permission.authorise")(function*(subject: Subject, tool: Caller, ask: PermissionAsk) {
+      const action = yield* decide(subject, tool, ask)
+      if (action === "allow") return
+      if (action === "deny") {
+        return yield* denied(
+          ask,
+          "rule",
+          false,
+          `Permission denied: a rule forbids ${ask.permission} (${ask.patterns.join(", ")}) here.`
+        )
+      }
+      const alwaysAsks = ask.protected === true || ask.permission === "doom_loop"
+      if (options.asks === "auto" && !alwaysAsks) return
+      const request: PermissionRequest = {
+        id: yield* ids.make("per"),
+        sessionID: subject.session.id,
+        rootID: subject.session.rootID,
+        path: subject.path,
+        permission: ask.permission,
+        patterns: ask.patterns,
+        always: alwaysAsks ? [] : ask.always,
+        metadata: ask.metadata
+      }
+      return yield* options.asks === "person"
+        ? askPerson(subject, tool, request, ask)
+        : askNobody(subject, request, ask)
+    })
+
+    const settle = Effect.fnUntraced(function*(each: Pending, answer: Answer) {
+      pending.delete(each.request.id)
+      yield* tellReply(each.subject, each.request.id, answer)
+      yield* Deferred.succeed(each.answer, answer)
+    })
+
+    const reply = Effect.fn("Permission.reply")(function*(
+      id: PermissionID,
+      answer: PermissionReply,
+      details?: { readonly message?: string; readonly scope?: "tree" | "project" }
+    ) {
+      const found = pending.get(id)
+      if (found === undefined) {
+        return yield* new PermissionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
+      }
+      const { rootID } = found.subject.session
+      if (answer === "always") {
+        const { projectID } = found.subject.session
+        const rules = found.request.always.map((pattern): Rule => ({
+          permission: found.request.permission,
+          pattern,
+          action: "allow"
+        }))
+        if (details?.scope === "project") {
+          const created = yield* Clock.currentTimeMillis
+          const writes = yield* Effect.forEach(rules, ({ pattern, permission }) =>
+            Effect.map(ids.make("per"), (approvalID) => ({
+              _tag: "Approval" as const,
+              approval: { id: approvalID, projectID, permission, pattern, created }
+            })))
+          yield* journal.commit(writes, [])
+        } else approvedInTree.set(rootID, [...(approvedInTree.get(rootID) ?? []), ...rules])
+      }
+      yield* settle(found, { reply: answer, ...(details?.message === undefined ? {} : { message: details.message }) })
+      for (const other of [...pending.values()]) {
+        if (other.subject.session.rootID !== rootID) continue
+        const action = yield* decide(other.subject, other.tool, other.ask)
+        if (action === "allow") yield* settle(other, { reply: "once" })
+        if (action === "deny") yield* settle(other, { reply: "reject", message: "A rule forbids it now." })
+      }
+    })
+
+    const revoke = Effect.fn("Permission.revoke")(function*(projectID: string, id: string) {
+      const known = yield* storage.approvals(projectID)
+      if (!known.some((approval) => approval.id === id)) {
+        return yield* new PermissionNotFound({
+          id,
+          message: `This project has no approval ${id}. See \`skein permissions\`.`
+        })
+      }
+      yield* journal.commit([{ _tag: "RemoveApproval", id }], [])
+    })
+
+    return {
+      decide,
+      authorise,
+      offered: (subject: Subject, tool: Caller) =>
+        !nothingOf(subject.rules, tool) && !subject.ceilings.some((ceiling) => nothingOf(ceiling, tool)),
+      reply,
+      pending: (rootID?: SessionID) =>
+        Effect.sync(() =>
+          [...pending.values()].map((each) => each.request).filter((each) => rootID === undefined || each.rootID === rootID)
+        ),
+      approvals: storage.approvals,
+      revoke
+    }
+  })

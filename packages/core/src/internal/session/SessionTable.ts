@@ -1,0 +1,127 @@
+/** Owns which sessions are in memory. */
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import { Governor } from "../../Governor.ts"
+import { notFound, type SessionNotFound } from "../../SessionError.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { StorageError } from "../../StorageError.ts"
+import type { Live, LiveMessage } from "./live.ts"
+
+/** The sessions in memory. */
+export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
+  /** Brings a session, and those above it, into memory. */
+  readonly open: (id: SessionID) => Effect.Effect<Live, SessionNotFound | StorageError>
+  /** Puts a new session into memory. */
+  readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live>
+  /** The session, where it is in memory. */
+  readonly peek: (id: SessionID) => Live | undefined
+  /** Those directly below a session, where they are in memory. */
+  readonly below: (id: SessionID) => ReadonlyArray<Live>
+  /** The history of a session, read where it is not in memory. */
+  readonly history: (live: Live) => Effect.Effect<Array<LiveMessage>, StorageError>
+  /** Forgets the history of a session that is idle: it is read again when it is needed. */
+  readonly rest: (live: Live) => void
+  /** Ends what runs for a session, and forgets it and all below it. */
+  readonly close: (id: SessionID) => Effect.Effect<void>
+}>() {
+  /** A table whose sessions end with the layer. */
+  static readonly layer = Layer.scoped(
+    SessionTable,
+    Effect.gen(function*() {
+      const storage = yield* SessionStorage
+      const governor = yield* Governor
+      const scope = yield* Effect.scope
+      const table = new Map<SessionID, Live>()
+      const children = new Map<SessionID, Set<Live>>()
+
+      const add = Effect.fnUntraced(function*(info: SessionInfo, parent: Live | undefined) {
+        const known = table.get(info.id)
+        if (known !== undefined) return known
+        const live: Live = {
+          info,
+          parent,
+          scope: yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel),
+          captured: [],
+          messages: undefined,
+          inbox: [],
+          running: undefined,
+          status: { type: "idle" },
+          slot: governor.free,
+          steps: 0,
+          turnstile: yield* Effect.makeSemaphore(1),
+          person: { waiting: 0, since: 0, total: 0 },
+          consents: new Set(),
+          spawns: 0
+        }
+        table.set(info.id, live)
+        if (parent !== undefined) {
+          const siblings = children.get(parent.info.id) ?? new Set()
+          children.set(parent.info.id, siblings.add(live))
+        }
+        return live
+      })
+
+      const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
+        Effect.suspend(() => {
+          const known = table.get(id)
+          return known === undefined ? load(id) : Effect.succeed(known)
+        })
+
+      const load = Effect.fnUntraced(function*(id: SessionID) {
+        const found = yield* storage.session(id)
+        if (Option.isNone(found)) return yield* notFound(id)
+        const info = found.value
+        const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
+        const waiting = yield* storage.inbox(id)
+        // Somebody else may have opened it meanwhile: theirs counts.
+        const live = table.get(id) ?? (yield* add(info, parent))
+        if (live.inbox.length === 0 && live.running === undefined) live.inbox.push(...waiting)
+        return live
+      })
+
+      const history = Effect.fnUntraced(function*(live: Live) {
+        if (live.messages !== undefined) return live.messages
+        const found = yield* storage.messages(live.info.id)
+        return live.messages ??= found.rows.map(({ info, parts }): LiveMessage => ({
+          info,
+          parts: [...parts],
+          prompt: undefined
+        }))
+      })
+
+      const close = (id: SessionID): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const live = table.get(id)
+          if (live === undefined) return Effect.void
+          forget(live)
+          return Scope.close(live.scope, Exit.void)
+        })
+
+      const forget = (live: Live): void => {
+        for (const child of children.get(live.info.id) ?? []) forget(child)
+        children.delete(live.info.id)
+        table.delete(live.info.id)
+        if (live.parent !== undefined) children.get(live.parent.info.id)?.delete(live)
+      }
+
+      return {
+        open,
+        add,
+        peek: (id) => table.get(id),
+        below: (id) => [...(children.get(id) ?? [])],
+        history,
+        rest: (live) => {
+          if (live.running === undefined) live.messages = undefined
+        },
+        close
+      }
+    })
+  )
+}

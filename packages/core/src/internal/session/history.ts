@@ -1,0 +1,119 @@
+/** Turns what is stored of a session into a prompt that every provider accepts. */
+import type { Part, ToolPart } from "@skein/domain/Part"
+import type {
+  FileContent,
+  PromptMessage,
+  ReasoningContent,
+  TextContent,
+  ToolCallContent,
+  ToolResultContent
+} from "../../Provider.ts"
+import type { LiveMessage } from "./live.ts"
+
+/** What is said of a call whose result is missing. */
+export const missingResult =
+  "The call was interrupted before it ended. Its outcome is unknown: check what it did before you repeat it."
+
+const fileContent = (part: { readonly url: string; readonly mime: string; readonly filename?: string | undefined }): FileContent => ({
+  type: "file",
+  data: part.url,
+  mediaType: part.mime,
+  ...(part.filename === undefined ? {} : { filename: part.filename })
+})
+
+const userContent = (part: Part): ReadonlyArray<TextContent | FileContent> => {
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? [] : [{ type: "text", text: part.text }]
+    case "file":
+      return [fileContent(part)]
+    case "subtask":
+      return [{ type: "text", text: `The user started the subagent ${part.agent}: ${part.description}` }]
+    default:
+      return []
+  }
+}
+
+const userMessage = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
+  const content = message.parts.flatMap(userContent)
+  return content.length === 0 ? [] : [{ role: "user", content }]
+}
+
+const resultOf = (part: ToolPart): ToolResultContent["output"] => {
+  switch (part.state.status) {
+    case "completed":
+      return { type: "text", value: part.state.output }
+    case "error":
+      return { type: "error-text", value: part.state.error.message }
+    default:
+      return { type: "error-text", value: missingResult }
+  }
+}
+
+/** Calls go by the id of their part: the model's own ids may be empty, doubled, or used again later. */
+const callContent = (part: ToolPart): ToolCallContent => ({
+  type: "tool-call",
+  toolCallId: part.id,
+  toolName: part.tool === "" ? "unknown" : part.tool,
+  input: asObject(part.state.input)
+})
+
+/** Providers want an object; what a model wrote instead is shown to it as it was. */
+const asObject = (input: unknown): unknown =>
+  typeof input === "object" && input !== null && !Array.isArray(input) ? input : { invalid: input }
+
+const reasoning = (part: Part): ReadonlyArray<ReasoningContent> =>
+  part.type === "reasoning" && part.metadata !== undefined && part.partial !== true
+    ? [{ type: "reasoning", text: part.text, providerOptions: part.metadata as Record<string, Record<string, unknown>> }]
+    : []
+
+const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
+  const content: Array<TextContent | ReasoningContent | ToolCallContent> = []
+  const results: Array<ToolResultContent> = []
+  const attachments: Array<TextContent | FileContent> = []
+  for (const part of message.parts) {
+    content.push(...reasoning(part))
+    if (part.type === "text" && part.text !== "") content.push({ type: "text", text: part.text })
+    if (part.type !== "tool") continue
+    content.push(callContent(part))
+    results.push({ type: "tool-result", toolCallId: part.id, toolName: part.tool === "" ? "unknown" : part.tool, output: resultOf(part) })
+    const files = part.state.status === "completed" ? part.state.attachments ?? [] : []
+    if (files.length > 0) attachments.push({ type: "text", text: `Files from ${part.tool}:` }, ...files.map(fileContent))
+  }
+  // Reasoning alone is no answer: a provider would refuse a message that has nothing else.
+  if (content.every((each) => each.type === "reasoning")) return []
+  return [
+    { role: "assistant", content },
+    ...(results.length === 0 ? [] : [{ role: "tool" as const, content: results }]),
+    ...(attachments.length === 0 ? [] : [{ role: "user" as const, content: attachments }])
+  ]
+}
+
+const promptOf = (message: LiveMessage): ReadonlyArray<PromptMessage> =>
+  message.prompt ??= message.info.role === "user" ? userMessage(message) : assistantMessages(message)
+
+/**
+ * The prompt: each call has exactly one result, ids are unique, and messages of the user that follow each other are one.
+ * What does not change from step to step is made once.
+ */
+export const makePrompt = (
+  system: string,
+  messages: ReadonlyArray<LiveMessage>
+): ReadonlyArray<PromptMessage> => {
+  const prompt: Array<PromptMessage> = system === "" ? [] : [{ role: "system", content: system }]
+  for (const message of messages) {
+    for (const next of promptOf(message)) {
+      const last = prompt.at(-1)
+      if (next.role === "user" && last?.role === "user") {
+        prompt[prompt.length - 1] = { role: "user", content: [...last.content, ...next.content] }
+      } else prompt.push(next)
+    }
+  }
+  return prompt
+}
+
+/** The last non-empty text of a message, trimmed; empty where it has none. */
+export const conclusion = (parts: ReadonlyArray<Part>): string => {
+  const text = parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
+  return text?.type === "text" ? text.text.trim() : ""
+}

@@ -1,0 +1,127 @@
+/** What is held in memory of a session while it is in use. */
+import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Message } from "@skein/domain/Message"
+import type { MessageWithParts, Part } from "@skein/domain/Part"
+import type { Ruleset } from "@skein/domain/Rule"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import { add, type Usage } from "@skein/domain/Usage"
+import type * as Deferred from "effect/Deferred"
+import type * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import type { Slot } from "../../Governor.ts"
+import type { PromptMessage } from "../../Provider.ts"
+import type { PromptError, Turn } from "../../Session.ts"
+import type { Write } from "../../SessionStorage.ts"
+
+/** A message in memory; `prompt` is what it is for a model, until a part of it changes. */
+export interface LiveMessage {
+  info: Message
+  readonly parts: Array<Part>
+  prompt: ReadonlyArray<PromptMessage> | undefined
+}
+
+/** The run of a session's loop. */
+export interface Running {
+  readonly fiber: Fiber.RuntimeFiber<void>
+  /** Who waits for the answer to a prompt, by the id of its message. */
+  readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
+}
+
+/** A session in memory. Only the functions of this folder change it. */
+export interface Live {
+  info: SessionInfo
+  readonly parent: Live | undefined
+  /** Ends with the parent's; what runs for the session runs in it. */
+  readonly scope: Scope.CloseableScope
+  /** Ceilings from above as they were when the running task began: for it they only narrow. */
+  captured: ReadonlyArray<Ruleset>
+  /** Undefined until they are needed. */
+  messages: Array<LiveMessage> | undefined
+  /** What is stored for the session and not yet part of a turn, oldest first. */
+  readonly inbox: Array<InboxRow>
+  running: Running | undefined
+  status: SessionStatus
+  slot: Slot
+  /** Counts the model requests of this session since it was opened. */
+  steps: number
+  /** Runs of this session as a task: one after the other. */
+  readonly turnstile: Effect.Semaphore
+  /** How many questions of it and of all below wait for a person, since when, and how long earlier ones did (ms). */
+  readonly person: { waiting: number; since: number; total: number }
+  /** Subagents that the user named in this turn: asking for them again is not needed. */
+  readonly consents: Set<string>
+  /** Tasks that this turn has started, at all levels; counted at the root. */
+  spawns: number
+}
+
+/** The session at the top. */
+export const rootOf = (live: Live): Live => live.parent === undefined ? live : rootOf(live.parent)
+
+/** The names of the agents from the root to this session. */
+export const pathOf = (live: Live): ReadonlyArray<string> =>
+  live.parent === undefined ? [live.info.agent] : [...pathOf(live.parent), live.info.agent]
+
+/** The ids of the sessions above, nearest first. */
+export const ancestorsOf = (live: Live): ReadonlyArray<SessionID> =>
+  live.parent === undefined ? [] : [live.parent.info.id, ...ancestorsOf(live.parent)]
+
+/** Changes a session's data; gives the change to be stored. */
+export const change = (live: Live, now: number, patch: Partial<SessionInfo>): Write => {
+  live.info = { ...live.info, ...patch, time: { ...live.info.time, updated: now } }
+  return { _tag: "Session", info: live.info }
+}
+
+/** Counts what a session used, for it and for everything above it; gives the changes to be stored. */
+export const charge = (live: Live, used: Usage, now: number): ReadonlyArray<Write> => {
+  const { own, subtree } = live.info.usage
+  const writes = [change(live, now, { usage: { own: add(own, used), subtree: add(subtree, used) } })]
+  for (let above = live.parent; above !== undefined; above = above.parent) {
+    const { usage } = above.info
+    writes.push(change(above, now, { usage: { own: usage.own, subtree: add(usage.subtree, used) } }))
+  }
+  return writes
+}
+
+/** Puts a message at the end of the history, or in the place of itself. */
+export const putMessage = (live: Live, info: Message): LiveMessage => {
+  const messages = live.messages ??= []
+  const last = messages.findLast((message) => message.info.id === info.id)
+  if (last !== undefined) {
+    last.info = info
+    return last
+  }
+  const message: LiveMessage = { info, parts: [], prompt: undefined }
+  messages.push(message)
+  return message
+}
+
+/** Puts a part at the end of a message, or in the place of itself. */
+export const putPart = (message: LiveMessage, part: Part): void => {
+  message.prompt = undefined
+  const at = message.parts.findLastIndex((each) => each.id === part.id)
+  if (at >= 0) message.parts[at] = part
+  else message.parts.push(part)
+}
+
+/** The part of this id. */
+export const partOf = (message: LiveMessage, id: PartID): Part | undefined =>
+  message.parts.find((part) => part.id === id)
+
+/** A message for whoever is outside. */
+export const snapshot = (message: LiveMessage): MessageWithParts => ({ info: message.info, parts: [...message.parts] })
+
+/** Marks that a question begins or ends to wait for a person: the clocks of the session and of all above stand still. */
+export const personAnswers = (live: Live, now: number, began: boolean): void => {
+  for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
+    const { person } = each
+    if (began) {
+      if (person.waiting++ === 0) person.since = now
+    } else if (--person.waiting === 0) person.total += now - person.since
+  }
+}
+
+/** How long a session has waited for people so far, in milliseconds. */
+export const waitedForPeople = ({ person }: Live, now: number): number =>
+  person.total + (person.waiting > 0 ? now - person.since : 0)

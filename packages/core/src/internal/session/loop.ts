@@ -1,0 +1,71 @@
+/** The loop: inbox, subtasks, model, calls, and again, until there is nothing left to answer. */
+import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
+import { formatRef } from "@skein/domain/Model"
+import { since, type Usage } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import { ModelError } from "../../Provider.ts"
+import type { Turn, TurnEnd } from "../../Session.ts"
+import { conclusion } from "./history.ts"
+import type { Live, LiveMessage } from "./live.ts"
+import { modelStep, setStatus, type Step } from "./modelStep.ts"
+import { subjectOf } from "./offer.ts"
+import { runSubtasks } from "./runSubtasks.ts"
+import { SessionTable } from "./SessionTable.ts"
+import { takeInbox } from "./takeInbox.ts"
+import { toolCalls } from "./toolCalls.ts"
+
+/** How many answers in a row may be cut off in the middle of a call. */
+const cutOffLimit = 3
+
+const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined => {
+  const found = messages.findLast((message) => message.info.role === "user")
+  return found?.info.role === "user" ? found.info : undefined
+}
+
+const isAnswer = (message: LiveMessage): message is LiveMessage & { info: AssistantMessage } =>
+  message.info.role === "assistant"
+
+const turnOf = (live: Live, end: TurnEnd, before: Usage): Effect.Effect<Turn> => {
+  const message = live.messages?.findLast(isAnswer)
+  if (message === undefined || !isAnswer(message)) return Effect.dieMessage(`${live.info.id} ended a turn without an answer`)
+  return Effect.succeed({
+    sessionID: live.info.id,
+    info: message.info,
+    parts: [...message.parts],
+    text: conclusion(message.parts),
+    end,
+    usage: since(before, live.info.usage.subtree)
+  })
+}
+
+const cutOffAgain = (step: Step) =>
+  new ModelError({
+    reason: "bad_response",
+    retryable: false,
+    message: `${formatRef(step.model)} ran into its output limit in the middle of a call ${cutOffLimit} times in a row.`
+  })
+
+/** One turn: from what is in the inbox to an answer with nothing left in it. */
+export const runTurn = Effect.fn("Session.turn")(function*(live: Live) {
+  const table = yield* SessionTable
+  const messages = yield* table.history(live)
+  const before = live.info.usage.subtree
+  live.spawns = 0
+  live.consents.clear()
+  let cutOff = 0
+  for (let count = 0;; count++) {
+    const taken = yield* takeInbox(live)
+    const user = lastUser(messages)
+    if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
+    yield* setStatus(live, { type: "busy", step: count })
+    const subject = yield* subjectOf(live)
+    if (yield* runSubtasks(live, taken, subject)) return yield* turnOf(live, "denied", before)
+    const step = yield* modelStep(live, lastUser(messages) ?? user, subject, count)
+    const ended = step.calls.length > 0 && (yield* toolCalls(live, step, subject))
+    if (ended) return yield* turnOf(live, "denied", before)
+    if (step.last) return yield* turnOf(live, "steps", before)
+    cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
+    if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
+    if (step.calls.length === 0 && live.inbox.length === 0) return yield* turnOf(live, "completed", before)
+  }
+})

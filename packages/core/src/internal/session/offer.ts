@@ -1,0 +1,64 @@
+/** Decides which tools a model is offered, and by which rules a session goes. */
+import type { ModelRef } from "@skein/domain/Model"
+import type { Ruleset } from "@skein/domain/Rule"
+import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
+import { Agent } from "../../Agent.ts"
+import { Permission, type Subject } from "../../Permission.ts"
+import type { ToolSpec } from "../../Provider.ts"
+import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
+import { type Live, pathOf } from "./live.ts"
+
+/** Who calls, as tools see it. */
+export const callerOf = (live: Live, model: ModelRef, byUser = false): ToolCaller => ({
+  sessionID: live.info.id,
+  rootID: live.info.rootID,
+  depth: live.info.depth,
+  projectID: live.info.projectID,
+  directory: live.info.directory,
+  agent: live.info.agent,
+  path: pathOf(live),
+  model,
+  byUser,
+  consents: live.consents
+})
+
+/** The rules that hold for a session's calls now: its agent's, and the ceilings of it and of all above. */
+export const subjectOf = Effect.fnUntraced(function*(live: Live) {
+  const agents = yield* Agent
+  const own = yield* agents.get(live.info.agent)
+  const ceilings: Array<Ruleset> = [...live.captured]
+  for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
+    if (each.info.permission.length > 0) ceilings.push(each.info.permission)
+    const ceiling = agents.ceiling(yield* agents.get(each.info.agent))
+    if (ceiling.length > 0) ceilings.push(ceiling)
+  }
+  const subject: Subject = { session: live.info, path: pathOf(live), rules: agents.rules(own), ceilings }
+  return subject
+})
+
+const schemas = new WeakMap<AnyTool, Record<string, unknown>>()
+
+/** The JSON Schema of a tool's arguments; it is made once for each tool. */
+const schemaOf = (tool: AnyTool): Record<string, unknown> => {
+  const known = schemas.get(tool)
+  if (known !== undefined) return known
+  const { $schema: _, ...schema } = JSONSchema.make(tool.parameters)
+  const made: Record<string, unknown> = { ...schema }
+  schemas.set(tool, made)
+  return made
+}
+
+/** The tools that may do anything at all here, as a model sees them. */
+export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef) {
+  const tools = yield* Tools
+  const permission = yield* Permission
+  const caller = callerOf(live, model)
+  const specs: Array<ToolSpec> = []
+  for (const tool of tools.all()) {
+    if (!permission.offered(subject, tool)) continue
+    const description = yield* tool.describe(caller)
+    if (description !== undefined) specs.push({ name: tool.name, description, inputSchema: schemaOf(tool) })
+  }
+  return specs
+})

@@ -1,0 +1,172 @@
+/** Gathers what a model says in one step into parts. */
+import type { Event } from "@skein/domain/Event"
+import type { Ids, MessageID, PartID } from "@skein/domain/Id"
+import type { FinishReason } from "@skein/domain/Message"
+import type { ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
+import type { Tokens } from "@skein/domain/Usage"
+import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import type { EventSource, Journal } from "../../Journal.ts"
+import type { ModelEvent } from "../../Provider.ts"
+
+/** A part that a model writes. */
+export type Written = TextPart | ReasoningPart | ToolPart
+
+/** What the buffer needs to name, to date and to tell. */
+export interface StepBufferOptions {
+  readonly source: EventSource
+  readonly messageID: MessageID
+  readonly ids: Context.Tag.Service<typeof Ids>
+  readonly clock: Clock.Clock
+  readonly journal: Context.Tag.Service<typeof Journal>
+  /** Whether deltas are worth telling. */
+  readonly heard: () => boolean
+  /** Called when text has come that is not stored. */
+  readonly grown: () => void
+}
+
+/** The parts of a step as they grow. `emit` is called for each event of the model. */
+export class StepBuffer {
+  readonly #options: StepBufferOptions
+  /** Parts of this try, in the order in which they began. */
+  #parts: Array<Written> = []
+  #open = new Map<string, number>()
+  #changed = new Set<number>()
+  /** Ids of an earlier try: its parts are written over, so that no text is kept twice. */
+  #spare: { readonly text: Array<PartID>; readonly reasoning: Array<PartID>; readonly tool: Array<PartID> }
+  finish: FinishReason | undefined
+  tokens: Tokens | undefined
+
+  constructor(options: StepBufferOptions) {
+    this.#options = options
+    this.#spare = { text: [], reasoning: [], tool: [] }
+  }
+
+  /** Forgets the parts of a failed try. */
+  restart(): void {
+    for (const part of this.#parts) this.#spare[part.type].push(part.id)
+    this.#parts = []
+    this.#open = new Map()
+    this.#changed = new Set()
+    this.finish = undefined
+    this.tokens = undefined
+  }
+
+  /** The parts of this try. */
+  get parts(): ReadonlyArray<Written> {
+    return this.#parts
+  }
+
+  /** The calls that the model asked for, in its order. */
+  get calls(): ReadonlyArray<ToolPart> {
+    return this.#parts.filter((part) => part.type === "tool")
+  }
+
+  /** Parts of failed tries that nothing was written over. */
+  leftovers(): ReadonlyArray<PartID> {
+    return [...this.#spare.text, ...this.#spare.reasoning, ...this.#spare.tool]
+  }
+
+  /** The parts that grew since the last time. Calls are left out: they are stored together, when all are known. */
+  takeChanged(): ReadonlyArray<Written> {
+    const changed = [...this.#changed].flatMap((at) => this.#parts[at] ?? [])
+    this.#changed.clear()
+    return changed
+  }
+
+  /** Takes an event in. */
+  emit(event: ModelEvent): void {
+    switch (event.type) {
+      case "text-start":
+      case "reasoning-start":
+        this.#begin(event.id, event.type === "text-start" ? "text" : "reasoning")
+        return
+      case "text-delta":
+      case "reasoning-delta":
+        return this.#grow(event.id, event.type === "text-delta" ? "text" : "reasoning", event.delta)
+      case "text-end":
+        return this.#end(event.id, "text")
+      case "reasoning-end":
+        return this.#end(event.id, "reasoning", event.metadata)
+      case "tool-call":
+        return this.#call(event.id, event.name, event.input)
+      case "finish":
+        this.finish = event.finish
+        this.tokens = event.tokens
+        return
+      case "connected":
+      case "activity":
+        return
+    }
+  }
+
+  /** Ends all parts: what is still open was cut off. */
+  close(): void {
+    const now = this.#options.clock.unsafeCurrentTimeMillis()
+    for (const at of this.#open.values()) {
+      const part = this.#parts[at]
+      if (part === undefined || part.type === "tool") continue
+      this.#parts[at] = { ...part, text: part.text.toWellFormed(), partial: true, time: { start: part.time?.start ?? now, end: now } }
+      this.#changed.add(at)
+    }
+    this.#open.clear()
+  }
+
+  #base(type: Written["type"]) {
+    const { clock, ids, messageID, source } = this.#options
+    const now = clock.unsafeCurrentTimeMillis()
+    return { now, base: { id: this.#spare[type].shift() ?? ids.unsafeMake("prt", now), sessionID: source.id, messageID } }
+  }
+
+  #begin(id: string, type: "text" | "reasoning"): number {
+    const { base, now } = this.#base(type)
+    const at = this.#parts.push({ ...base, type, text: "", time: { start: now } }) - 1
+    this.#open.set(`${type}:${id}`, at)
+    return at
+  }
+
+  #grow(id: string, type: "text" | "reasoning", delta: string): void {
+    if (delta === "") return
+    const at = this.#open.get(`${type}:${id}`) ?? this.#begin(id, type)
+    const part = this.#parts[at]
+    if (part === undefined || part.type === "tool") return
+    this.#parts[at] = { ...part, text: part.text + delta }
+    if (!this.#changed.has(at)) {
+      this.#changed.add(at)
+      this.#options.grown()
+    }
+    if (this.#options.heard()) this.#options.journal.tell(this.#delta(part, delta))
+  }
+
+  #delta(part: TextPart | ReasoningPart, delta: string): Event {
+    const { clock, journal, messageID, source } = this.#options
+    return journal.event(
+      source,
+      "message.part.delta",
+      { messageID, partID: part.id, field: part.type, delta },
+      clock.unsafeCurrentTimeMillis()
+    )
+  }
+
+  #end(id: string, type: "text" | "reasoning", metadata?: Record<string, Record<string, unknown>>): void {
+    const at = this.#open.get(`${type}:${id}`)
+    const part = at === undefined ? undefined : this.#parts[at]
+    if (at === undefined || part === undefined || part.type === "tool") return
+    const end = this.#options.clock.unsafeCurrentTimeMillis()
+    const ended = { ...part, text: part.text.toWellFormed(), time: { start: part.time?.start ?? end, end } }
+    this.#parts[at] = ended.type === "reasoning" && metadata !== undefined ? { ...ended, metadata } : ended
+    this.#open.delete(`${type}:${id}`)
+    this.#changed.add(at)
+  }
+
+  #call(callID: string, tool: string, input: string): void {
+    const { base } = this.#base("tool")
+    this.#parts.push({
+      ...base,
+      type: "tool",
+      callID: callID.toWellFormed().slice(0, 256),
+      tool: tool.toWellFormed().slice(0, 256),
+      state: { status: "pending", input: input.toWellFormed() }
+    })
+  }
+}

@@ -1,0 +1,76 @@
+/** The first thing at a step boundary: what waits for the session becomes part of its history. */
+import { Ids } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { UserMessage } from "@skein/domain/Message"
+import type { Part, PartInput } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import type { Write } from "../../SessionStorage.ts"
+import { change, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
+
+/** Defined keys only: a stored message does not carry `undefined`. */
+const settings = ({ model, system, tools, variant }: InboxRow) => ({
+  ...(model === undefined ? {} : { model }),
+  ...(variant === undefined ? {} : { variant }),
+  ...(system === undefined ? {} : { system }),
+  ...(tools === undefined ? {} : { tools })
+})
+
+/** A row as the message that it becomes. */
+const messageOf = (live: Live, row: InboxRow): UserMessage => ({
+  id: row.id,
+  sessionID: live.info.id,
+  role: "user",
+  agent: row.agent ?? live.info.agent,
+  ...settings(row),
+  time: { created: row.time.created }
+})
+
+/** The parts of a prompt with their ids. */
+const partsOf = Effect.fnUntraced(function*(message: UserMessage, inputs: ReadonlyArray<PartInput>) {
+  const ids = yield* Ids
+  return yield* Effect.forEach(inputs, (input) =>
+    Effect.map(ids.make("prt"), (id): Part => ({ ...input, id, sessionID: message.sessionID, messageID: message.id })))
+})
+
+const consentsOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
+  parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
+
+/** Takes all rows together, in the order in which they came; gives the messages that they became. */
+export const takeInbox = Effect.fn("Session.takeInbox")(function*(live: Live) {
+  const rows = live.inbox.splice(0)
+  const taken: Array<LiveMessage> = []
+  if (rows.length === 0) return taken
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const writes: Array<Write> = []
+  const events = []
+  for (const row of rows) {
+    const info = messageOf(live, row)
+    const parts = yield* partsOf(info, row.parts)
+    const message = putMessage(live, info)
+    for (const part of parts) putPart(message, part)
+    taken.push(message)
+    for (const agent of row.kind === "prompt" ? consentsOf(row.parts) : []) live.consents.add(agent)
+    writes.push(
+      { _tag: "Message", info },
+      ...parts.map((part): Write => ({ _tag: "Part", part })),
+      { _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now }
+    )
+    events.push(
+      journal.event(live.info, "message.updated", { info }, now),
+      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    )
+    const switched = {
+      ...(row.agent === undefined || row.agent === live.info.agent ? {} : { agent: row.agent }),
+      ...(row.model === undefined ? {} : { model: row.model })
+    }
+    if (Object.keys(switched).length > 0) {
+      writes.push(change(live, now, switched))
+      events.push(journal.event(live.info, "session.updated", { info: live.info }, now))
+    }
+  }
+  yield* journal.commit(writes, events)
+  return taken
+})

@@ -1,0 +1,22 @@
+/** The second half of a step: all calls that the model asked for, at the same time, with their results in its order. */
+import * as Effect from "effect/Effect"
+import { Governor } from "../../Governor.ts"
+import type { Subject } from "../../Permission.ts"
+import type { Live } from "./live.ts"
+import type { Step } from "./modelStep.ts"
+import { toolCall } from "./toolCall.ts"
+
+/** Runs the calls of a step; says whether the turn ends with them. */
+export const toolCalls = Effect.fn("Session.toolCalls")(function*(
+  live: Live,
+  step: Step,
+  subject: Subject
+) {
+  const governor = yield* Governor
+  const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
+  const results = yield* live.slot.calls(
+    step.calls,
+    (part, call) => toolCall({ live, step, part, subject, call, offered: step.offered, permits, byUser: false })
+  )
+  return results.some((result) => result.endsTurn)
+})

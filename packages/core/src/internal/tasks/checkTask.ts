@@ -1,0 +1,70 @@
+/** Decides whether a task may be started or resumed, in the order that callers rely on. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
+import { TaskRefused } from "../../TaskError.ts"
+import type { TaskRequest } from "../../Tasks.ts"
+import { ancestorsOf, type Live } from "../session/live.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+
+const isSessionID = Schema.is(SessionID)
+
+const refuse = (reason: TaskRefused["reason"], message: string) => new TaskRefused({ reason, message })
+
+const findAgent = Effect.fnUntraced(function*(name: string, byUser: boolean) {
+  const agents = yield* Agent
+  const agent = agents.all.find((each) => each.name === name)
+  if (agent === undefined || agent.hidden || (agent.mode === "primary" && !byUser)) {
+    return yield* refuse("unknown_agent", `Unknown agent type: ${name} is not a valid agent type`)
+  }
+  return agent
+})
+
+const findChild = Effect.fnUntraced(function*(parent: Live, taskID: string) {
+  const table = yield* SessionTable
+  const unknown = refuse("not_found", `Task not found: ${taskID.slice(0, 64)}. Leave task_id out to start a new task.`)
+  if (!isSessionID(taskID)) return yield* unknown
+  const child = yield* Effect.catchTag(table.open(taskID), "SessionNotFound", () => unknown)
+  if (child.info.id === parent.info.id || ancestorsOf(parent).includes(taskID) || child.info.parentID !== parent.info.id) {
+    return yield* refuse("not_a_child", `Task ${taskID} is not a child of this session: only the session that started a task can resume it.`)
+  }
+  return child
+})
+
+const sameAgent = (child: SessionInfo, agent: AgentInfo) =>
+  child.agent === agent.name
+    ? Effect.void
+    : Effect.fail(
+      refuse("agent_changed", `Task ${child.id} belongs to the agent ${child.agent}: resume it with that, or start a new task for ${agent.name}.`)
+    )
+
+/** What a request is about, once nothing is wrong with it. */
+export interface CheckedTask {
+  readonly parent: Live
+  readonly agent: AgentInfo
+  /** The child session, where the task exists already. */
+  readonly child: Live | undefined
+}
+
+/** Agent, depth, then the task to resume: the first thing that is wrong is told. */
+export const checkTask = Effect.fn("Tasks.check")(function*(request: Omit<TaskRequest, "partID" | "timeout">) {
+  const table = yield* SessionTable
+  const { settings: { limits } } = yield* Config
+  const agent = yield* findAgent(request.agent, request.byUser)
+  const parent = yield* Effect.catchTag(
+    table.open(request.parentID),
+    "SessionNotFound",
+    () => refuse("parent_not_found", `Parent session not found: ${request.parentID}`)
+  )
+  if (parent.info.depth >= limits.subagent_depth) {
+    return yield* refuse("depth", `Tasks may be nested ${limits.subagent_depth} levels deep (limits.subagent_depth), and this session is at that depth. Do the work here.`)
+  }
+  if (request.taskID === undefined || request.taskID === "") return { parent, agent, child: undefined } satisfies CheckedTask
+  const child = yield* findChild(parent, request.taskID)
+  yield* sameAgent(child.info, agent)
+  return { parent, agent, child } satisfies CheckedTask
+})

@@ -1,0 +1,217 @@
+/** The supervisor of subagents: from a request to the outcome that is stored and told. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import { Ids } from "@skein/domain/Id"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import type { Ruleset } from "@skein/domain/Rule"
+import { since, type Usage } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Agent } from "../../Agent.ts"
+import { Bus } from "../../Bus.ts"
+import { Config } from "../../Config.ts"
+import { Governor } from "../../Governor.ts"
+import { Journal } from "../../Journal.ts"
+import { type PromptError, Session, type Turn } from "../../Session.ts"
+import { TaskRefused } from "../../TaskError.ts"
+import type { TaskProgress, TaskRequest } from "../../Tasks.ts"
+import { conclusion } from "../session/history.ts"
+import { type Live, pathOf, rootOf } from "../session/live.ts"
+import { setStatus } from "../session/modelStep.ts"
+import { subjectOf } from "../session/offer.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+import { type CheckedTask, checkTask } from "./checkTask.ts"
+import { deadline } from "./deadline.ts"
+import { withSummary } from "./summary.ts"
+
+/** How long a task may take where neither call nor agent says, in milliseconds. */
+const defaultTimeout = 30 * 60_000
+
+/** What a subagent may not do unless its own definition speaks of it. */
+const reserved = ["todowrite", "todoread", "task"] as const
+
+const childRules = (agent: AgentInfo): Ruleset =>
+  reserved
+    .filter((key) => !agent.permission.some((rule) => rule.permission === key))
+    .map((permission) => ({ permission, pattern: "*", action: "deny" }))
+
+/** The end of a run before its id, text and figures are put to it. */
+type End =
+  | { readonly status: "completed" }
+  | { readonly status: "empty"; readonly finish: Extract<Outcome, { status: "empty" }>["finish"] }
+  | { readonly status: "failed"; readonly error: { readonly tag: string; readonly message: string } }
+  | { readonly status: "stopped"; readonly by: string }
+  | { readonly status: "timed_out"; readonly which: "timeout"; readonly after: number }
+  | { readonly status: "budget_exhausted"; readonly which: "steps" }
+  | { readonly status: "denied"; readonly permission: string }
+
+const endOfTurn = (turn: Turn): End => {
+  if (turn.end === "steps") return { status: "budget_exhausted", which: "steps" }
+  if (turn.end === "denied") return { status: "denied", permission: deniedPermission(turn) }
+  return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
+}
+
+const deniedPermission = (turn: Turn): string => {
+  for (const part of turn.parts) {
+    if (part.type === "tool" && part.state.status === "error" && part.state.error.tag === "permission") {
+      return String(part.state.metadata?.["permission"] ?? part.tool)
+    }
+  }
+  return "unknown"
+}
+
+const endOfError = (error: PromptError): End => {
+  if (error._tag === "SessionStopped") return { status: "stopped", by: "a stop of its session" }
+  if (error._tag === "ModelError" && error.reason === "empty_response") return { status: "empty", finish: error.finish ?? "other" }
+  return { status: "failed", error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message } }
+}
+
+const endOf = (exit: Exit.Exit<End, PromptError>): End => {
+  if (Exit.isSuccess(exit)) return exit.value
+  if (Cause.isInterruptedOnly(exit.cause)) return { status: "stopped", by: "its caller" }
+  const failure = Cause.failureOption(exit.cause)
+  if (failure._tag === "Some") return endOfError(failure.value)
+  const defect = Cause.squash(exit.cause)
+  return { status: "failed", error: { tag: "defect", message: defect instanceof Error ? defect.message : String(defect) } }
+}
+
+/** The last thing that a subagent said in this run. */
+const lastWords = (live: Live, started: number): string => {
+  for (const message of (live.messages ?? []).toReversed()) {
+    if (message.info.time.created < started) return ""
+    const text = message.info.role === "assistant" ? conclusion(message.parts) : ""
+    if (text !== "") return text
+  }
+  return ""
+}
+
+/** Makes the service. */
+export const makeTasks = Effect.gen(function*() {
+  const session = yield* Session
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const governor = yield* Governor
+  const ids = yield* Ids
+  const { settings: { limits } } = yield* Config
+  const context = yield* Effect.context<Agent | Bus | Config | SessionTable | Journal>()
+
+  const countSpawn = (parent: Live) =>
+    Effect.suspend(() => {
+      const root = rootOf(parent)
+      if (root.spawns >= limits.max_tasks) {
+        return Effect.fail(
+          new TaskRefused({
+            reason: "limit",
+            message: `This turn has started ${limits.max_tasks} tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
+          })
+        )
+      }
+      root.spawns++
+      return Effect.void
+    })
+
+  /** The child session: the one to go on with, or a new one that begins clean. */
+  const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedTask, request: TaskRequest) {
+    if (child !== undefined) return child
+    const model = request.model ?? (agent.model.length > 0 ? undefined : request.callerModel ?? parent.info.model)
+    const info = yield* session.createChild(parent.info.id, {
+      agent: agent.name,
+      title: `${request.description} (@${agent.name} subagent)`,
+      permission: childRules(agent),
+      ...(model === undefined ? {} : { model })
+    }).pipe(Effect.catchTag("SessionNotFound", (error) => new TaskRefused({ reason: "parent_not_found", message: error.message })))
+    return yield* table.open(info.id).pipe(
+      Effect.catchTag("SessionNotFound", (error) => new TaskRefused({ reason: "not_found", message: error.message }))
+    )
+  })
+
+  const facts = (run: TaskRun, live: Live) => ({
+    task_id: run.taskID,
+    run_id: run.id,
+    trigger_session_id: run.parentID,
+    root: run.rootID,
+    depth: live.info.depth,
+    path: pathOf(live),
+    agent: run.agent,
+    description: run.description
+  })
+
+  const begin = Effect.fnUntraced(function*(live: Live, request: TaskRequest) {
+    const now = yield* Clock.currentTimeMillis
+    const run: TaskRun = {
+      id: yield* ids.make("run"),
+      taskID: live.info.id,
+      parentID: request.parentID,
+      rootID: live.info.rootID,
+      ...(request.partID === undefined ? {} : { partID: request.partID }),
+      agent: live.info.agent,
+      description: request.description,
+      prompt: request.prompt,
+      background: false,
+      state: "queued",
+      time: { created: now }
+    }
+    yield* journal.commit([{ _tag: "Run", run }], [
+      journal.event(live.info, "subagent.created", facts(run, live), now)
+    ])
+    return run
+  })
+
+  const settle = Effect.fnUntraced(function*(live: Live, run: TaskRun, end: End, before: Usage, started: number) {
+    const now = yield* Clock.currentTimeMillis
+    const outcome = {
+      ...end,
+      taskID: run.taskID,
+      runID: run.id,
+      text: lastWords(live, started),
+      usage: since(before, live.info.usage.subtree),
+      durationMs: now - run.time.created
+    } as Outcome
+    const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
+    const type = end.status === "completed" ? "subagent.completed" : "subagent.failed"
+    yield* journal.commit([{ _tag: "Run", run: settled }], [
+      journal.event(live.info, type, { ...facts(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }, now)
+    ])
+    table.rest(live)
+    return outcome
+  })
+
+  /** The work of one run, when its turn has come. */
+  const work = (live: Live, request: TaskRequest, agent: AgentInfo) => {
+    const limit = request.timeout ?? agent.timeout ?? defaultTimeout
+    const turn = Effect.map(session.prompt(live.info.id, request.prompt), endOfTurn)
+    const late = Effect.as(deadline(live, limit), { status: "timed_out", which: "timeout", after: limit } satisfies End)
+    return Effect.gen(function*() {
+      // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
+      live.captured = live.parent === undefined ? [] : (yield* subjectOf(live.parent)).ceilings
+      live.slot = governor.slot(live.info.rootID, (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)))
+      return yield* Effect.raceFirst(turn, late)
+    })
+  }
+
+  const run = Effect.fn("Tasks.run")(function*(request: TaskRequest, progress?: TaskProgress) {
+    const checked = yield* checkTask(request)
+    yield* countSpawn(checked.parent)
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const live = yield* openChild(checked, request)
+        const row = yield* begin(live, request)
+        const before = live.info.usage.subtree
+        const started = row.time.created
+        if (progress !== undefined) yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model })
+        const working = live.turnstile.withPermits(1)(work(live, request, checked.agent))
+        const exit = yield* Effect.exit(restore(
+          progress === undefined ? working : withSummary(live.info.id, progress.summary, working)
+        ))
+        const outcome = yield* settle(live, row, endOf(exit), before, started)
+        return Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) ? yield* Effect.interrupt : outcome
+      })
+    )
+  })
+
+  return {
+    check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.provide(Effect.asVoid(checkTask(request)), context),
+    run: (request: TaskRequest, progress?: TaskProgress) => Effect.provide(run(request, progress), context)
+  }
+})

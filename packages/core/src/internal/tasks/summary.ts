@@ -1,0 +1,51 @@
+/** Follows the tool calls of a subagent for whoever waits for it. */
+import type { SessionID } from "@skein/domain/Id"
+import type { ToolPart } from "@skein/domain/Part"
+import * as Effect from "effect/Effect"
+import { Bus } from "../../Bus.ts"
+import type { SummaryRow } from "../../Tasks.ts"
+
+/** How often progress is told at most, in milliseconds. */
+const every = 100
+
+/** A call as a row; a call that has not begun is none. */
+export const rowOf = (part: ToolPart): SummaryRow | undefined => {
+  const { state } = part
+  if (state.status === "pending") return undefined
+  return {
+    id: part.id,
+    tool: part.tool,
+    state: state.status === "completed" ? { status: "completed", title: state.title } : { status: state.status }
+  }
+}
+
+/** Rows sorted by id. */
+export const sortRows = (rows: Iterable<SummaryRow>): ReadonlyArray<SummaryRow> =>
+  [...rows].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+
+/** Tells the calls of a session as they change, while an effect runs. */
+export const withSummary = <A, E, R>(
+  sessionID: SessionID,
+  tell: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R | Bus> =>
+  Effect.scoped(Effect.gen(function*() {
+    const bus = yield* Bus
+    const rows = new Map<string, SummaryRow>()
+    const changed = yield* Effect.makeLatch()
+    yield* bus.listen({ sessionID }, (event) => {
+      if (event.type !== "message.part.updated" || event.properties.part.type !== "tool") return
+      const row = rowOf(event.properties.part)
+      if (row === undefined) return
+      rows.set(row.id, row)
+      changed.unsafeOpen()
+    })
+    yield* Effect.forkScoped(Effect.forever(
+      changed.await.pipe(
+        Effect.zipRight(changed.close),
+        Effect.zipRight(Effect.suspend(() => tell(sortRows(rows.values())))),
+        Effect.zipRight(Effect.sleep(every))
+      )
+    ))
+    return yield* effect
+  }))
