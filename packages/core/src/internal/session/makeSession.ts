@@ -161,7 +161,8 @@ export const makeSession = Effect.gen(function*() {
     Effect.gen(function*() {
       const waiters: Running["waiters"] = new Map()
       const fiber = yield* Effect.forkIn(
-        Effect.provide(Effect.ignoreLogged(work(live, () => running)), context),
+        // A fiber inherits that its parent cannot be interrupted; the loop can.
+        Effect.interruptible(Effect.provide(Effect.ignoreLogged(work(live, () => running)), context)),
         live.scope
       )
       const running: Running = { fiber, waiters }
@@ -224,7 +225,9 @@ export const makeSession = Effect.gen(function*() {
         const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
         const running = live.running ?? (yield* start(live))
         running.waiters.set(row.id, waiter)
-        if (first) yield* Effect.forkIn(Effect.provide(makeTitle(live, textOf(parts)), context), live.scope)
+        if (first) {
+          yield* Effect.forkIn(Effect.interruptible(Effect.provide(makeTitle(live, textOf(parts)), context)), live.scope)
+        }
         return yield* restore(wait(live, row.id, running, waiter))
       })
     )

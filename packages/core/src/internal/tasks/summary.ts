@@ -47,5 +47,6 @@ export const withSummary = <A, E, R>(
         Effect.zipRight(Effect.sleep(every))
       )
     ))
-    return yield* effect
+    // What came last may be younger than the last telling.
+    return yield* Effect.ensuring(effect, Effect.suspend(() => rows.size === 0 ? Effect.void : tell(sortRows(rows.values()))))
   }))

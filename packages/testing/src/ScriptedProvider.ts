@@ -1,0 +1,167 @@
+/** A provider that answers by script: by agent, by step, with latencies and faults, and without a network. */
+import type { FinishReason } from "@skein/domain/Message"
+import type { ModelInfo } from "@skein/domain/Model"
+import type { Tokens } from "@skein/domain/Usage"
+import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+
+/** A call that a scripted model asks for; `raw` takes the place of `input` for arguments that are no JSON. */
+export interface ScriptedCall {
+  readonly tool: string
+  readonly input?: unknown
+  readonly raw?: string
+  readonly id?: string
+}
+
+/** What a scripted model does in one step. Delays are in milliseconds of the Clock. */
+export interface ScriptedStep {
+  readonly text?: string
+  readonly reasoning?: string
+  readonly calls?: ReadonlyArray<ScriptedCall>
+  readonly finish?: FinishReason
+  readonly tokens?: Partial<Tokens>
+  /** How long it is until the model accepts the request, until its first word, and between two words. */
+  readonly delay?: { readonly connect?: number; readonly first?: number; readonly between?: number }
+  /** The step fails with this after it has said what it says. */
+  readonly fails?: ModelError
+  /** The step says what it says and then nothing, for ever. */
+  readonly hangs?: boolean
+  /** In how many pieces the text comes; one where absent. */
+  readonly pieces?: number
+}
+
+/** A script for one agent: its steps in order (the last one is repeated), or a function of the request. */
+export type Script =
+  | ReadonlyArray<ScriptedStep | string>
+  | ((request: ModelRequest) => ScriptedStep | string | Effect.Effect<ScriptedStep | string>)
+
+/** Says something and ends. */
+export const text = (words: string, more: Omit<ScriptedStep, "text"> = {}): ScriptedStep => ({ ...more, text: words })
+
+/** Asks for calls of one tool. */
+export const call = (tool: string, ...inputs: ReadonlyArray<unknown>): ScriptedStep => ({
+  calls: inputs.map((input) => ({ tool, input }))
+})
+
+/** Asks for a task of each agent at the same time: `tasks({ explore: "Find the entry" })`. */
+export const tasks = (...wanted: ReadonlyArray<Readonly<Record<string, string>>>): ScriptedStep => ({
+  calls: wanted.flatMap((each) =>
+    Object.entries(each).map(([agent, prompt]) => ({
+      tool: "task",
+      input: { description: `${agent} task`, prompt, subagent_type: agent }
+    }))
+  )
+})
+
+/** Asks a session for what was said to it last, for scripts that are functions. */
+export const lastText = (request: ModelRequest): string => {
+  const message = request.messages.findLast((each) => each.role === "user")
+  return message?.role === "user" ? message.content.map((part) => (part.type === "text" ? part.text : "")).join("") : ""
+}
+
+const model: ModelInfo = { providerID: "scripted", modelID: "model", price: { input: "1", output: "2" } }
+
+const noTokens: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+
+/** The script of the longest path that fits: `build/explore`, then `explore`, then `*`. */
+const scriptFor = (scripts: Readonly<Record<string, Script>>, request: ModelRequest): Script | undefined => {
+  const { path, purpose } = request.origin
+  if (purpose === "title") return scripts["title"] ?? ["A title"]
+  for (let from = 0; from < path.length; from++) {
+    const found = scripts[path.slice(from).join("/")]
+    if (found !== undefined) return found
+  }
+  return scripts["*"]
+}
+
+const pieces = (words: string, count: number): ReadonlyArray<string> => {
+  const size = Math.max(1, Math.ceil(words.length / count))
+  return Array.from({ length: Math.ceil(words.length / size) }, (_, i) => words.slice(i * size, (i + 1) * size))
+}
+
+const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelEvent) => void) {
+  const { between, connect, first } = { between: 0, connect: 0, first: 0, ...step.delay }
+  if (connect > 0) yield* Effect.sleep(connect)
+  emit({ type: "connected" })
+  if (first > 0) yield* Effect.sleep(first)
+  if (step.reasoning !== undefined) {
+    emit({ type: "reasoning-start", id: "r" })
+    emit({ type: "reasoning-delta", id: "r", delta: step.reasoning })
+    emit({ type: "reasoning-end", id: "r" })
+  }
+  if (step.text !== undefined) {
+    emit({ type: "text-start", id: "t" })
+    for (const delta of pieces(step.text, step.pieces ?? 1)) {
+      emit({ type: "text-delta", id: "t", delta })
+      if (between > 0) yield* Effect.sleep(between)
+    }
+    if (step.fails === undefined && step.hangs !== true) emit({ type: "text-end", id: "t" })
+  }
+  for (const [i, each] of (step.calls ?? []).entries()) {
+    emit({ type: "tool-call", id: each.id ?? `call_${i}`, name: each.tool, input: each.raw ?? JSON.stringify(each.input ?? {}) })
+  }
+  if (step.hangs === true) return yield* Effect.never
+  if (step.fails !== undefined) return yield* step.fails
+  emit({
+    type: "finish",
+    finish: step.finish ?? ((step.calls ?? []).length > 0 ? "tool-calls" : "stop"),
+    tokens: { ...noTokens, ...step.tokens }
+  })
+})
+
+/** What a scripted provider has seen. */
+export interface Scripted {
+  readonly layer: Layer.Layer<Provider>
+  /** The requests so far, in order. */
+  readonly requests: ReadonlyArray<ModelRequest>
+  /** How many requests are under way now, and how many there were at once at most. */
+  readonly open: { now: number; most: number }
+}
+
+/** Makes a provider of one model, `scripted/model`, that goes by these scripts. */
+export const make = (scripts: Readonly<Record<string, Script>>): Scripted => {
+  const requests: Array<ModelRequest> = []
+  const open = { now: 0, most: 0 }
+  const counts = new Map<string, number>()
+
+  const stepOf = (request: ModelRequest): Effect.Effect<ScriptedStep, ModelError> =>
+    Effect.gen(function*() {
+      const script = scriptFor(scripts, request)
+      if (script === undefined) {
+        return yield* new ModelError({
+          reason: "invalid_request",
+          retryable: false,
+          message: `The script has no entry for ${request.origin.path.join("/")}. Entries: ${Object.keys(scripts).join(", ")}.`
+        })
+      }
+      if (typeof script === "function") {
+        const made = script(request)
+        const step = Effect.isEffect(made) ? yield* made : made
+        return typeof step === "string" ? { text: step } : step
+      }
+      const key = `${request.origin.sessionID}:${request.origin.purpose}`
+      const at = counts.get(key) ?? 0
+      counts.set(key, at + 1)
+      const step = script[Math.min(at, script.length - 1)] ?? ""
+      return typeof step === "string" ? { text: step } : step
+    })
+
+  const scripted: LanguageModel = {
+    info: model,
+    limitKey: "scripted/model",
+    stream: (request, emit) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          requests.push(request)
+          open.most = Math.max(open.most, ++open.now)
+        }),
+        () => Effect.flatMap(stepOf(request), (step) => say(step, emit)),
+        () => Effect.sync(() => open.now--)
+      )
+  }
+  return { layer: Provider.layerModels([scripted]), requests, open }
+}
+
+/** The layer alone, for tests that ask nothing of the script afterwards. */
+export const layer = (scripts: Readonly<Record<string, Script>>): Layer.Layer<Provider> => make(scripts).layer
