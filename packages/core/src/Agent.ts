@@ -145,7 +145,7 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
   ): Layer.Layer<Agent> =>
     Layer.sync(Agent, () => {
       const byName = new Map(agents.map((each) => [each.name, each]))
-      const all = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+      const all = [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
       const visible = all.filter((each) => !each.hidden).map((each) => each.name).join(", ")
       return {
         all,

@@ -76,6 +76,7 @@ export interface Tool<Input> {
   /** The text for the model, made anew for each caller; `undefined`: the tool is not offered to it. */
   readonly describe: (caller: ToolCaller) => Effect.Effect<string | undefined>
   /** The arguments; each field carries a description for the model. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly parameters: Schema.Schema<Input, any>
   /** What may happen to a call that a crash cut off. */
   readonly effect: EffectClass
@@ -137,7 +138,7 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
             sorted = undefined
           })
         return {
-          all: () => sorted ??= [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+          all: () => sorted ??= [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
           get: (name) => byName.get(name),
           register: (tool) =>
             Effect.asVoid(Effect.acquireRelease(

@@ -13,7 +13,7 @@ const limit = 3
 export const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
     return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`
   }
   return JSON.stringify(value) ?? "null"
