@@ -49,8 +49,8 @@ const checkObject = (ast: AST.TypeLiteral, node: LocatedObject, path: ReadonlyAr
     if (property !== undefined) return checkShape(property.type, value, inner)
     const index = ast.indexSignatures[0]
     if (index === undefined) return [unknownKey(key, names, path, at)]
-    const named = checkShape(index.parameter, { kind: "string", at, value: key }, inner)
-    return [...named, ...checkShape(index.type, value, inner)]
+    const named = checkShape(index.parameter, { kind: "string", at, value: key }, [`a key in ${subject(path)}`])
+    return [...named.map((each) => ({ ...each, key: path.join(".") })), ...checkShape(index.type, value, inner)]
   })
   const present = new Set(node.entries.map(({ key }) => key))
   const missing = ast.propertySignatures.filter(({ isOptional, name }) => !isOptional && !present.has(String(name)))
@@ -111,7 +111,7 @@ const isOpen = (node: Located): boolean => node.kind === "string" && node.open =
 const fault = (ast: AST.AST, node: Located, path: ReadonlyArray<string>, issue?: ParseIssue): Fault => {
   const allowed = allows(ast, issue)
   const meant = ast._tag === "Union" && node.kind === "string" && node.raw === undefined
-    ? suggest(node.value, ast.types.flatMap((type) => type._tag === "Literal" ? [String(type.literal)] : []))
+    ? suggest(node.value, literals(ast))
     : undefined
   return {
     at: node.at,
@@ -121,6 +121,9 @@ const fault = (ast: AST.AST, node: Located, path: ReadonlyArray<string>, issue?:
     }`
   }
 }
+
+const literals = (ast: AST.AST): ReadonlyArray<string> =>
+  ast._tag === "Union" ? ast.types.flatMap(literals) : ast._tag === "Literal" ? [String(ast.literal)] : []
 
 const subject = (path: ReadonlyArray<string>): string => path.length === 0 ? "the config" : path.join(".")
 
@@ -165,7 +168,7 @@ const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {
     case "TypeLiteral":
       return ["an object"]
     case "TupleType":
-      return [ast.rest[0] === undefined ? "a list" : `a list (of ${list(allows(ast.rest[0].type), "or")})`]
+      return [ast.rest[0] === undefined ? "a list" : `a list (each ${list(allows(ast.rest[0].type), "or")})`]
     case "UndefinedKeyword":
       return []
     case "Union":

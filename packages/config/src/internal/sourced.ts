@@ -47,7 +47,7 @@ export interface ConfigEntry {
 }
 
 /** Writes an origin as `file:line`. */
-export const formatOrigin = ({ line, name }: Origin): string => line === undefined ? name : `${name}:${line}`
+const formatOrigin = ({ line, name }: Origin): string => line === undefined ? name : `${name}:${line}`
 
 /** A record of these entries. */
 export const record = (entries: Iterable<readonly [string, Sourced]>, origin: Origin): SourcedRecord => ({

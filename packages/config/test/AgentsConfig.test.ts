@@ -1,0 +1,248 @@
+import { expect, it } from "@effect/vitest"
+import { agentsFrom, layer } from "@skein/config/AgentsConfig"
+import { formatIssue } from "@skein/config/ConfigError"
+import { Agent, builtins } from "@skein/core/Agent"
+import { Config, settle } from "@skein/core/Config"
+import { deniesAll, evaluate } from "@skein/core/Ruleset"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+
+const agentsOf = (config: ConfigInfo) => Either.getOrThrow(agentsFrom(settle(config), builtins)).agents
+const agentOf = (config: ConfigInfo, name: string) => agentsOf(config).find((each) => each.name === name)
+
+const wrong = (config: ConfigInfo, origins: Readonly<Record<string, string>> = {}) =>
+  Either.match(agentsFrom(settle(config), builtins, origins), {
+    onLeft: ({ issues }) => issues.map(formatIssue),
+    onRight: () => []
+  })
+
+/** What the rules of an agent, as core puts them together, say of a call; and its ceiling. */
+const decisions = (config: ConfigInfo, name: string) =>
+  Effect.gen(function*() {
+    const service = yield* Agent
+    const info = yield* service.get(name)
+    return {
+      says: (permission: string, pattern = "x") => evaluate(service.rules(info), permission, pattern),
+      offers: (permission: string) => !deniesAll(service.rules(info), permission),
+      hands: (permission: string, pattern = "x") => evaluate(service.ceiling(info), permission, pattern)
+    }
+  }).pipe(Effect.provide(Layer.provide(layer, Config.layer(config))))
+
+it("leaves the built-in agents as they are where config says nothing", () => {
+  expect(agentsOf({})).toEqual(builtins)
+})
+
+it("changes the fields of a built-in agent that config names, and no others", () => {
+  const before = builtins.find(({ name }) => name === "explore")
+  const after = agentOf({ agent: { explore: { model: "a/b/c", temperature: 0, steps: 9, maxRetries: 2 } } }, "explore")
+  expect(after).toEqual({
+    ...before,
+    model: [{ providerID: "a", modelID: "b/c" }],
+    temperature: 0,
+    steps: 9,
+    maxRetries: 2,
+    origin: "config"
+  })
+})
+
+it("adds agents, of mode all where config names none", () => {
+  const config: ConfigInfo = {
+    agent: {
+      review: {
+        description: "Reviews",
+        prompt: "Review.",
+        model: ["a/b", "c/d"],
+        variant: "high",
+        topP: 0.5,
+        timeout: 60_000,
+        color: "red",
+        permission: { edit: "deny" }
+      },
+      sub: { mode: "subagent", hidden: true }
+    }
+  }
+  expect(agentOf(config, "review")).toEqual({
+    name: "review",
+    description: "Reviews",
+    prompt: "Review.",
+    mode: "all",
+    model: [{ providerID: "a", modelID: "b" }, { providerID: "c", modelID: "d" }],
+    variant: "high",
+    topP: 0.5,
+    timeout: 60_000,
+    color: "red",
+    permission: [{ permission: "edit", pattern: "*", action: "deny" }],
+    hidden: false,
+    origin: "config"
+  })
+  expect(agentOf(config, "sub")).toMatchObject({ mode: "subagent", hidden: true })
+})
+
+it("removes what is disabled", () => {
+  const names = agentsOf({ agent: { general: { disable: true }, mine: { disable: true } } }).map(({ name }) => name)
+  expect(names).not.toContain("general")
+  expect(names).not.toContain("mine")
+  expect(names).toContain("explore")
+})
+
+it("says where an agent comes from", () => {
+  const { agents } = Either.getOrThrow(
+    agentsFrom(settle({ agent: { mine: { prompt: "x" }, build: { steps: 1 } } }), builtins, {
+      "agent.mine.prompt": "/p/skein.json:3",
+      "agent.build.steps": "/p/skein.json:7"
+    })
+  )
+  expect(agents.find(({ name }) => name === "mine")?.origin).toBe("/p/skein.json:3")
+  expect(agents.find(({ name }) => name === "build")?.origin).toBe("/p/skein.json:7")
+  expect(agents.find(({ name }) => name === "plan")?.origin).toBe("built in")
+})
+
+it("tells everything that is wrong, with file and line", () => {
+  expect(wrong(
+    {
+      default_agent: "biuld",
+      agent: { "a*": {}, b: { model: ["gpt", "a/b"] }, c: { model: "/x" } }
+    },
+    { default_agent: "/p/skein.json:2", "agent.b.model": "/p/skein.json:5" }
+  )).toEqual([
+    "config: \"a*\" is no name for an agent; use letters, digits and _ . / -",
+    "/p/skein.json:5: agent.b.model: \"gpt\" is no model; write provider/model",
+    "config: agent.c.model: \"/x\" is no model; write provider/model",
+    "/p/skein.json:2: there is no agent \"biuld\"; did you mean \"build\"?"
+  ])
+})
+
+it("refuses a default agent that cannot be one", () => {
+  expect(wrong({ default_agent: "explore" }, { default_agent: "--agent" })).toEqual([
+    "--agent: explore is a subagent; the default agent must be primary, or of mode all"
+  ])
+  expect(wrong({ agent: { build: { disable: true } } })).toEqual([
+    "config: build is disabled; set default_agent to another agent"
+  ])
+})
+
+it.effect("applies top-level rules to every agent, under the rules of each", () =>
+  Effect.gen(function*() {
+    const config: ConfigInfo = {
+      permission: { bash: "allow", read: "deny", webfetch: "allow" },
+      agent: { mine: { permission: { webfetch: "deny" } } }
+    }
+    const build = yield* decisions(config, "build")
+    expect([build.says("bash"), build.says("read"), build.says("edit")]).toEqual(["allow", "deny", "ask"])
+    const mine = yield* decisions(config, "mine")
+    expect([mine.says("bash"), mine.says("webfetch")]).toEqual(["allow", "deny"])
+    // What the built-in definition allows must not lift it.
+    expect((yield* decisions(config, "explore")).says("read")).toBe("deny")
+  }))
+
+it.effect("never lifts what a built-in agent denies, and keeps its exceptions", () =>
+  Effect.gen(function*() {
+    const config: ConfigInfo = {
+      permission: { "*": "allow", edit: "ask" },
+      agent: { plan: { permission: { edit: { "*": "allow" } } }, coordinator: { permission: { bash: "allow" } } }
+    }
+    const plan = yield* decisions(config, "plan")
+    expect(plan.says("edit", "src/a.ts")).toBe("deny")
+    expect(plan.says("edit", ".skein/plans/a.md")).toBe("allow")
+    const coordinator = yield* decisions(config, "coordinator")
+    expect([coordinator.says("edit"), coordinator.says("bash"), coordinator.offers("bash")]).toEqual([
+      "deny",
+      "deny",
+      false
+    ])
+    const explore = yield* decisions(config, "explore")
+    expect([explore.says("bash", "rm -r ."), explore.says("bash", "ls"), explore.says("grep")]).toEqual([
+      "deny",
+      "allow",
+      "allow"
+    ])
+    expect([explore.offers("edit"), explore.offers("read")]).toEqual([false, true])
+  }))
+
+it.effect("never widens the ceiling of a built-in agent", () =>
+  Effect.gen(function*() {
+    const config: ConfigInfo = {
+      agent: {
+        plan: { ceiling: { "*": "allow", bash: "deny" } },
+        explore: { ceiling: {} },
+        coordinator: { ceiling: { webfetch: "deny" } },
+        mine: { permission: { edit: "deny" }, ceiling: {} },
+        other: { permission: { edit: "deny" } }
+      }
+    }
+    const plan = yield* decisions(config, "plan")
+    expect([plan.hands("edit"), plan.hands("edit", ".skein/plans/a.md"), plan.hands("bash")]).toEqual([
+      "deny",
+      "allow",
+      "deny"
+    ])
+    expect((yield* decisions(config, "explore")).hands("edit")).toBe("deny")
+    expect((yield* decisions(config, "coordinator")).hands("webfetch")).toBe("deny")
+    expect((yield* decisions(config, "coordinator")).hands("edit")).toBeUndefined()
+    expect((yield* decisions(config, "mine")).hands("edit")).toBeUndefined()
+    expect((yield* decisions(config, "other")).hands("edit")).toBe("deny")
+  }))
+
+it.effect("denies all but the allowed tools, which keep what holds for them", () =>
+  Effect.gen(function*() {
+    const agent = yield* decisions({
+      permission: { bash: { "rm *": "deny" } },
+      agent: {
+        a: { allowedTools: ["read", "bash", "write"], permission: { bash: { "npm *": "allow" }, grep: "allow" } }
+      }
+    }, "a")
+    expect([agent.says("read", "a.ts"), agent.says("read", ".env")]).toEqual(["allow", "ask"])
+    expect([agent.says("bash", "make"), agent.says("bash", "rm x"), agent.says("bash", "npm i")]).toEqual([
+      "ask",
+      "deny",
+      "allow"
+    ])
+    // Writing goes by the permission to edit.
+    expect([agent.says("write"), agent.says("edit")]).toEqual(["ask", "ask"])
+    expect([agent.says("grep"), agent.says("webfetch"), agent.says("task")]).toEqual(["deny", "deny", "deny"])
+    expect([agent.offers("webfetch"), agent.offers("bash"), agent.says("external_directory")]).toEqual([
+      false,
+      true,
+      "ask"
+    ])
+    // It is a denial like others: it holds below the agent too.
+    expect([agent.hands("webfetch"), agent.hands("read")]).toEqual(["deny", "allow"])
+  }))
+
+it.effect("denies the denied tools, whatever else is said", () =>
+  Effect.gen(function*() {
+    const agent = yield* decisions({
+      agent: { a: { allowedTools: ["read", "bash"], deniedTools: ["bash"], permission: { bash: "allow" } } }
+    }, "a")
+    expect([agent.says("bash"), agent.says("read")]).toEqual(["deny", "allow"])
+  }))
+
+it.effect("lets an agent start the allowed agents only", () =>
+  Effect.gen(function*() {
+    const config: ConfigInfo = {
+      permission: { task: { "risky": "ask" } },
+      agent: {
+        a: { allowAgents: ["explore", "risky"] },
+        b: { allowAgents: [] },
+        c: { allowedTools: ["read"], allowAgents: ["explore"] }
+      }
+    }
+    const a = yield* decisions(config, "a")
+    expect([a.says("task", "explore"), a.says("task", "risky"), a.says("task", "general"), a.says("read")]).toEqual([
+      "allow",
+      "ask",
+      "deny",
+      "allow"
+    ])
+    expect((yield* decisions(config, "b")).offers("task")).toBe(false)
+    const c = yield* decisions(config, "c")
+    expect([c.says("task", "explore"), c.says("task", "general"), c.says("bash")]).toEqual(["allow", "deny", "deny"])
+  }))
+
+it.effect("fails as a layer with what is wrong", () =>
+  Effect.gen(function*() {
+    const error = yield* Effect.flip(decisions({ agent: { a: { model: "gpt" } } }, "a"))
+    expect(error).toMatchObject({ _tag: "ConfigError", message: expect.stringContaining("write provider/model") })
+  }))

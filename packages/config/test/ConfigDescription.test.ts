@@ -1,0 +1,73 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { expect, layer } from "@effect/vitest"
+import { describeConfig } from "@skein/config/ConfigDescription"
+import { defaults } from "@skein/core/Config"
+import * as Effect from "effect/Effect"
+import { loadFiles, userFile } from "./workspace.ts"
+
+layer(NodeFileSystem.layer)("describeConfig", (it) => {
+  it.scoped("lists every value with its origin, defaults included", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: { limits: { concurrency: 2 }, permission: { bash: { "*": "ask", "git *": "allow" } } },
+        "project/skein.json": { permission: { bash: "deny" }, agent: { plain: {} } }
+      })
+      const { json, rows } = describeConfig(loaded)
+      const user = (line: number) => `${loaded.root}/${userFile}:${line}`
+      const project = (line: number) => `${loaded.root}/project/skein.json:${line}`
+      expect(rows.filter(({ origin }) => origin !== "default")).toEqual([
+        { path: "agent.plain", value: {}, origin: project(6) },
+        { path: "limits.concurrency", value: 2, origin: user(3) },
+        { path: "permission.bash", value: "ask", origin: user(7) },
+        { path: "permission.bash", value: "deny", origin: project(3) },
+        { path: "permission.bash.git *", value: "allow", origin: user(8) }
+      ])
+      expect(rows.filter(({ origin }) => origin === "default").map(({ path, value }) => `${path}=${String(value)}`))
+        .toEqual([
+          "deadlines.connect=30000",
+          "deadlines.first_event=120000",
+          "deadlines.idle=120000",
+          "default_agent=build",
+          "limits.max_tasks=256",
+          "limits.process_concurrency=64",
+          "limits.subagent_depth=3",
+          "retry.attempts=5",
+          "retry.base=2000",
+          "retry.max_delay=30000",
+          "retry.max_retry_after=3600000"
+        ])
+      expect(json).toEqual(loaded.settings)
+      expect(json).toMatchObject({ limits: { ...defaults.limits, concurrency: 2 } })
+    }))
+
+  it.scoped("shows no secret, in rows or JSON, and leaves the settings as they are", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: {
+          model: "a/{env:SECRET}",
+          agent: { a: { model: ["b/c", "a/{env:SECRET}"], prompt: "{file:prompt}" } },
+          provider: {
+            p: {
+              base_url: "https://me:s3cret@models.example/v1",
+              headers: { Authorization: "Bearer s3cret", Other: "x{env:SECRET}" }
+            }
+          }
+        },
+        "home/.config/skein/prompt": "s3cret"
+      }, { env: { SECRET: "s3cret" } })
+      const described = describeConfig(loaded)
+      expect(JSON.stringify(described)).not.toContain("s3cret")
+      expect(described.json).toMatchObject({
+        model: "a/{env:SECRET}",
+        agent: { a: { model: ["b/c", "a/{env:SECRET}"], prompt: "{file:prompt}" } },
+        provider: {
+          p: {
+            base_url: "https://(hidden)@models.example/v1",
+            headers: { Authorization: "(hidden)", Other: "x{env:SECRET}" }
+          }
+        }
+      })
+      expect(described.rows.find(({ path }) => path === "model")?.value).toBe("a/{env:SECRET}")
+      expect(loaded.settings.provider?.["p"]?.headers?.["Authorization"]).toBe("Bearer s3cret")
+    }))
+})

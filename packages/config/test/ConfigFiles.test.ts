@@ -1,0 +1,236 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { expect, layer } from "@effect/vitest"
+import { ConfigFiles } from "@skein/config/ConfigFiles"
+import { DataDirs } from "@skein/config/DataDirs"
+import { Config, defaults } from "@skein/core/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { join } from "node:path"
+import { loadFiles, loadIn, userFile, workspace } from "./workspace.ts"
+
+layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
+  it.scoped("without files gives the defaults, after looking only", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({})
+      const calls: Array<string> = []
+      const real = yield* FileSystem.FileSystem
+      const counting = new Proxy(real, {
+        get: (target, name, receiver) => {
+          calls.push(String(name))
+          return Reflect.get(target, name, receiver)
+        }
+      })
+      const loaded = yield* Effect.provideService(loadIn(root), FileSystem.FileSystem, counting)
+      expect(loaded.settings).toEqual(defaults)
+      expect(loaded.origins["limits.concurrency"]).toBe("default")
+      expect(loaded.files).toEqual([])
+      expect(calls.toSorted()).toEqual(["realPath", "stat", "stat", "stat", "stat", "stat"])
+    }))
+
+  it.scoped("reads comments, trailing commas, CRLF and a byte order mark", () =>
+    Effect.gen(function*() {
+      const { origins, root, settings } = yield* loadFiles({
+        "project/skein.jsonc":
+          "\uFEFF{\r\n  // how many\r\n  \"limits\": {\r\n    /* at once */ \"concurrency\": 3,\r\n  },\r\n}\r\n"
+      })
+      expect(settings.limits.concurrency).toBe(3)
+      expect(origins["limits.concurrency"]).toBe(`${root}/project/skein.jsonc:4`)
+    }))
+
+  it.scoped("takes an empty file for an empty object", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({ "project/skein.json": "  // nothing yet\n" })
+      expect(settings).toEqual(defaults)
+    }))
+
+  it.scoped("lets the nearer file win, and tells where each value comes from", () =>
+    Effect.gen(function*() {
+      const { files, origins, root, settings } = yield* loadFiles({
+        [userFile]: { small_model: "a/user", model: "a/user", limits: { concurrency: 1, max_tasks: 1 } },
+        "project/skein.json": { model: "a/top", limits: { max_tasks: 2 } },
+        "project/app/skein.jsonc": { model: "a/near" }
+      }, { at: "project/app" })
+      expect(settings).toMatchObject({
+        small_model: "a/user",
+        model: "a/near",
+        limits: { ...defaults.limits, concurrency: 1, max_tasks: 2 }
+      })
+      expect(files).toEqual([`${root}/${userFile}`, `${root}/project/skein.json`, `${root}/project/app/skein.jsonc`])
+      expect(origins).toMatchObject({
+        "small_model": `${root}/${userFile}:2`,
+        "model": `${root}/project/app/skein.jsonc:2`,
+        "limits.concurrency": `${root}/${userFile}:5`,
+        "limits.max_tasks": `${root}/project/skein.json:4`,
+        "limits.subagent_depth": "default",
+        "retry.attempts": "default"
+      })
+    }))
+
+  it.scoped("looks no further up than the git root", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        "skein.json": { model: "a/outside" },
+        "project/deep/er/file": ""
+      }, { at: "project/deep/er" })
+      expect(settings.model).toBeUndefined()
+    }))
+
+  it.scoped("takes a .git file, as worktrees have it, for a git root", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        "project/skein.json": { model: "a/outside" },
+        "project/tree/.git": "gitdir: elsewhere"
+      }, { at: "project/tree" })
+      expect(settings.model).toBeUndefined()
+    }))
+
+  it.scoped("looks up to the top of the file system where there is no git root", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({ "skein.json": { model: "a/above" }, "plain/sub/file": "" }, {
+        at: "plain/sub"
+      })
+      expect(settings.model).toBe("a/above")
+    }))
+
+  it.scoped("follows a linked directory into the tree that it lies in", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ "project/skein.json": { model: "a/real" }, "project/sub/file": "" })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.symlink(join(root, "project/sub"), join(root, "link"))
+      const { settings } = yield* loadIn(root, { at: "link" })
+      expect(settings.model).toBe("a/real")
+    }))
+
+  it.scoped("finds the user's file below XDG_CONFIG_HOME", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ "xdg/skein/skein.jsonc": { model: "a/xdg" }, [userFile]: { model: "a/home" } })
+      const { settings } = yield* loadIn(root, { env: { XDG_CONFIG_HOME: join(root, "xdg") } })
+      expect(settings.model).toBe("a/xdg")
+    }))
+
+  it.scoped("reads the user's own file once, as the user's, where it lies in the project too", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        "project/skein.json": { permission: { bash: "allow" } },
+        "home/.config/file": ""
+      })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.symlink(join(root, "project"), join(root, "home/.config/skein"))
+      const { files, settings, warnings } = yield* loadIn(root)
+      expect(files).toEqual([join(root, userFile)])
+      expect(settings.permission).toEqual([{ permission: "bash", pattern: "*", action: "allow" }])
+      expect(warnings).toEqual([])
+    }))
+
+  it.scoped("merges records and replaces lists and scalars", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        [userFile]: {
+          agent: { review: { model: ["a/one", "a/two"], prompt: "long", steps: 5 } },
+          provider: { local: { type: "openai-compatible", models: { m: { name: "M" } } } }
+        },
+        "project/skein.json": {
+          agent: { review: { model: ["a/three"], steps: 7 }, other: {} },
+          provider: { local: { models: { n: { name: "N" } } } }
+        }
+      })
+      expect(settings.agent).toEqual({ review: { model: ["a/three"], prompt: "long", steps: 7 }, other: {} })
+      expect(settings.provider).toEqual({
+        local: { type: "openai-compatible", models: { m: { name: "M" }, n: { name: "N" } } }
+      })
+    }))
+
+  it.scoped("appends rules in the order in which they are written, the nearer file's last", () =>
+    Effect.gen(function*() {
+      const { origins, root, settings } = yield* loadFiles({
+        [userFile]:
+          "{\"permission\": {\n\"bash\": {\n\"*\": \"ask\",\n\"7\": \"allow\",\n\"git *\": \"allow\"},\n\"2\": \"ask\",\n\"*\": \"ask\"}}",
+        "project/skein.json": { permission: { bash: { "*": "deny" }, edit: "ask" } }
+      })
+      expect(settings.permission).toEqual([
+        { permission: "bash", pattern: "*", action: "ask" },
+        { permission: "bash", pattern: "7", action: "allow" },
+        { permission: "bash", pattern: "git *", action: "allow" },
+        { permission: "2", pattern: "*", action: "ask" },
+        { permission: "*", pattern: "*", action: "ask" },
+        { permission: "bash", pattern: "*", action: "deny" },
+        { permission: "edit", pattern: "*", action: "ask" }
+      ])
+      expect(origins).toMatchObject({
+        "permission.bash": `${root}/project/skein.json:4`,
+        "permission.bash.git *": `${root}/${userFile}:5`
+      })
+    }))
+
+  it.scoped("reads one action for all, and rules as a list", () =>
+    Effect.gen(function*() {
+      const rule = { permission: "bash", pattern: "ls", action: "allow" }
+      const { settings } = yield* loadFiles({
+        [userFile]: { permission: "ask", agent: { a: { permission: [rule] } } }
+      })
+      expect(settings.permission).toEqual([{ permission: "*", pattern: "*", action: "ask" }])
+      expect(settings.agent?.["a"]?.permission).toEqual([rule])
+    }))
+
+  it.scoped("puts what the command line says over all files", () =>
+    Effect.gen(function*() {
+      const { origins, settings } = yield* loadFiles({
+        [userFile]: { model: "a/user", permission: { bash: "deny" } },
+        "project/skein.json": { limits: { concurrency: 2 } }
+      }, {
+        overrides: {
+          info: { limits: { concurrency: 9 }, permission: { bash: "allow" } },
+          origin: "--concurrency"
+        }
+      })
+      expect(settings).toMatchObject({ model: "a/user", limits: { concurrency: 9 } })
+      expect(origins["limits.concurrency"]).toBe("--concurrency")
+      expect(settings.permission).toEqual([
+        { permission: "bash", pattern: "*", action: "deny" },
+        { permission: "bash", pattern: "*", action: "allow" }
+      ])
+    }))
+
+  it.scoped("leaves $schema to editors", () =>
+    Effect.gen(function*() {
+      const { origins, settings } = yield* loadFiles({ "project/skein.json": { $schema: "./schema.json" } })
+      expect(settings).toEqual(defaults)
+      expect(origins["$schema"]).toBeUndefined()
+    }))
+
+  it.scoped("puts environment variables and files into strings, once", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        [userFile]: {
+          agent: {
+            review: { prompt: "{file:prompts/review.md} by {env:WHO}", description: "{file:~/about.txt}" }
+          },
+          provider: { mine: { base_url: "https://{env:HOST_NAME}/v1" } }
+        },
+        "home/.config/skein/prompts/review.md": "Review {env:SECRET} {file:/etc/passwd}\r\n\r\n",
+        "home/about.txt": "\uFEFFReviews"
+      }, { env: { WHO: "{env:SECRET}", SECRET: "s3cret", HOST_NAME: "models.example" } })
+      expect(settings.agent?.["review"]).toEqual({
+        prompt: "Review {env:SECRET} {file:/etc/passwd} by {env:SECRET}",
+        description: "Reviews"
+      })
+      expect(settings.provider?.["mine"]?.base_url).toBe("https://models.example/v1")
+    }))
+
+  it.scoped("gives Config and ConfigFiles as a layer", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ "project/skein.json": { model: "a/b", permission: "allow" } })
+      const context = ConfigFiles.layer({ directory: join(root, "project") }).pipe(
+        Layer.provide(DataDirs.layer()),
+        Layer.provide(
+          Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
+        )
+      )
+      const [config, files] = yield* Effect.provide(Effect.all([Config, ConfigFiles]), context)
+      expect(config.settings.model).toBe("a/b")
+      expect(config.origins["model"]).toBe(`${root}/project/skein.json:2`)
+      expect(files.warnings).toHaveLength(1)
+    }))
+})

@@ -1,0 +1,54 @@
+import { expect, it } from "@effect/vitest"
+import { DataDirs } from "@skein/config/DataDirs"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import { homedir } from "node:os"
+import { resolve } from "node:path"
+
+const dirs = (env: Readonly<Record<string, string>>, options?: { readonly database?: string }) =>
+  DataDirs.pipe(
+    Effect.provide(DataDirs.layer(options)),
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env))))
+  )
+
+it.effect("keeps to the home directory where nothing else is said", () =>
+  Effect.gen(function*() {
+    expect(yield* dirs({ HOME: "/h" })).toEqual({
+      home: "/h",
+      config: "/h/.config/skein",
+      data: "/h/.local/share/skein",
+      cache: "/h/.cache/skein",
+      state: "/h/.local/state/skein",
+      database: "/h/.local/share/skein/skein.db",
+      spill: "/h/.local/share/skein/spill",
+      server: "/h/.local/share/skein/server.json",
+      worktrees: "/h/.local/share/skein/worktrees"
+    })
+    expect((yield* dirs({})).home).toBe(homedir())
+  }))
+
+it.effect("goes where the XDG variables point, unless they are empty or relative", () =>
+  Effect.gen(function*() {
+    const found = yield* dirs({
+      HOME: "/h",
+      XDG_CONFIG_HOME: "/c",
+      XDG_DATA_HOME: "/d",
+      XDG_CACHE_HOME: "",
+      XDG_STATE_HOME: "relative"
+    })
+    expect(found).toMatchObject({
+      config: "/c/skein",
+      data: "/d/skein",
+      database: "/d/skein/skein.db",
+      cache: "/h/.cache/skein",
+      state: "/h/.local/state/skein"
+    })
+  }))
+
+it.effect("takes the database from --db, then SKEIN_DB", () =>
+  Effect.gen(function*() {
+    const env = { HOME: "/h", SKEIN_DB: "/e/x.db" }
+    expect((yield* dirs(env)).database).toBe("/e/x.db")
+    expect((yield* dirs(env, { database: "mine.db" })).database).toBe(resolve("mine.db"))
+    expect((yield* dirs(env, { database: ":memory:" })).database).toBe(":memory:")
+  }))

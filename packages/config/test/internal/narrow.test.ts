@@ -1,0 +1,79 @@
+import { evaluate, stricter } from "@skein/core/Ruleset"
+import type { Action, Rule } from "@skein/domain/Rule"
+import * as FastCheck from "effect/FastCheck"
+import { expect, it } from "vitest"
+import { narrow, within } from "../../src/internal/narrow.ts"
+
+const rulesOf = (permission: FastCheck.Arbitrary<string>, pattern: FastCheck.Arbitrary<string>) =>
+  FastCheck.array(
+    FastCheck.record({ permission, pattern, action: FastCheck.constantFrom<Action>("allow", "ask", "deny") }),
+    { maxLength: 6 }
+  )
+
+// Of two of these, one covers the other or they have nothing in common.
+const tidy = rulesOf(
+  FastCheck.constantFrom("*", "a", "b"),
+  FastCheck.constantFrom("*", "a*", "ab*", "ab", "b", "a *", "a", "a b")
+)
+const letters = FastCheck.string({ unit: FastCheck.constantFrom("a", "b", "*", "?", " ", "/"), maxLength: 5 })
+const wild = rulesOf(FastCheck.oneof(FastCheck.constantFrom("*", "a", "?", "a*"), letters), letters)
+
+const calls = FastCheck.record({
+  permission: FastCheck.constantFrom("a", "b", "ab"),
+  pattern: FastCheck.string({ unit: FastCheck.constantFrom("a", "b", " ", "/"), maxLength: 4 })
+})
+
+/** What holds when `over` is laid over `base`: its denials, and otherwise the last match of both. */
+const wanted = (base: ReadonlyArray<Rule>, over: ReadonlyArray<Rule>, permission: string, pattern: string) =>
+  evaluate(base, permission, pattern) === "deny" ? "deny" : evaluate([...base, ...over], permission, pattern)
+
+it("keeps every denial of the base, and changes nothing else", () => {
+  FastCheck.assert(
+    FastCheck.property(tidy, tidy, calls, (base, over, { pattern, permission }) => {
+      const found = evaluate([...base, ...narrow(base, over)], permission, pattern)
+      expect(found).toBe(wanted(base, over, permission, pattern))
+    }),
+    { numRuns: 3000 }
+  )
+})
+
+it("is never laxer than that, whatever the wildcards are", () => {
+  FastCheck.assert(
+    FastCheck.property(wild, wild, calls, (base, over, { pattern, permission }) => {
+      const found = evaluate([...base, ...narrow(base, over)], permission, pattern) ?? "allow"
+      expect(stricter(found, wanted(base, over, permission, pattern) ?? "allow")).toBe(found)
+    }),
+    { numRuns: 10_000 }
+  )
+})
+
+it("appends no more than it must", () => {
+  const rule = (permission: string, pattern: string, action: Action): Rule => ({ permission, pattern, action })
+  const base = [rule("edit", "*", "deny"), rule("edit", "notes/*", "allow")]
+  expect(narrow(base, [rule("bash", "*", "ask")])).toEqual([rule("bash", "*", "ask")])
+  expect(narrow(base, [rule("edit", "*", "ask")])).toEqual([rule("edit", "*", "deny"), rule("edit", "notes/*", "ask")])
+  expect(narrow(base, [rule("edit", "notes/a", "ask")])).toEqual([rule("edit", "notes/a", "ask")])
+  expect(narrow(base, [rule("edit", "src/a", "ask")])).toEqual([rule("edit", "src/a", "deny")])
+  expect(narrow(base, [rule("edit", "*", "deny")])).toEqual([rule("edit", "*", "deny")])
+})
+
+it("does not know which directory is home", () => {
+  const base: ReadonlyArray<Rule> = [{ permission: "read", pattern: "/home/me/*", action: "deny" }]
+  const over: ReadonlyArray<Rule> = [{ permission: "read", pattern: "~/secret", action: "ask" }]
+  const rules = [...base, ...narrow(base, over)].map((rule) => ({
+    ...rule,
+    pattern: rule.pattern.replace("~", "/home/me")
+  }))
+  expect(evaluate(rules, "read", "/home/me/secret")).toBe("deny")
+})
+
+it("brings back what the base says of one region", () => {
+  FastCheck.assert(
+    FastCheck.property(tidy, calls, (base, { pattern, permission }) => {
+      const rules: ReadonlyArray<Rule> = [{ permission: "*", pattern: "*", action: "deny" }, ...within(base, "a")]
+      const before = evaluate(base, permission, pattern)
+      expect(evaluate(rules, permission, pattern)).toBe(permission === "a" ? before ?? "deny" : "deny")
+    }),
+    { numRuns: 2000 }
+  )
+})

@@ -1,0 +1,204 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { expect, layer } from "@effect/vitest"
+import { evaluate } from "@skein/core/Ruleset"
+import { fromConfig } from "@skein/domain/Rule"
+import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import { loadFiles, loadIn, mistakes, told, userFile, workspace } from "../workspace.ts"
+
+const file = "project/skein.json"
+
+/** The rules for all agents, and those of one agent over them. */
+const rulesOf = ({ settings }: Effect.Effect.Success<ReturnType<typeof loadIn>>, agent?: string) => [
+  ...fromConfig(settings.permission ?? {}),
+  ...(agent === undefined ? [] : fromConfig(settings.agent?.[agent]?.permission ?? {}))
+]
+
+layer(NodeFileSystem.layer)("projectTrust", (it) => {
+  it.scoped("ignores what a project allows, and says so", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [file]: {
+          permission: { bash: "allow", edit: { "*": "ask", "src/*": "allow" } },
+          agent: { review: { permission: { webfetch: "allow", read: "deny" } } }
+        }
+      })
+      expect(loaded.settings.permission).toEqual([{ permission: "edit", pattern: "*", action: "ask" }])
+      expect(loaded.settings.agent?.["review"]?.permission).toEqual([
+        { permission: "read", pattern: "*", action: "deny" }
+      ])
+      const reason = "is ignored: a project's file may not allow; put it into your own config if you want it"
+      expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
+        `${file}:3 permission.bash ${reason}`,
+        `${file}:6 permission.edit.src/* ${reason}`,
+        `${file}:12 agent.review.permission.webfetch ${reason}`
+      ])
+      expect(loaded.warnings[0]?.key).toBe("permission.bash")
+    }))
+
+  it.scoped("ignores where a project would send requests and keys", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: { provider: { mine: { base_url: "https://models.example", key_env: "MINE" } } },
+        [file]: {
+          provider: {
+            mine: {
+              base_url: "http://{env:NOT_EVEN_READ}",
+              key_env: "OTHER",
+              headers: { a: "{env:NOT_EVEN_READ}" },
+              api: "chat"
+            }
+          }
+        }
+      })
+      expect(loaded.settings.provider).toEqual({
+        mine: { base_url: "https://models.example", key_env: "MINE", api: "chat" }
+      })
+      const reason =
+        "is ignored: a project's file may not say where requests and keys go; put it into your own config if you want it"
+      expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
+        `${file}:4 provider.mine.base_url ${reason}`,
+        `${file}:5 provider.mine.key_env ${reason}`,
+        `${file}:6 provider.mine.headers ${reason}`
+      ])
+    }))
+
+  it.scoped("lets a project tighten, above and below", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: {
+          permission: { bash: "allow" },
+          agent: { build: { permission: { edit: "allow", webfetch: "ask" } } }
+        },
+        [file]: { permission: { bash: "ask", edit: "deny" }, agent: { build: { permission: { webfetch: "deny" } } } }
+      })
+      expect(evaluate(rulesOf(loaded), "bash", "ls")).toBe("ask")
+      expect(evaluate(rulesOf(loaded, "build"), "edit", "a")).toBe("deny")
+      expect(evaluate(rulesOf(loaded, "build"), "webfetch", "a")).toBe("deny")
+      expect(loaded.warnings).toEqual([])
+    }))
+
+  it.scoped("does not let a project's ask lift what the user denies", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: {
+          permission: { bash: { "*": "allow", "rm *": "deny" }, edit: { "*": "deny", "notes/*": "allow" } },
+          agent: { build: { permission: { read: { "secret/*": "deny" } } } }
+        },
+        [file]: {
+          permission: { "*": "ask" },
+          agent: { build: { permission: { read: "ask", bash: { "rm x": "ask" } } } }
+        }
+      })
+      const rules = rulesOf(loaded, "build")
+      expect(evaluate(rules, "bash", "rm x")).toBe("deny")
+      expect(evaluate(rules, "bash", "ls")).toBe("ask")
+      expect(evaluate(rules, "edit", "src/a")).toBe("deny")
+      expect(evaluate(rules, "edit", "notes/a")).toBe("ask")
+      expect(evaluate(rules, "read", "secret/a")).toBe("deny")
+      expect(evaluate(rules, "read", "a")).toBe("ask")
+    }))
+
+  it.scoped("asks where a project allows an exception to what it denies", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: { permission: { bash: { "git push *": "deny" } } },
+        [file]: { permission: { bash: { "*": "deny", "git *": "allow" } } }
+      })
+      expect(evaluate(rulesOf(loaded), "bash", "git status")).toBe("ask")
+      expect(evaluate(rulesOf(loaded), "bash", "git push -f")).toBe("deny")
+      expect(evaluate(rulesOf(loaded), "bash", "ls")).toBe("deny")
+      expect(loaded.warnings.map(({ message }) => message)).toEqual([
+        "permission.bash.git * is ignored: a project's file may not allow, so that this asks; put it into your own config if you want it"
+      ])
+    }))
+
+  it.scoped("lets a project shorten the user's lists of tools and agents, not lengthen them", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        [userFile]: {
+          agent: { a: { allowedTools: ["read", "mcp_*"], deniedTools: ["bash"], allowAgents: ["explore"] } }
+        },
+        [file]: {
+          agent: {
+            a: { allowedTools: ["read", "mcp_x", "edit"], deniedTools: ["grep"], allowAgents: [] },
+            b: { allowedTools: ["bash"] }
+          }
+        }
+      })
+      expect(settings.agent).toEqual({
+        a: { allowedTools: ["read", "mcp_x"], deniedTools: ["bash", "grep"], allowAgents: [] },
+        b: { allowedTools: ["bash"] }
+      })
+    }))
+
+  it.scoped("leaves the ceiling of the user's agents alone", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: { agent: { mine: { permission: { bash: "deny" } } } },
+        [file]: { agent: { mine: { ceiling: {} }, theirs: { ceiling: { edit: "deny" } } } }
+      })
+      expect(loaded.settings.agent?.["mine"]).not.toHaveProperty("ceiling")
+      expect(loaded.settings.agent?.["theirs"]?.ceiling).toEqual([{ permission: "edit", pattern: "*", action: "deny" }])
+      expect(loaded.warnings.map(({ key }) => key)).toEqual(["agent.mine.ceiling"])
+    }))
+
+  it.scoped("lets a project put in its own files, and no others", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        [file]: {
+          agent: {
+            a: { prompt: "{file:docs/prompt.md}" },
+            b: { prompt: "{file:../outside.md}", color: "red" },
+            c: { prompt: "{file:linked.md}" },
+            d: { prompt: "{file:.env.local}" },
+            e: { prompt: "{file:~/x}", model: ["a/{file:../outside.md}"] }
+          }
+        },
+        "project/docs/prompt.md": "Review.\n",
+        "project/.env.local": "KEY=s3cret",
+        "outside.md": "s3cret",
+        "home/x": "s3cret"
+      })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.symlink(join(root, "outside.md"), join(root, "project/linked.md"))
+      const { settings, warnings } = yield* loadIn(root)
+      expect(settings.agent).toEqual({ a: { prompt: "Review." }, b: { color: "red" }, c: {}, d: {}, e: {} })
+      expect(warnings.map(({ key, line }) => [key, line])).toEqual([
+        ["agent.b.prompt", 7],
+        ["agent.c.prompt", 11],
+        ["agent.d.prompt", 14],
+        ["agent.e.prompt", 17],
+        ["agent.e.model.0", 19]
+      ])
+      expect(warnings[0]?.message).toBe(
+        "agent.b.prompt is ignored: a project's file may not read files outside of the project ({file:../outside.md})"
+      )
+    }))
+
+  it.scoped("keeps the environment out of what a model reads", () =>
+    Effect.gen(function*() {
+      const { settings, warnings } = yield* loadFiles({
+        [file]: { model: "a/{env:MODEL}", agent: { a: { prompt: "Say {env:SECRET}" } } }
+      }, { env: { MODEL: "m", SECRET: "s3cret" } })
+      expect(settings).toMatchObject({ model: "a/m", agent: { a: {} } })
+      expect(settings.agent?.["a"]).toEqual({})
+      expect(warnings.map(({ key }) => key)).toEqual(["agent.a.prompt"])
+    }))
+
+  it.scoped("fails where nothing is left without what may not be read", () =>
+    Effect.gen(function*() {
+      const found = yield* mistakes({
+        [file]: {
+          permission: { bash: "{file:../x}" },
+          provider: { p: { models: { m: { price: { input: "{file:../x}", output: "1" } } } } }
+        },
+        x: "allow"
+      })
+      expect(found).toEqual([
+        `${file}:3:13 {file:../x}: a project's file may not read files outside of the project`,
+        `${file}:10:22 {file:../x}: a project's file may not read files outside of the project`
+      ])
+    }))
+})

@@ -1,0 +1,67 @@
+/** A home, a project and an environment on disk, for as long as a test lasts. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import type { ConfigIssue } from "@skein/config/ConfigError"
+import { load } from "@skein/config/ConfigFiles"
+import { DataDirs } from "@skein/config/DataDirs"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import { dirname, join } from "node:path"
+
+/** Where the user's file lies in a workspace. */
+export const userFile = "home/.config/skein/skein.json"
+
+/** Makes these files (an object is written as JSON) and gives the directory; `project` is a git repository. */
+export const workspace = Effect.fnUntraced(function*(files: Readonly<Record<string, string | Uint8Array | object>>) {
+  const fs = yield* FileSystem.FileSystem
+  const root = yield* Effect.flatMap(fs.makeTempDirectoryScoped({ prefix: "skein-config-" }), fs.realPath)
+  yield* fs.makeDirectory(join(root, "project", ".git"), { recursive: true })
+  yield* Effect.forEach(Object.entries(files), ([path, content]) =>
+    Effect.andThen(
+      fs.makeDirectory(dirname(join(root, path)), { recursive: true }),
+      fs.writeFile(
+        join(root, path),
+        content instanceof Uint8Array
+          ? content
+          : new TextEncoder().encode(typeof content === "string" ? content : JSON.stringify(content, undefined, 2))
+      )
+    ))
+  return root
+})
+
+/** Loads the config that holds for a directory of a workspace. */
+export const loadIn = (
+  root: string,
+  options: {
+    readonly at?: string
+    readonly env?: Readonly<Record<string, string>>
+    readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
+  } = {}
+) =>
+  load({
+    directory: join(root, options.at ?? "project"),
+    ...(options.overrides === undefined ? {} : { overrides: options.overrides })
+  }).pipe(
+    Effect.provide(DataDirs.layer()),
+    Effect.withConfigProvider(
+      ConfigProvider.fromMap(new Map(Object.entries({ HOME: join(root, "home"), ...options.env })))
+    )
+  )
+
+/** Makes files and loads the config of the project. */
+export const loadFiles = (
+  files: Parameters<typeof workspace>[0],
+  options: Parameters<typeof loadIn>[1] = {}
+) => Effect.flatMap(workspace(files), (root) => Effect.map(loadIn(root, options), (loaded) => ({ root, ...loaded })))
+
+/** What is wrong with files, with paths below the workspace: `project/skein.json:2:3 message`. */
+export const mistakes = (files: Parameters<typeof workspace>[0], options: Parameters<typeof loadIn>[1] = {}) =>
+  Effect.flatMap(workspace(files), (root) =>
+    Effect.map(
+      Effect.flip(loadIn(root, options)),
+      ({ issues }) => issues.map((issue) => told(root, issue))
+    ))
+
+/** An issue as one line. */
+export const told = (root: string, { column, file, line, message }: ConfigIssue): string =>
+  `${[file, line, column].filter((part) => part !== undefined).join(":")} ${message}`.replaceAll(`${root}/`, "")
