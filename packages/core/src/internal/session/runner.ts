@@ -1,0 +1,121 @@
+/** Owns the fibers of the loops: starts one where there is something to answer, and stops a tree of them. */
+import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { none as noFiber } from "effect/FiberId"
+import { Journal } from "../../Journal.ts"
+import type { PromptError, Turn } from "../../Session.ts"
+import { SessionStopped } from "../../SessionError.ts"
+import type { Live, Running } from "./live.ts"
+import { runTurn } from "./loop.ts"
+import { setStatus } from "./modelStep.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+const stopped = (id: SessionID) =>
+  new SessionStopped({ id, message: `The session ${id} was stopped before it answered. What it did is kept.` })
+
+const errorInfo = (cause: Cause.Cause<PromptError>) => {
+  const failure = Cause.squash(cause)
+  if (!(failure instanceof Error)) return { tag: "defect", message: String(failure) }
+  return { tag: "_tag" in failure ? String(failure._tag) : "defect", message: failure.message }
+}
+
+/** Answers those whose prompt was part of the turn; a later prompt waits for a turn of its own. */
+const answer = (live: Live, running: Running, exit: Exit.Exit<Turn, PromptError>): void => {
+  const waiting = new Set(live.inbox.map((row) => row.id))
+  for (const [id, waiter] of running.waiters) {
+    if (waiting.has(id)) continue
+    running.waiters.delete(id)
+    Deferred.unsafeDone(waiter, exit)
+  }
+}
+
+/** Tells how a turn ended. A turn is over even where that could not be stored. */
+const tell = Effect.fnUntraced(
+  function*(live: Live, exit: Exit.Exit<Turn, PromptError>) {
+    const journal = yield* Journal
+    yield* setStatus(live, { type: "idle" })
+    const now = yield* Clock.currentTimeMillis
+    const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
+    yield* journal.commit([], [
+      ...(failed ? [journal.event(live.info, "session.error", { error: errorInfo(exit.cause) }, now)] : []),
+      journal.event(live.info, "session.idle", {}, now)
+    ])
+  },
+  (effect) => Effect.catchAll(effect, (error) => Effect.logError("The end of a turn could not be stored", error.message))
+)
+
+/** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */
+const turns = (live: Live, running: () => Running) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      for (;;) {
+        const exit = yield* Effect.exit(restore(live.slot.work(runTurn(live))))
+        const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+        yield* tell(live, exit)
+        if (!wasStopped) answer(live, running(), exit)
+        if (wasStopped || live.inbox.length === 0) {
+          // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
+          live.running = undefined
+          return
+        }
+      }
+    })
+  )
+
+/** What a loop needs. */
+export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>>
+
+const start = (live: Live): Effect.Effect<Running, never, LoopServices> =>
+  Effect.gen(function*() {
+    const waiters: Running["waiters"] = new Map()
+    // A fiber inherits that its parent cannot be interrupted; the loop can.
+    const fiber = yield* Effect.forkIn(Effect.interruptible(turns(live, () => running)), live.scope)
+    const running: Running = { fiber, waiters }
+    live.running = running
+    // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
+    fiber.addObserver(() => {
+      if (live.running === running) live.running = undefined
+      for (const waiter of waiters.values()) Deferred.unsafeDone(waiter, Exit.fail(stopped(live.info.id)))
+      waiters.clear()
+    })
+    return running
+  })
+
+/** Stops a session and all below it, all told before any is awaited. */
+export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Effect.fnUntraced(function*(live) {
+  const table = yield* SessionTable
+  const { running } = live
+  if (running !== undefined) yield* Fiber.interruptFork(running.fiber)
+  yield* Effect.forEach(table.below(live.info.id), halt, { concurrency: "unbounded", discard: true })
+  if (running !== undefined) yield* Fiber.await(running.fiber)
+})
+
+/** Waits for the answer; whoever gives up last takes the session with it. */
+const wait = (live: Live, id: MessageID, running: Running, waiter: Deferred.Deferred<Turn, PromptError>) =>
+  Effect.onInterrupt(Deferred.await(waiter), () =>
+    Effect.suspend(() => {
+      running.waiters.delete(id)
+      return running.waiters.size === 0 ? halt(live) : Effect.void
+    }))
+
+/**
+ * Puts a stored row into the inbox, sees to it that a loop takes it, and waits for the answer. To be called where nothing
+ * can come between the storing and this; `restore` makes the waiting interruptible again.
+ */
+export const submit = Effect.fnUntraced(function*(
+  live: Live,
+  row: InboxRow,
+  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+) {
+  live.inbox.push(row)
+  const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
+  const running = live.running ?? (yield* start(live))
+  running.waiters.set(row.id, waiter)
+  return yield* restore(wait(live, row.id, running, waiter))
+})
