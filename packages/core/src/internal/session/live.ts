@@ -24,7 +24,7 @@ export interface LiveMessage {
 
 /** The run of a session's loop. */
 export interface Running {
-  readonly fiber: Fiber.RuntimeFiber<void>
+  readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
   /** Who waits for the answer to a prompt, by the id of its message. */
   readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
 }

@@ -51,14 +51,14 @@ const tell = Effect.fnUntraced(
 )
 
 /** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */
-const turns = (live: Live, running: () => Running) =>
+const turns = (live: Live, running: Running) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       for (;;) {
         const exit = yield* Effect.exit(restore(live.slot.work(runTurn(live))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         yield* tell(live, exit)
-        if (!wasStopped) answer(live, running(), exit)
+        if (!wasStopped) answer(live, running, exit)
         if (wasStopped || live.inbox.length === 0) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
           live.running = undefined
@@ -71,29 +71,32 @@ const turns = (live: Live, running: () => Running) =>
 /** What a loop needs. */
 export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>>
 
-const start = (live: Live): Effect.Effect<Running, never, LoopServices> =>
-  Effect.gen(function*() {
-    const waiters: Running["waiters"] = new Map()
-    // A fiber inherits that its parent cannot be interrupted; the loop can.
-    const fiber = yield* Effect.forkIn(Effect.interruptible(turns(live, () => running)), live.scope)
-    const running: Running = { fiber, waiters }
-    live.running = running
-    // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
-    fiber.addObserver(() => {
-      if (live.running === running) live.running = undefined
-      for (const waiter of waiters.values()) Deferred.unsafeDone(waiter, Exit.fail(stopped(live.info.id)))
-      waiters.clear()
-    })
-    return running
-  })
+/** Starts the loop for its first waiter. The run is there before its fiber is, so that there is never a second one. */
+const start = (live: Live, id: MessageID, waiter: Deferred.Deferred<Turn, PromptError>) => {
+  const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters: new Map([[id, waiter]]) }
+  live.running = running
+  // A fiber inherits that its parent cannot be interrupted; the loop can.
+  return Effect.forkIn(Effect.interruptible(turns(live, running)), live.scope).pipe(
+    Effect.flatMap((fiber) => {
+      // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
+      fiber.addObserver(() => {
+        if (live.running === running) live.running = undefined
+        for (const each of running.waiters.values()) Deferred.unsafeDone(each, Exit.fail(stopped(live.info.id)))
+        running.waiters.clear()
+      })
+      return Deferred.succeed(running.fiber, fiber)
+    }),
+    Effect.as(running)
+  )
+}
 
 /** Stops a session and all below it, all told before any is awaited. */
 export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Effect.fnUntraced(function*(live) {
   const table = yield* SessionTable
-  const { running } = live
-  if (running !== undefined) yield* Fiber.interruptFork(running.fiber)
+  const fiber = live.running === undefined ? undefined : yield* Deferred.await(live.running.fiber)
+  if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
   yield* Effect.forEach(table.below(live.info.id), halt, { concurrency: "unbounded", discard: true })
-  if (running !== undefined) yield* Fiber.await(running.fiber)
+  if (fiber !== undefined) yield* Fiber.await(fiber)
 })
 
 /** Waits for the answer; whoever gives up last takes the session with it. */
@@ -108,14 +111,18 @@ const wait = (live: Live, id: MessageID, running: Running, waiter: Deferred.Defe
  * Puts a stored row into the inbox, sees to it that a loop takes it, and waits for the answer. To be called where nothing
  * can come between the storing and this; `restore` makes the waiting interruptible again.
  */
-export const submit = Effect.fnUntraced(function*(
+export const submit = (
   live: Live,
   row: InboxRow,
   restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-) {
-  live.inbox.push(row)
-  const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
-  const running = live.running ?? (yield* start(live))
-  running.waiters.set(row.id, waiter)
-  return yield* restore(wait(live, row.id, running, waiter))
-})
+) =>
+  Effect.suspend(() => {
+    live.inbox.push(row)
+    const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
+    const { running } = live
+    if (running === undefined) {
+      return Effect.flatMap(start(live, row.id, waiter), (started) => restore(wait(live, row.id, started, waiter)))
+    }
+    running.waiters.set(row.id, waiter)
+    return restore(wait(live, row.id, running, waiter))
+  })
