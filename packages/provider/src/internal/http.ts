@@ -68,13 +68,17 @@ const send = ({ agent, request }: Transport, url: URL, { body: text = "", header
       agent,
       method,
       // A server that compresses would hold deltas back.
-      headers: { "accept-encoding": "identity", ...headers, "content-length": Buffer.byteLength(body) },
-      ...signal === undefined ? {} : { signal }
+      headers: { "accept-encoding": "identity", ...headers, "content-length": Buffer.byteLength(body) }
     }
     const outgoing = request(url, options, (incoming) => resolve(toResponse(incoming, signal)))
-    // Stays for good: an abort makes a request fail once more after it was answered.
+    // The `signal` option of node:http would also hit a socket that went back to the pool.
+    const stop = () => outgoing.destroy()
+    signal?.addEventListener("abort", stop)
+    outgoing.on("close", () => signal?.removeEventListener("abort", stop))
+    // Stays for good: a request that is stopped fails, even after it was answered.
     outgoing.on("error", reject)
-    outgoing.end(body)
+    if (signal?.aborted === true) stop()
+    else outgoing.end(body)
   })
 
 /** What the AI SDK reads of a response; a real `Response` would cost a tenth of a short call. */

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Provider } from "@skein/core/Provider"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as OpenAi from "../src/OpenAi.ts"
+import { chatWire } from "./support/chatWire.ts"
+import { responsesWire } from "./support/responsesWire.ts"
+import { ask, serve, sse, textOf } from "./support/Server.ts"
+import { wireSuite } from "./support/wire.ts"
+
+describe("Chat Completions", () => {
+  wireSuite(chatWire((baseUrl, apiKey) => OpenAi.make({ baseUrl, apiKey })))
+})
+
+describe("Responses", () => {
+  wireSuite(responsesWire)
+})
+
+describe("OpenAi", () => {
+  const env = (entries: Record<string, string>) => Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(entries))))
+  const wire = chatWire(() => Effect.die("unused"))
+
+  it.scoped("the layer reads the key and the base URL from the environment", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => sse(response, ...wire.begin, ...wire.text("hi"), ...wire.finish("stop")).end())
+      yield* Effect.gen(function*() {
+        const provider = yield* Provider
+        const model = yield* provider.resolve({ providerID: "openai", modelID: "m" })
+        expect(textOf(yield* ask(model))).toBe("hi")
+        expect(server.seen[0]?.headers.authorization).toBe("Bearer sk-from-env")
+        expect(server.seen[0]?.url).toBe("/v1/chat/completions")
+      }).pipe(
+        Effect.provide(OpenAi.layer),
+        Effect.provide(env({ OPENAI_API_KEY: " sk-from-env\n", OPENAI_BASE_URL: server.url }))
+      )
+    }))
+
+  it.effect("without a key it says which variable to set, and other models stay listed", () =>
+    Effect.gen(function*() {
+      const provider = yield* Provider
+      const error = yield* Effect.flip(provider.resolve(OpenAi.defaultModel))
+      expect(error).toMatchObject({ reason: "no_key", model: "openai/gpt-6.1-sol" })
+      expect(error.message).toContain("OPENAI_API_KEY")
+      expect((yield* provider.list).every(({ available }) => !available)).toBe(true)
+    }).pipe(Effect.provide(OpenAi.layer), Effect.provide(env({ OPENAI_API_KEY: "" }))))
+
+  it.effect("an address that is none is told as such", () =>
+    Effect.gen(function*() {
+      const provider = yield* Provider
+      const error = yield* Effect.flip(provider.resolve({ providerID: "openai", modelID: "m" }))
+      expect(error.reason).toBe("bad_config")
+      expect(error.message).toContain("localhost:8000")
+    }).pipe(Effect.provide(OpenAi.layer), Effect.provide(env({ OPENAI_BASE_URL: "localhost:8000" }))))
+
+  it.scoped("the limit key tells keys apart without holding them", () =>
+    Effect.gen(function*() {
+      const keyOf = (key: string) =>
+        Effect.flatMap(OpenAi.make({ apiKey: Redacted.make(key) }), (vendor) => vendor.model("m")).pipe(
+          Effect.map(({ limitKey }) => limitKey)
+        )
+      const first = yield* keyOf("sk-one-1234567890")
+      expect(first).toMatch(/^openai\/m\/[0-9a-f]{8}$/)
+      expect(yield* keyOf("sk-two-1234567890")).not.toBe(first)
+      expect(yield* keyOf("sk-one-1234567890")).toBe(first)
+    }))
+
+  it.scoped("a variant is the reasoning effort of both APIs", () =>
+    Effect.gen(function*() {
+      for (const api of ["chat", "responses"] as const) {
+        const server = yield* serve((response) => response.writeHead(400).end())
+        const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url, api }), (vendor) => vendor.model("gpt-5"))
+        yield* ask(model, { variant: "low" })
+        expect(server.seen[0]?.body).toContain(api === "chat" ? "\"reasoning_effort\":\"low\"" : "\"effort\":\"low\"")
+      }
+    }))
+
+  it.scoped("the Responses API keeps nothing, and tools may leave arguments out", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const model = yield* Effect.flatMap(
+        OpenAi.make({ baseUrl: server.url, api: "responses" }),
+        (vendor) => vendor.model("gpt-5")
+      )
+      yield* ask(model)
+      expect(JSON.parse(server.seen[0]?.body ?? "")).toMatchObject({
+        store: false,
+        include: ["reasoning.encrypted_content"],
+        tools: [{ name: "bash", strict: false }]
+      })
+    }))
+})

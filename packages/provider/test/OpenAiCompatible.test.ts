@@ -1,0 +1,148 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
+import { chatWire } from "./support/chatWire.ts"
+import { ask, callsOf, serve, sse } from "./support/Server.ts"
+import { wireSuite } from "./support/wire.ts"
+
+const wire = chatWire((baseUrl, apiKey) => OpenAiCompatible.make({ id: "corp", baseUrl, apiKey, keyName: "CORP_KEY" }))
+
+describe("a compatible server", () => {
+  wireSuite(wire)
+})
+
+describe("OpenAiCompatible", () => {
+  it.scoped("asks for usage, and not where a server refuses that", () =>
+    Effect.gen(function*() {
+      for (const refusesUsage of [false, true]) {
+        const server = yield* serve((response) => response.writeHead(400).end())
+        const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, refusesUsage })
+        yield* ask(yield* vendor.model("m"))
+        expect(server.seen[0]?.body.includes("include_usage")).toBe(!refusesUsage)
+        expect(server.seen[0]?.headers.authorization).toBeUndefined()
+      }
+    }))
+
+  it.scoped("tells reasoning, and sends it back", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) =>
+        sse(
+          response,
+          { id: "c", choices: [{ index: 0, delta: { role: "assistant", reasoning_content: "hm" } }] },
+          ...wire.text("so"),
+          ...wire.finish("stop")
+        ).end()
+      )
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      const model = yield* vendor.model("m")
+      const { events } = yield* ask(model, {
+        messages: [
+          { role: "user", content: [{ type: "text", text: "?" }] },
+          {
+            role: "assistant",
+            content: [
+              { type: "reasoning", text: "thought" },
+              { type: "tool-call", toolCallId: "a", toolName: "bash", input: {} }
+            ]
+          },
+          { role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "bash", output: { type: "text", value: "" } }] }
+        ]
+      })
+      expect(events.filter(({ type }) => type.startsWith("reasoning"))).toEqual([
+        { type: "reasoning-start", id: "reasoning-0" },
+        { type: "reasoning-delta", id: "reasoning-0", delta: "hm" },
+        { type: "reasoning-end", id: "reasoning-0" }
+      ])
+      expect(server.seen[0]?.body).toContain("\"reasoning_content\":\"thought\"")
+    }))
+
+  it.scoped("P15: a call without an identifier gets one", () =>
+    Effect.gen(function*() {
+      for (const id of [undefined, ""]) {
+        const server = yield* serve((response) =>
+          sse(
+            response,
+            { id: "c", choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id, function: { name: "bash", arguments: "{}" } }] } }] },
+            ...wire.finish("tool_calls")
+          ).end()
+        )
+        const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+        const [call] = callsOf(yield* ask(yield* vendor.model("m")))
+        expect(call?.id).toMatch(/^\S+$/)
+      }
+    }))
+
+  it.scoped("a server that is strict about identifiers gets ones that it takes, the same for call and result", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, shortCallIDs: true })
+      yield* ask(yield* vendor.model("m"), {
+        messages: [
+          {
+            role: "assistant",
+            content: [
+              { type: "tool-call", toolCallId: "call_from_elsewhere", toolName: "bash", input: {} },
+              { type: "tool-call", toolCallId: "abcDEF123", toolName: "bash", input: {} }
+            ]
+          },
+          {
+            role: "tool",
+            content: [
+              { type: "tool-result", toolCallId: "call_from_elsewhere", toolName: "bash", output: { type: "text", value: "1" } },
+              { type: "tool-result", toolCallId: "abcDEF123", toolName: "bash", output: { type: "text", value: "2" } }
+            ]
+          }
+        ]
+      })
+      const { messages } = JSON.parse(server.seen[0]?.body ?? "")
+      const ids: ReadonlyArray<string> = messages[0].tool_calls.map((call: { id: string }) => call.id)
+      expect(ids[0]).toMatch(/^[a-zA-Z0-9]{9}$/)
+      expect(ids[1]).toBe("abcDEF123")
+      expect(messages.slice(1).map((message: { tool_call_id: string }) => message.tool_call_id)).toEqual(ids)
+    }))
+
+  it.scoped("with a name for its key it asks nothing without one", () =>
+    Effect.gen(function*() {
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: "http://127.0.0.1:1/v1", keyName: "CORP_KEY" })
+      expect(vendor.available).toBe(false)
+      const error = yield* Effect.flip(vendor.model("m"))
+      expect(error).toMatchObject({ reason: "no_key", model: "corp/m" })
+      expect(error.message).toContain("CORP_KEY")
+    }))
+
+  it.scoped("pictures and text files go along", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      const base64 = Buffer.from("grün").toString("base64")
+      yield* ask(yield* vendor.model("m"), {
+        messages: [{
+          role: "user",
+          content: [
+            { type: "text", text: "see" },
+            { type: "file", data: "data:image/png;base64,iVBORw0KGgo=", mediaType: "image/png" },
+            { type: "file", data: "https://example.test/a.png", mediaType: "image/png" },
+            { type: "file", data: base64, mediaType: "text/x-lua", filename: "a.lua" },
+            { type: "file", data: "data:application/json,%7B%22a%22%3A1%7D", mediaType: "application/json" }
+          ]
+        }]
+      })
+      const { messages: [{ content }] } = JSON.parse(server.seen[0]?.body ?? "")
+      expect(content).toEqual([
+        { type: "text", text: "see" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+        { type: "image_url", image_url: { url: "https://example.test/a.png" } },
+        { type: "text", text: "a.lua:\ngrün" },
+        { type: "text", text: "file:\n{\"a\":1}" }
+      ])
+    }))
+
+  it.scoped("P04: secrets in headers of the config appear in no message", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response, _number, seen) => response.writeHead(400).end(`no ${String(seen.headers["x-auth"])}`))
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, headers: { "x-auth": "tok en-abcdef" } })
+      const { error } = yield* ask(yield* vendor.model("m"))
+      expect(server.seen[0]?.headers["x-auth"]).toBe("tok en-abcdef")
+      expect(error?.message).toContain("no [redacted]")
+    }))
+})
