@@ -9,11 +9,12 @@ import type { Usage } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
-import type { PromptInvalid, SessionNotFound, SessionStopped } from "./SessionError.ts"
+import type { OutputInvalid, PromptInvalid, SessionNotFound, SessionStopped } from "./SessionError.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 
@@ -43,6 +44,9 @@ export interface PromptOptions {
   readonly variant?: string
   /** Tools to withhold (`false`) in this turn. */
   readonly tools?: Readonly<Record<string, boolean>>
+  /** The form that the answer must have: `Turn.output` then is a value of it. See `ask` for the typed way. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
+  readonly output?: Schema.Schema<any, any>
 }
 
 /** How a turn came to its end, other than by an error. */
@@ -63,6 +67,8 @@ export interface Turn {
   /** The last non-empty text of that message, trimmed; empty where it has none. */
   readonly text: string
   readonly end: TurnEnd
+  /** The answer in the form that `output` asked for; absent where nothing asked. */
+  readonly output?: unknown
   /** What the turn used, by this session and everything below it. */
   readonly usage: Usage
 }
@@ -72,6 +78,7 @@ export type PromptError =
   | SessionNotFound
   | SessionStopped
   | PromptInvalid
+  | OutputInvalid
   | AgentNotFound
   | ModelUnavailable
   | ModelError
@@ -125,4 +132,12 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Prompts a session and waits for the answer. */
   static readonly prompt = (id: SessionID, prompt: string | ReadonlyArray<PartInput>, options?: PromptOptions) =>
     Effect.flatMap(Session, (session) => session.prompt(id, prompt, options))
+
+  /** Prompts a session for an answer of a given form: the model gives it through a tool, and may mend it three times. */
+  static readonly ask = <A, I>(
+    id: SessionID,
+    prompt: string | ReadonlyArray<PartInput>,
+    output: Schema.Schema<A, I>,
+    options?: Omit<PromptOptions, "output">
+  ) => Effect.map(Session.prompt(id, prompt, { ...options, output }), (turn) => turn.output as A)
 }

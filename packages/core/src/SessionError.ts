@@ -19,6 +19,12 @@ export class PromptInvalid extends Schema.TaggedError<PromptInvalid>()("PromptIn
   message: Schema.String
 }) {}
 
+/** The model did not give an answer of the form that was asked for; `last` is what it gave in the end. */
+export class OutputInvalid extends Schema.TaggedError<OutputInvalid>()("OutputInvalid", {
+  message: Schema.String,
+  last: Schema.String
+}) {}
+
 /** Says that a session is not known. */
 export const notFound = (id: string) =>
   new SessionNotFound({ id, message: `There is no session ${id}. See \`skein sessions\` for those that there are.` })

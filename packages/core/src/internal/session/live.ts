@@ -10,6 +10,7 @@ import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
+import type { Wanted } from "./finalAnswer.ts"
 import type { Slot } from "../../Governor.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
@@ -50,6 +51,8 @@ export interface Live {
   readonly turnstile: Effect.Semaphore
   /** How many questions of it and of all below wait for a person, since when, and how long earlier ones did (ms). */
   readonly person: { waiting: number; since: number; total: number }
+  /** Answers of a given form that prompts in the inbox or in this turn ask for, by the id of their message. */
+  readonly wanted: Map<MessageID, Wanted>
   /** Subagents that the user named in this turn: asking for them again is not needed. */
   readonly consents: Set<string>
   /** Tasks that this turn has started, at all levels; counted at the root. */

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { conclusion } from "./history.ts"
+import { checkAnswer, type Wanted } from "./finalAnswer.ts"
 import type { Live, LiveMessage } from "./live.ts"
 import { modelStep, setStatus, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
@@ -25,7 +26,13 @@ const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined
 const isAnswer = (message: LiveMessage): message is LiveMessage & { info: AssistantMessage } =>
   message.info.role === "assistant"
 
-const turnOf = (live: Live, end: TurnEnd, before: Usage): Effect.Effect<Turn> => {
+/** Whether something waits that this turn can take. */
+const hasMore = (live: Live): boolean => {
+  const [first] = live.inbox
+  return first !== undefined && !live.wanted.has(first.id)
+}
+
+const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effect.Effect<Turn> => {
   const message = live.messages?.findLast(isAnswer)
   if (message === undefined || !isAnswer(message)) return Effect.dieMessage(`${live.info.id} ended a turn without an answer`)
   return Effect.succeed({
@@ -34,6 +41,7 @@ const turnOf = (live: Live, end: TurnEnd, before: Usage): Effect.Effect<Turn> =>
     parts: [...message.parts],
     text: conclusion(message.parts),
     end,
+    ...(wanted?.answer === undefined ? {} : { output: wanted.answer.value }),
     usage: since(before, live.info.usage.subtree)
   })
 }
@@ -53,19 +61,25 @@ export const runTurn = Effect.fn("Session.turn")(function*(live: Live) {
   live.spawns = 0
   live.consents.clear()
   let cutOff = 0
+  let wanted: Wanted | undefined
   for (let count = 0;; count++) {
-    const taken = yield* takeInbox(live)
+    const taken = yield* takeInbox(live, count === 0)
+    wanted = taken.map(({ info }) => live.wanted.get(info.id)).find((each) => each !== undefined) ?? wanted
     const user = lastUser(messages)
     if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
     yield* setStatus(live, { type: "busy", step: count })
     const subject = yield* subjectOf(live)
     if (yield* runSubtasks(live, taken, subject)) return yield* turnOf(live, "denied", before)
-    const step = yield* modelStep(live, lastUser(messages) ?? user, subject, count)
-    const ended = step.calls.length > 0 && (yield* toolCalls(live, step, subject))
+    const step = yield* modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
+    const ended = step.calls.length > 0 && (yield* toolCalls(live, step, subject, wanted))
     if (ended) return yield* turnOf(live, "denied", before)
+    if (wanted !== undefined) {
+      if (yield* checkAnswer(live, user, step, wanted)) return yield* turnOf(live, "completed", before, wanted)
+      continue
+    }
     if (step.last) return yield* turnOf(live, "steps", before)
     cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
     if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
-    if (step.calls.length === 0 && live.inbox.length === 0) return yield* turnOf(live, "completed", before)
+    if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
   }
 })

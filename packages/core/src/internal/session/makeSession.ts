@@ -12,6 +12,7 @@ import { Journal } from "../../Journal.ts"
 import type { PromptOptions, SessionOptions } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { want } from "./finalAnswer.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
 import { halt, type LoopServices, submit } from "./runner.ts"
@@ -94,7 +95,7 @@ export const makeSession = Effect.gen(function*() {
   const enqueue = Effect.fnUntraced(function*(
     live: Live,
     parts: ReadonlyArray<PartInput>,
-    options: PromptOptions
+    options: Omit<PromptOptions, "output">
   ) {
     const now = yield* Clock.currentTimeMillis
     const row: InboxRow = {
@@ -116,7 +117,7 @@ export const makeSession = Effect.gen(function*() {
   const prompt = Effect.fn("Session.prompt")(function*(
     id: SessionID,
     input: string | ReadonlyArray<PartInput>,
-    options: PromptOptions = {}
+    { output, ...options }: PromptOptions = {}
   ) {
     const parts = asParts(input)
     yield* checkParts(parts)
@@ -127,7 +128,8 @@ export const makeSession = Effect.gen(function*() {
       Effect.gen(function*() {
         const { first, row } = yield* enqueue(live, parts, options)
         if (first) yield* Effect.forkIn(Effect.interruptible(makeTitle(live, textOf(parts))), live.scope)
-        return yield* submit(live, row, restore)
+        if (output !== undefined) live.wanted.set(row.id, want(output))
+        return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))
       })
     ).pipe(Effect.provide(context))
   })

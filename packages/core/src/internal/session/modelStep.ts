@@ -19,10 +19,11 @@ import type { Subject } from "../../Permission.ts"
 import { type LanguageModel, ModelError, type ModelRequest, ModelUnavailable, Provider } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
 import * as prompts from "../prompts.ts"
+import type { Wanted } from "./finalAnswer.ts"
 import { makePrompt } from "./history.ts"
 import { charge, type Live, type LiveMessage, pathOf, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
-import { offer } from "./offer.ts"
+import { callerOf, offer, specOf } from "./offer.ts"
 import { StepBuffer, type Written } from "./stepBuffer.ts"
 
 /** How often parts that grow are stored, in milliseconds. */
@@ -103,7 +104,8 @@ export const modelStep = Effect.fn("Session.step")(function*(
   live: Live,
   user: UserMessage,
   subject: Subject,
-  stepInTurn: number
+  stepInTurn: number,
+  wanted: Wanted | undefined
 ) {
   const agents = yield* Agent
   const provider = yield* Provider
@@ -115,7 +117,9 @@ export const modelStep = Effect.fn("Session.step")(function*(
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
       const now = yield* Clock.currentTimeMillis
-      const specs = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
+      const answer = wanted === undefined ? [] : [yield* specOf(wanted.tool, callerOf(live, ref))]
+      const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
+      const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant
       const prompt = makePrompt(systemOf(agent, user, live, now), live.messages ?? [])
       const request: ModelRequest = {
@@ -123,7 +127,7 @@ export const modelStep = Effect.fn("Session.step")(function*(
           ? [...prompt, { role: "user", content: [{ type: "text", text: prompts.lastStep(agent.steps ?? 1) }] }]
           : prompt,
         tools: specs,
-        toolChoice: "auto",
+        toolChoice: last && wanted !== undefined ? "required" : "auto",
         ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
         ...(agent.topP === undefined ? {} : { topP: agent.topP }),
         ...(variant === undefined ? {} : { variant }),

@@ -49,6 +49,14 @@ const schemaOf = (tool: AnyTool): Record<string, unknown> => {
   return made
 }
 
+/** A tool as a model sees it, where it is offered in any case. */
+export const specOf = (tool: AnyTool, caller: ToolCaller) =>
+  Effect.map(tool.describe(caller), (description): ToolSpec => ({
+    name: tool.name,
+    description: description ?? tool.name,
+    inputSchema: schemaOf(tool)
+  }))
+
 /** The tools that may do anything at all here, as a model sees them. */
 export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef) {
   const tools = yield* Tools

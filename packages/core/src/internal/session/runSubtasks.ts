@@ -106,7 +106,7 @@ export const runSubtasks = Effect.fn("Session.runSubtasks")(function*(
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
   const begun = yield* Effect.forEach(wanted, ({ part, user }) => begin(live, user, part))
   const results = yield* live.slot.calls(begun, ({ step, tool }, call) =>
-    toolCall({ live, step, part: tool, subject, call, offered: step.offered, permits, byUser: true }))
+    toolCall({ live, step, part: tool, subject, call, permits, wanted: undefined, offered: step.offered, byUser: true }))
   if (wanted.some(({ part }) => part.command !== undefined)) yield* follow(live, last.user)
   return results.some((result) => result.endsTurn)
 })

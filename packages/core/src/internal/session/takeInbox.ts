@@ -37,9 +37,16 @@ const partsOf = Effect.fnUntraced(function*(message: UserMessage, inputs: Readon
 const consentsOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
 
-/** Takes all rows together, in the order in which they came; gives the messages that they became. */
-export const takeInbox = Effect.fn("Session.takeInbox")(function*(live: Live) {
-  const rows = live.inbox.splice(0)
+/** What is taken together: all that waits, but a prompt that wants an answer of its own form begins a turn of its own. */
+const takeRows = (live: Live, begins: boolean): ReadonlyArray<InboxRow> => {
+  const special = live.inbox.findIndex((row) => live.wanted.has(row.id))
+  if (special < 0) return live.inbox.splice(0)
+  return live.inbox.splice(0, special === 0 && begins ? 1 : special)
+}
+
+/** Takes what waits, in the order in which it came; gives the messages that it became. */
+export const takeInbox = Effect.fn("Session.takeInbox")(function*(live: Live, begins: boolean) {
+  const rows = takeRows(live, begins)
   const taken: Array<LiveMessage> = []
   if (rows.length === 0) return taken
   const journal = yield* Journal

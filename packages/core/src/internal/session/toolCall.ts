@@ -12,6 +12,7 @@ import { Journal } from "../../Journal.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
+import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart } from "./live.ts"
 import type { Step } from "./modelStep.ts"
@@ -63,14 +64,16 @@ export const toolCall = Effect.fn("Session.toolCall")(function*(options: {
   readonly permits: Effect.Semaphore
   /** Whether the runtime makes the call for the user: a part of the user's prompt asked for it. */
   readonly byUser: boolean
+  /** The answer that this turn is to give, and the tool that takes it. */
+  readonly wanted: Wanted | undefined
 }) {
-  const { byUser, call, live, offered, part, permits, step, subject } = options
+  const { byUser, call, live, offered, part, permits, step, subject, wanted } = options
   const tools = yield* Tools
   const permission = yield* Permission
   const journal = yield* Journal
   const clock = yield* Clock.clockWith(Effect.succeed)
   const now = () => clock.unsafeCurrentTimeMillis()
-  const tool = tools.get(part.tool)
+  const tool = part.tool === wanted?.tool.name ? wanted.tool : tools.get(part.tool)
   let current = part
 
   const become = (state: ToolState, extra: Partial<Pick<ToolPart, "intent">> = {}, blocked = false) =>
@@ -105,7 +108,8 @@ export const toolCall = Effect.fn("Session.toolCall")(function*(options: {
   const said = (error: ToolError) =>
     byUser && error.kind !== "task" ? `Tool execution failed: ${error.message}` : error.message
 
-  const asked = part.state.input
+  const written = part.state.status === "pending" ? part.state.input : ""
+  const asked = Either.getOrElse(parseJson(written), () => written)
   const input = isDouble(step, part)
     ? Either.left(refused("duplicate_id", `The id ${part.callID} names an earlier call of this answer. Give each call an id of its own.`))
     : read(part, step, tool, offered)

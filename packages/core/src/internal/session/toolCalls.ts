@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { Governor } from "../../Governor.ts"
 import type { Subject } from "../../Permission.ts"
+import type { Wanted } from "./finalAnswer.ts"
 import type { Live } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { toolCall } from "./toolCall.ts"
@@ -10,13 +11,14 @@ import { toolCall } from "./toolCall.ts"
 export const toolCalls = Effect.fn("Session.toolCalls")(function*(
   live: Live,
   step: Step,
-  subject: Subject
+  subject: Subject,
+  wanted: Wanted | undefined
 ) {
   const governor = yield* Governor
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
   const results = yield* live.slot.calls(
     step.calls,
-    (part, call) => toolCall({ live, step, part, subject, call, offered: step.offered, permits, byUser: false })
+    (part, call) => toolCall({ live, step, part, subject, call, permits, wanted, offered: step.offered, byUser: false })
   )
   return results.some((result) => result.endsTurn)
 })

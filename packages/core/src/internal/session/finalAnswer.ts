@@ -1,0 +1,102 @@
+/** The way to an answer of a given shape: a tool that takes it, checks it, and ends the turn. */
+import type { UserMessage } from "@skein/domain/Message"
+import type { TextPart } from "@skein/domain/Part"
+import { Ids } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Journal } from "../../Journal.ts"
+import { OutputInvalid } from "../../SessionError.ts"
+import { type AnyTool, define } from "../../Tool.ts"
+import { type Live, putMessage, putPart } from "./live.ts"
+import type { Step } from "./modelStep.ts"
+
+/** The name of the tool. */
+export const finalAnswer = "final_answer"
+
+/** How often a model may mend its answer. */
+const mends = 3
+
+/** An answer that is asked for, and what has become of it. */
+export interface Wanted {
+  readonly tool: AnyTool
+  /** The answer, once it is right. */
+  answer: { readonly value: unknown } | undefined
+  /** How often the model gave a wrong one, or none. */
+  failures: number
+}
+
+/** Asks for an answer of this shape. */
+// oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
+export const want = (schema: Schema.Schema<any, any>): Wanted => {
+  const wanted: Wanted = {
+    answer: undefined,
+    failures: 0,
+    tool: define({
+      name: finalAnswer,
+      describe: "Gives your final answer in the form that is asked for, and ends your work. Call it once, at the end, alone.",
+      parameters: Schema.Struct({ answer: schema }),
+      effect: "safe",
+      title: () => "Final answer",
+      authorise: () => Effect.succeed([]),
+      execute: ({ answer }) =>
+        Effect.sync(() => {
+          wanted.answer = { value: answer }
+          return { title: "Final answer", output: "Accepted.", metadata: {} }
+        })
+    })
+  }
+  return wanted
+}
+
+/** What the model said instead of a right answer. */
+const said = (step: Step): string => {
+  const call = step.message.parts.findLast((part) => part.type === "tool" && part.tool === finalAnswer)
+  if (call?.type === "tool" && call.state.status === "error") {
+    return typeof call.state.input === "string" ? call.state.input : JSON.stringify(call.state.input)
+  }
+  return step.message.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n")
+}
+
+const why = (step: Step): string => {
+  const call = step.message.parts.findLast((part) => part.type === "tool" && part.tool === finalAnswer)
+  return call?.type === "tool" && call.state.status === "error"
+    ? call.state.error.message
+    : `the model answered in text instead of calling ${finalAnswer}`
+}
+
+const remind = Effect.fnUntraced(function*(live: Live, user: UserMessage) {
+  const ids = yield* Ids
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const info: UserMessage = { ...user, id: yield* ids.make("msg"), time: { created: now } }
+  const part: TextPart = {
+    id: yield* ids.make("prt"),
+    sessionID: live.info.id,
+    messageID: info.id,
+    type: "text",
+    text: `Give your final answer by calling the tool ${finalAnswer}.`,
+    synthetic: true
+  }
+  putPart(putMessage(live, info), part)
+  yield* journal.commit([{ _tag: "Message", info }, { _tag: "Part", part }], [
+    journal.event(live.info, "message.updated", { info }, now),
+    journal.event(live.info, "message.part.updated", { part }, now)
+  ])
+})
+
+/** Looks at a step of a turn that wants an answer: whether it is there, is still to come, or will not come any more. */
+export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMessage, step: Step, wanted: Wanted) {
+  if (wanted.answer !== undefined) return true
+  const tried = step.calls.length === 0 || step.calls.some((call) => call.tool === finalAnswer)
+  if (!tried && !step.last) return false
+  wanted.failures++
+  if (wanted.failures > mends || step.last) {
+    return yield* new OutputInvalid({
+      message: `No answer of the form that was asked for after ${wanted.failures} tries: ${why(step)}`,
+      last: said(step)
+    })
+  }
+  if (step.calls.length === 0) yield* remind(live, user)
+  return false
+})
