@@ -19,12 +19,15 @@ describe("Responses", () => {
 })
 
 describe("OpenAi", () => {
-  const env = (entries: Record<string, string>) => Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(entries))))
+  const env = (entries: Record<string, string>) =>
+    Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(entries))))
   const wire = chatWire(() => Effect.die("unused"))
 
   it.scoped("the layer reads the key and the base URL from the environment", () =>
     Effect.gen(function*() {
-      const server = yield* serve((response) => sse(response, ...wire.begin, ...wire.text("hi"), ...wire.finish("stop")).end())
+      const server = yield* serve((response) =>
+        sse(response, ...wire.begin, ...wire.text("hi"), ...wire.finish("stop")).end()
+      )
       yield* Effect.gen(function*() {
         const provider = yield* Provider
         const model = yield* provider.resolve({ providerID: "openai", modelID: "m" })
@@ -70,7 +73,10 @@ describe("OpenAi", () => {
     Effect.gen(function*() {
       for (const api of ["chat", "responses"] as const) {
         const server = yield* serve((response) => response.writeHead(400).end())
-        const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url, api }), (vendor) => vendor.model("gpt-5"))
+        const model = yield* Effect.flatMap(
+          OpenAi.make({ baseUrl: server.url, api }),
+          (vendor) => vendor.model("gpt-5")
+        )
         yield* ask(model, { variant: "low" })
         expect(server.seen[0]?.body).toContain(api === "chat" ? "\"reasoning_effort\":\"low\"" : "\"effort\":\"low\"")
       }

@@ -45,7 +45,10 @@ describe("OpenAiCompatible", () => {
               { type: "tool-call", toolCallId: "a", toolName: "bash", input: {} }
             ]
           },
-          { role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "bash", output: { type: "text", value: "" } }] }
+          {
+            role: "tool",
+            content: [{ type: "tool-result", toolCallId: "a", toolName: "bash", output: { type: "text", value: "" } }]
+          }
         ]
       })
       expect(events.filter(({ type }) => type.startsWith("reasoning"))).toEqual([
@@ -62,7 +65,13 @@ describe("OpenAiCompatible", () => {
         const server = yield* serve((response) =>
           sse(
             response,
-            { id: "c", choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id, function: { name: "bash", arguments: "{}" } }] } }] },
+            {
+              id: "c",
+              choices: [{
+                index: 0,
+                delta: { tool_calls: [{ index: 0, id, function: { name: "bash", arguments: "{}" } }] }
+              }]
+            },
             ...wire.finish("tool_calls")
           ).end()
         )
@@ -88,7 +97,12 @@ describe("OpenAiCompatible", () => {
           {
             role: "tool",
             content: [
-              { type: "tool-result", toolCallId: "call_from_elsewhere", toolName: "bash", output: { type: "text", value: "1" } },
+              {
+                type: "tool-result",
+                toolCallId: "call_from_elsewhere",
+                toolName: "bash",
+                output: { type: "text", value: "1" }
+              },
               { type: "tool-result", toolCallId: "abcDEF123", toolName: "bash", output: { type: "text", value: "2" } }
             ]
           }
@@ -139,8 +153,14 @@ describe("OpenAiCompatible", () => {
 
   it.scoped("P04: secrets in headers of the config appear in no message", () =>
     Effect.gen(function*() {
-      const server = yield* serve((response, _number, seen) => response.writeHead(400).end(`no ${String(seen.headers["x-auth"])}`))
-      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, headers: { "x-auth": "tok en-abcdef" } })
+      const server = yield* serve((response, _number, seen) =>
+        response.writeHead(400).end(`no ${String(seen.headers["x-auth"])}`)
+      )
+      const vendor = yield* OpenAiCompatible.make({
+        id: "corp",
+        baseUrl: server.url,
+        headers: { "x-auth": "tok en-abcdef" }
+      })
       const { error } = yield* ask(yield* vendor.model("m"))
       expect(server.seen[0]?.headers["x-auth"]).toBe("tok en-abcdef")
       expect(error?.message).toContain("no [redacted]")

@@ -160,11 +160,14 @@ const waitOf = ({ headers, text }: Evidence, now: number): number | undefined =>
   const after = headers["retry-after"]
   const seconds = positive(after)
   if (seconds !== undefined) return Math.round(seconds * 1_000)
-  const date = after === undefined ? NaN : Date.parse(after)
+  const date = after === undefined || !httpDate.test(after) ? NaN : Date.parse(after)
   if (!Number.isNaN(date)) return Math.max(0, date - now)
   const [, amount, unit] = /try again in (\d+(?:\.\d+)?) ?(ms|s)\b/i.exec(text) ?? []
   return amount === undefined ? undefined : Math.round(Number(amount) * (unit === "ms" ? 1 : 1_000))
 }
+
+/** `Date.parse` alone would take "-3" for a month. */
+const httpDate = /^\s*[A-Z][a-z]{2,8},? .+ GMT\s*$/
 
 const positive = (text: string | undefined): number | undefined =>
   text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined

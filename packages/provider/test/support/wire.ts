@@ -6,10 +6,10 @@ import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
 import type { ServerResponse } from "node:http"
 import type { Vendor } from "../../src/Vendor.ts"
-import { ask, callsOf, finishOf, json, request, serve, type Script, sse, textOf } from "./Server.ts"
+import { ask, callsOf, finishOf, json, request, type Script, serve, sse, textOf } from "./Server.ts"
 
 /** The key of all tests. */
-export const secret = "sk-test-SECRET"
+const secret = "sk-test-SECRET"
 
 /** How one API says things; every frame is what follows `data:`. */
 export interface Wire {
@@ -30,7 +30,8 @@ const call = (wire: Wire, id: string, name: string, args: string, index = 0) => 
   ...wire.callEnd(id, name, args, index)
 ]
 
-const end = (response: ServerResponse, ...frames: ReadonlyArray<unknown>) => sse(response, ...frames, "data: [DONE]\n\n").end()
+const end = (response: ServerResponse, ...frames: ReadonlyArray<unknown>) =>
+  sse(response, ...frames, "data: [DONE]\n\n").end()
 
 /** What every API must do with one request, whatever the server does. */
 export const wireSuite = (wire: Wire): void => {
@@ -102,8 +103,18 @@ export const wireSuite = (wire: Wire): void => {
             {
               role: "tool",
               content: [
-                { type: "tool-result", toolCallId: "call_a", toolName: "bash", output: { type: "text", value: "a.txt" } },
-                { type: "tool-result", toolCallId: "call_b", toolName: "bash", output: { type: "error-text", value: "bad" } }
+                {
+                  type: "tool-result",
+                  toolCallId: "call_a",
+                  toolName: "bash",
+                  output: { type: "text", value: "a.txt" }
+                },
+                {
+                  type: "tool-result",
+                  toolCallId: "call_b",
+                  toolName: "bash",
+                  output: { type: "error-text", value: "bad" }
+                }
               ]
             }
           ]
@@ -119,24 +130,29 @@ export const wireSuite = (wire: Wire): void => {
       expect(body).not.toContain(JSON.stringify("{\"command\":").slice(1, -1) + "\"")
     }))
 
-  it.scoped.each([400, 401, 403, 404, 422])("P04: a %i is final, and its message holds no key", (status) =>
-    Effect.gen(function*() {
-      const { error, server } = yield* answer((response) =>
-        json(response, status, { error: { message: `Incorrect API key provided: ${secret}`, type: "x" } }, {
-          "x-echo": secret
+  it.scoped.each([400, 401, 403, 404, 422])(
+    "P04: a %i is final, and its message holds no key",
+    (status) =>
+      Effect.gen(function*() {
+        const { error, server } = yield* answer((response) =>
+          json(response, status, { error: { message: `Incorrect API key provided: ${secret}`, type: "x" } }, {
+            "x-echo": secret
+          })
+        )
+        expect(error).toMatchObject({
+          reason: status === 401 || status === 403 ? "auth" : "invalid_request",
+          retryable: false,
+          status
         })
-      )
-      expect(error).toMatchObject({
-        reason: status === 401 || status === 403 ? "auth" : "invalid_request",
-        retryable: false,
-        status
+        expect(error?.message).toContain("Incorrect API key provided: [redacted]")
+        expect(JSON.stringify(error)).not.toContain(secret)
+        expect(server.seen).toHaveLength(1)
       })
-      expect(error?.message).toContain("Incorrect API key provided: [redacted]")
-      expect(JSON.stringify(error)).not.toContain(secret)
-      expect(server.seen).toHaveLength(1)
-    }))
+  )
 
-  it.scoped.each([[429, "rate_limit"], [500, "server"], [502, "server"], [503, "server"], [529, "overloaded"]] as const)(
+  it.scoped.each(
+    [[429, "rate_limit"], [500, "server"], [502, "server"], [503, "server"], [529, "overloaded"]] as const
+  )(
     "P03: a %i can be tried again (%s)",
     ([status, reason]) =>
       Effect.gen(function*() {
@@ -167,7 +183,9 @@ export const wireSuite = (wire: Wire): void => {
 
   it.scoped("P07: tells that it is connected when the headers are there, before any word", () =>
     Effect.gen(function*() {
-      const server = yield* serve((response) => response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders())
+      const server = yield* serve((response) =>
+        response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
+      )
       const vendor = yield* wire.vendor(server.url, Redacted.make(secret))
       const model = yield* vendor.model("m")
       const first = yield* Deferred.make<string>()
@@ -185,7 +203,12 @@ export const wireSuite = (wire: Wire): void => {
   it.scoped("P09: a cut in the middle of arguments is a network error, and tells no call", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) => {
-        sse(response, ...wire.begin, ...wire.text("wait"), ...wire.callBegin("call_a", "bash", "{\"command\":\"rm -rf /tmp/x"))
+        sse(
+          response,
+          ...wire.begin,
+          ...wire.text("wait"),
+          ...wire.callBegin("call_a", "bash", "{\"command\":\"rm -rf /tmp/x")
+        )
         setImmediate(() => response.socket?.resetAndDestroy())
       })
       expect(error).toMatchObject({ reason: "network", retryable: true })
@@ -224,7 +247,10 @@ export const wireSuite = (wire: Wire): void => {
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) => end(response, ...wire.begin, ...wire.finish("stop", usage)))
       expect(error).toBeUndefined()
-      expect(asked.events.filter(({ type }) => type !== "activity").map(({ type }) => type)).toEqual(["connected", "finish"])
+      expect(asked.events.filter(({ type }) => type !== "activity").map(({ type }) => type)).toEqual([
+        "connected",
+        "finish"
+      ])
     }))
 
   it.scoped("an answer that ends without a reason to finish is a bad response", () =>
@@ -237,7 +263,12 @@ export const wireSuite = (wire: Wire): void => {
   it.scoped("P17: the finish says that the length was the reason", () =>
     Effect.gen(function*() {
       const { asked } = yield* answer((response) =>
-        end(response, ...wire.begin, ...call(wire, "call_a", "bash", "{\"command\":\"rm"), ...wire.finish("length", usage))
+        end(
+          response,
+          ...wire.begin,
+          ...call(wire, "call_a", "bash", "{\"command\":\"rm"),
+          ...wire.finish("length", usage)
+        )
       )
       expect(finishOf(asked)).toMatchObject({ finish: "length" })
     }))
@@ -245,7 +276,9 @@ export const wireSuite = (wire: Wire): void => {
   it.scoped("P18: a conversation that is too long is told as such", () =>
     Effect.gen(function*() {
       const { error } = yield* answer((response) =>
-        json(response, 400, { error: { message: "Too long.", type: "invalid_request_error", code: "context_length_exceeded" } })
+        json(response, 400, {
+          error: { message: "Too long.", type: "invalid_request_error", code: "context_length_exceeded" }
+        })
       )
       expect(error).toMatchObject({ reason: "context_overflow", retryable: false, status: 400 })
     }))
@@ -268,15 +301,17 @@ export const wireSuite = (wire: Wire): void => {
       expect(textOf(asked)).toBe("€\u{1F600}")
     }))
 
-  it.scoped.each([
-    [{ type: "overloaded_error" }, "overloaded", true],
-    [{ type: "overloaded_error", message: "Overloaded" }, "overloaded", true],
-    [{ type: "invalid_request_error", message: "No." }, "invalid_request", false],
-    [{ type: "server_error", message: "Oops", code: "server_error" }, "server", true],
-    [{ type: "tokens", code: "rate_limit_exceeded", message: "Slow. Please try again in 1.5s." }, "rate_limit", true],
-    [{ type: "insufficient_quota", code: "insufficient_quota", message: "Pay." }, "rate_limit", false],
-    [{ type: "x", code: "context_length_exceeded", message: "Too long." }, "context_overflow", false]
-  ] as const)("P24: an error event %j is %s", ([error, reason, retryable]) =>
+  it.scoped.each(
+    [
+      [{ type: "overloaded_error" }, "overloaded", true],
+      [{ type: "overloaded_error", message: "Overloaded" }, "overloaded", true],
+      [{ type: "invalid_request_error", message: "No." }, "invalid_request", false],
+      [{ type: "server_error", message: "Oops", code: "server_error" }, "server", true],
+      [{ type: "tokens", code: "rate_limit_exceeded", message: "Slow. Please try again in 1.5s." }, "rate_limit", true],
+      [{ type: "insufficient_quota", code: "insufficient_quota", message: "Pay." }, "rate_limit", false],
+      [{ type: "x", code: "context_length_exceeded", message: "Too long." }, "context_overflow", false]
+    ] as const
+  )("P24: an error event %j is %s", ([error, reason, retryable]) =>
     Effect.gen(function*() {
       const event = { type: "error", sequence_number: 2, error }
       for (const before of [wire.begin, [...wire.begin, ...wire.text("half")]]) {
@@ -289,7 +324,14 @@ export const wireSuite = (wire: Wire): void => {
   it.scoped("a line that is not JSON fails the answer, though the stream goes on", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) =>
-        end(response, ...wire.begin, ...wire.text("one"), "data: {\"oops\n\n", ...wire.text("two"), ...wire.finish("stop", usage))
+        end(
+          response,
+          ...wire.begin,
+          ...wire.text("one"),
+          "data: {\"oops\n\n",
+          ...wire.text("two"),
+          ...wire.finish("stop", usage)
+        )
       )
       expect(error).toMatchObject({ reason: "bad_response", retryable: true })
       expect(textOf(asked)).toBe("one")
@@ -321,7 +363,9 @@ export const wireSuite = (wire: Wire): void => {
 
   it.scoped("P29: a redirect is not followed", () =>
     Effect.gen(function*() {
-      const other = yield* serve((response) => end(response, ...wire.begin, ...wire.text("stolen"), ...wire.finish("stop", usage)))
+      const other = yield* serve((response) =>
+        end(response, ...wire.begin, ...wire.text("stolen"), ...wire.finish("stop", usage))
+      )
       const { error } = yield* answer((response) => response.writeHead(302, { location: `${other.url}/x` }).end())
       expect(error).toMatchObject({ reason: "invalid_request", retryable: false, status: 302 })
       expect(error?.message).toContain(other.host)

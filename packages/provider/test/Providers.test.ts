@@ -1,0 +1,144 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Config } from "@skein/core/Config"
+import { Provider } from "@skein/core/Provider"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { parseRef } from "@skein/domain/Model"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
+import * as Providers from "../src/Providers.ts"
+import { chatWire } from "./support/chatWire.ts"
+import { ask, serve, sse, textOf } from "./support/Server.ts"
+
+const wire = chatWire(() => Effect.die("unused"))
+
+const say = (text: string) =>
+  serve((response) => sse(response, ...wire.begin, ...wire.text(text), ...wire.finish("stop")).end())
+
+/** Runs with the providers of this config and environment. */
+const using = (config: ConfigInfo, env: Record<string, string> = {}) => <A, E>(body: Effect.Effect<A, E, Provider>) =>
+  body.pipe(
+    Effect.provide(Providers.layer),
+    Effect.provide(Config.layer(config)),
+    Effect.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env)))))
+  )
+
+const resolve = (name: string) =>
+  Effect.flatMap(Provider, (provider) => provider.resolve(parseRef(name) ?? { providerID: "?", modelID: "?" }))
+
+const defaultModel = Effect.flatMap(Provider, (provider) => provider.defaultModel)
+
+describe("Providers", () => {
+  it.effect("without a key the default is the offline model, which needs none", () =>
+    Effect.gen(function*() {
+      expect(yield* defaultModel).toEqual({ providerID: "offline", modelID: "survey" })
+      const model = yield* resolve("offline/survey")
+      expect(model.info).toMatchObject({ providerID: "offline", modelID: "survey" })
+    }).pipe(using({})))
+
+  it.effect("with a key the default is OpenAI's, and the config's model comes before it", () =>
+    Effect.gen(function*() {
+      const env = { OPENAI_API_KEY: "sk-test" }
+      expect(yield* defaultModel.pipe(using({}, env))).toEqual({ providerID: "openai", modelID: "gpt-6.1-sol" })
+      expect(yield* defaultModel.pipe(using({ model: "openrouter/a/b" }, env))).toEqual({
+        providerID: "openrouter",
+        modelID: "a/b"
+      })
+    }))
+
+  it.effect("any model of a known provider can be asked, at an unknown price", () =>
+    Effect.gen(function*() {
+      const model = yield* resolve("openai/m")
+      expect(model.info).toEqual({ providerID: "openai", modelID: "m" })
+    }).pipe(using({}, { OPENAI_API_KEY: "sk-test" })))
+
+  it.effect("the same model is made once", () =>
+    Effect.gen(function*() {
+      expect(yield* resolve("openai/m")).toBe(yield* resolve("openai/m"))
+    }).pipe(using({}, { OPENAI_API_KEY: "sk-test" })))
+
+  it.effect.each(["deepseek", "groq", "mistral", "openrouter", "together"] as const)(
+    "%s needs its key",
+    (id) =>
+      Effect.gen(function*() {
+        const { keyName } = OpenAiCompatible.presets[id]
+        const error = yield* Effect.flip(resolve(`${id}/m`).pipe(using({})))
+        expect(error).toMatchObject({ reason: "no_key" })
+        expect(error.message).toContain(keyName)
+        yield* resolve(`${id}/m`).pipe(using({}, { [keyName]: "k-123456" }))
+      })
+  )
+
+  it.effect.each(["lmstudio", "ollama", "vllm"] as const)("%s needs no key", (id) => resolve(`${id}/m`).pipe(using({})))
+
+  it.scoped("a preset goes where the environment or, before it, the config says", () =>
+    Effect.gen(function*() {
+      const first = yield* say("from the environment")
+      const second = yield* say("from the config")
+      const env = { OLLAMA_BASE_URL: first.url }
+      const spoken = Effect.flatMap(resolve("ollama/m"), (model) => Effect.map(ask(model), textOf))
+      expect(yield* spoken.pipe(using({}, env))).toBe("from the environment")
+      expect(yield* spoken.pipe(using({ provider: { ollama: { base_url: second.url } } }, env))).toBe("from the config")
+    }))
+
+  it.scoped("a provider with a name of one's own", () =>
+    Effect.gen(function*() {
+      const server = yield* say("hi")
+      yield* Effect.gen(function*() {
+        const model = yield* resolve("corp/big")
+        expect(textOf(yield* ask(model))).toBe("hi")
+        expect(server.seen[0]?.headers).toMatchObject({ authorization: "Bearer k-corporate", "x-team": "a" })
+        expect(model.info).toMatchObject({ name: "Big", price: { input: "1", output: "2" } })
+      }).pipe(using({
+        provider: {
+          corp: {
+            base_url: server.url,
+            key_env: "CORP_KEY",
+            headers: { "x-team": "a" },
+            models: { big: { name: "Big", price: { input: "1", output: "2" } } }
+          }
+        }
+      }, { CORP_KEY: "k-corporate" }))
+    }))
+
+  it.scoped("a second account of OpenAI, by the API that the config names", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(401).end())
+      const config = {
+        provider: { work: { type: "openai", base_url: server.url, api: "responses", key_env: "WORK_KEY" } as const }
+      }
+      yield* Effect.gen(function*() {
+        const { error } = yield* ask(yield* resolve("work/gpt-5"))
+        expect(server.seen[0]?.url).toBe("/v1/responses")
+        expect(error?.message).toContain("Check WORK_KEY.")
+      }).pipe(using(config, { WORK_KEY: "k-123456" }))
+    }))
+
+  it.effect("a provider without an address says so", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(resolve("corp/m"))
+      expect(error).toMatchObject({ reason: "bad_config" })
+      expect(error.message).toContain("base_url")
+    }).pipe(using({ provider: { corp: {} } })))
+
+  it.effect("an unknown provider is met with what was meant", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(resolve("deepsek/m"))
+      expect(error).toMatchObject({ reason: "unknown_provider", model: "deepsek/m" })
+      expect(error.message).toContain("Did you mean deepseek/m?")
+      expect((yield* Effect.flip(resolve("zzzzzzzz/m"))).message).not.toContain("Did you mean")
+      expect((yield* Effect.flip(resolve("offline/gpt"))).reason).toBe("unknown_model")
+    }).pipe(using({})))
+
+  it.effect("lists what is known, sorted, and says what can be asked", () =>
+    Effect.gen(function*() {
+      const list = yield* Effect.flatMap(Provider, (provider) => provider.list)
+      const names = list.map(({ modelID, providerID }) => `${providerID} ${modelID}`)
+      expect(names).toEqual(names.toSorted())
+      const available = new Set(list.filter((model) => model.available).map(({ providerID }) => providerID))
+      expect(available).toEqual(new Set(["groq", "offline", "ollama"]))
+      expect(names).toContain("openai gpt-6.1-sol")
+      expect(names).toContain("ollama qwen")
+    }).pipe(using({ provider: { ollama: { models: { qwen: {} } } } }, { GROQ_API_KEY: "gsk_123456" })))
+})
