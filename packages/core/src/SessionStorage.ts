@@ -24,7 +24,10 @@ export interface Approval {
   readonly created: number
 }
 
-/** One change. Puts replace the whole row of the same id. */
+/**
+ * One change. Puts replace the whole row of the same id. A row whose session, parent session or message is not stored is
+ * refused with reason `constraint`; what it belongs to may come after it in the same commit.
+ */
 export type Write =
   | { readonly _tag: "Session"; readonly info: SessionInfo }
   /** Removes a session and all that belongs to it, sessions below it included. */
@@ -35,8 +38,9 @@ export type Write =
   | { readonly _tag: "Run"; readonly run: TaskRun }
   /** A second row for the same `runID` is refused with reason `constraint`, even after the first was taken. */
   | { readonly _tag: "Inbox"; readonly row: InboxRow }
-  /** A row has become a message of a turn. */
+  /** A row has become a message of a turn. Refused with reason `constraint` where it was taken already or is not there. */
   | { readonly _tag: "InboxTaken"; readonly id: MessageID; readonly sessionID: SessionID; readonly at: number }
+  /** Of two with the same id the first is kept. Kinds that live on the bus only are not kept: nothing is stored of them. */
   | { readonly _tag: "Event"; readonly event: Event }
   | { readonly _tag: "Approval"; readonly approval: Approval }
   | { readonly _tag: "RemoveApproval"; readonly id: string }
@@ -82,7 +86,10 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   }) => Effect.Effect<Found<TaskRun>, StorageError>
   /** What waits for a session, oldest first. */
   readonly inbox: (id: SessionID) => Effect.Effect<ReadonlyArray<InboxRow>, StorageError>
-  /** Events after a place in the log (0: from the beginning), oldest first. */
+  /**
+   * Events after a place in the log (0: from the beginning), oldest first. An event that a session, message or part was
+   * updated shows it as it is when it is read, and is left out when it is gone.
+   */
   readonly events: (filter: {
     readonly after: number
     readonly rootID?: SessionID

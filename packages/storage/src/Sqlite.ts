@@ -3,10 +3,13 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { statSync } from "node:fs"
 import { resolve } from "node:path"
+import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute, sqlite } from "./internal/sqliteConnection.ts"
 import { create } from "./internal/sqliteCreate.ts"
-import { checkSchema, inspect } from "./internal/sqliteFile.ts"
+import { checkSchema, fileSystem, inspect } from "./internal/sqliteFile.ts"
+import { makeFlush } from "./internal/sqliteFlush.ts"
 import { migrate, migrations, schemaOf } from "./internal/sqliteMigrate.ts"
 import { makeSqlStorage } from "./internal/sqlStorage.ts"
 import { retryBusy } from "./internal/writer.ts"
@@ -17,24 +20,26 @@ export interface Options {
   readonly filename: string
 }
 
-const pragmas = [
-  // SQLite waits for a lock by stopping the whole process: it does so only for a moment, then other fibers have their turn.
-  "PRAGMA busy_timeout = 50",
-  "PRAGMA foreign_keys = ON",
-  "PRAGMA journal_mode = WAL",
-  // What was acknowledged survives a power cut. The group commit makes many commits share one flush.
-  "PRAGMA synchronous = FULL",
-  "PRAGMA journal_size_limit = 16777216"
-]
+/** SQLite waits for a lock by stopping the whole process: only for a moment, then the other fibers have their turn. */
+const busyTimeout = "PRAGMA busy_timeout = 50"
 
 const open = Effect.fnUntraced(function*(file: string) {
   const connection = yield* connect(file)
-  yield* Effect.forEach(pragmas, (pragma) => retryBusy(execute(connection, file, pragma)), { discard: true })
+  const run = (sql: string) => retryBusy(execute(connection, file, sql))
+  yield* run(busyTimeout)
+  yield* run("PRAGMA foreign_keys = ON")
+  yield* run("PRAGMA wal_autocheckpoint = 4000")
+  yield* run("PRAGMA journal_size_limit = 33554432")
+  const [mode] = yield* run("PRAGMA journal_mode = WAL")
   // The header that was inspected may be older than what the log of the file says.
   const schema = yield* retryBusy(schemaOf(connection, file))
   yield* checkSchema(file, schema, migrations.length)
   if (schema < migrations.length) yield* retryBusy(migrate(connection, file))
-  return connection
+  // A file system without shared memory has no log: there each COMMIT has to wait for the disk.
+  const hasLog = mode?.["journal_mode"] === "wal"
+  yield* run(`PRAGMA synchronous = ${hasLog ? "NORMAL" : "FULL"}`)
+  const flush = hasLog ? yield* makeFlush(file) : Effect.void
+  return { connection, flush, dialect: sqlite(file) }
 })
 
 /** Storage in this file. Fails, and leaves the file as it is, where it is not one of Skein's or cannot be used. */
@@ -42,8 +47,10 @@ export const layer = ({ filename }: Options): Layer.Layer<SessionStorage, Storag
   Layer.scoped(
     SessionStorage,
     Effect.gen(function*() {
-      const file = filename === ":memory:" ? filename : resolve(filename)
-      if (file !== ":memory:" && !(yield* inspect(file, migrations.length))) yield* create(file)
-      return yield* makeSqlStorage(yield* open(file), sqlite(file))
+      if (filename === ":memory:") return yield* makeSqlStorage(yield* open(filename))
+      const file = resolve(filename)
+      if (!(yield* inspect(file, migrations.length))) yield* create(file)
+      yield* noteOpen(yield* fileSystem(file, () => statSync(file)))
+      return yield* makeSqlStorage(yield* open(file))
     })
   )

@@ -1,5 +1,5 @@
 /** Decides by which statements a group of commits is made: as few as can be, with the effect of all in their order. */
-import type { Dialect } from "./dialect.ts"
+import type { Dialect } from "./database.ts"
 import { type Op, type TableName, tables } from "./op.ts"
 import type { Value } from "./tables.ts"
 
@@ -14,21 +14,31 @@ export interface Planned {
 /** Plans a list of changes. */
 export type Plan = (ops: ReadonlyArray<Op>) => ReadonlyArray<Planned>
 
-/** What is left of each row when later changes have taken the place of earlier ones. */
-class Segment {
-  readonly rows = new Map<
-    TableName,
-    Map<string, { readonly values: ReadonlyArray<Value>; readonly removed: boolean }>
-  >()
-  /** Never merged: a row can be taken once, and the statement of the second time refuses it. */
-  readonly taken: Array<Extract<Op, { _tag: "Take" }>> = []
+type Take = Extract<Op, { _tag: "Take" }>
 
-  add(op: Extract<Op, { _tag: "Put" | "Remove" }>) {
-    let rows = this.rows.get(op.table)
-    if (rows === undefined) this.rows.set(op.table, rows = new Map())
-    const removed = op._tag === "Remove"
-    if (!removed && tables[op.table].second === "is dropped" && rows.has(op.key)) return
-    rows.set(op.key, { values: op.values, removed })
+/** What is left of the rows of a table when later changes have taken the place of earlier ones. */
+interface Changes {
+  readonly put: Map<string, ReadonlyArray<Value>>
+  readonly removed: Map<string, ReadonlyArray<Value>>
+}
+
+/** Changes between which no session is deleted: tables can be written one after the other. */
+interface Segment {
+  readonly changes: Map<TableName, Changes>
+  /** Never merged: a row can be taken once, and the statement of the second time refuses it. */
+  readonly taken: Array<Take>
+}
+
+const emptySegment = (): Segment => ({ changes: new Map(), taken: [] })
+
+const add = ({ changes }: Segment, op: Exclude<Op, Take | { _tag: "Delete" }>) => {
+  let of = changes.get(op.table)
+  if (of === undefined) changes.set(op.table, of = { put: new Map(), removed: new Map() })
+  if (op._tag === "Remove") {
+    of.put.delete(op.key)
+    of.removed.set(op.key, op.values)
+  } else if (tables[op.table].second === "replaces" || !of.put.has(op.key)) {
+    of.put.set(op.key, op.values)
   }
 }
 
@@ -40,6 +50,8 @@ const chunkSize = (rows: number): number => {
   while (size > rows) size /= 2
   return size
 }
+
+const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 
 const placeholders = (columns: number): string => `(${Array<string>(columns).fill("?").join(", ")})`
 
@@ -80,38 +92,39 @@ export const makePlan = (dialect: Dialect): Plan => {
     return found
   }
 
-  const finish = (segment: Segment, out: Array<Planned>) => {
-    for (const about of Object.keys(tables) as ReadonlyArray<TableName>) {
-      const put: Array<ReadonlyArray<Value>> = []
-      for (const { removed, values } of segment.rows.get(about)?.values() ?? []) {
-        if (removed) out.push({ about, sql: text(`${about} remove`, () => removeText(about)), params: values })
-        else put.push(values)
+  const put = (about: TableName, rows: ReadonlyArray<ReadonlyArray<Value>>, out: Array<Planned>) => {
+    for (let at = 0; at < rows.length;) {
+      const size = chunkSize(rows.length - at)
+      const params: Array<Value> = []
+      for (let row = at; row < at + size; row++) params.push(...rows[row] ?? [])
+      out.push({ about, sql: text(`${about} ${size}`, () => putText(about, size)), params })
+      at += size
+    }
+  }
+
+  const finish = ({ changes, taken }: Segment, out: Array<Planned>) => {
+    for (const about of tableNames) {
+      const of = changes.get(about)
+      if (of === undefined) continue
+      // A row that was removed and put again is both: the removal comes first.
+      for (const params of of.removed.values()) {
+        out.push({ about, params, sql: text(`${about} remove`, () => removeText(about)) })
       }
-      for (let at = 0; at < put.length;) {
-        const size = chunkSize(put.length - at)
-        out.push({
-          about,
-          sql: text(`${about} ${size}`, () => putText(about, size)),
-          params: put.slice(at, at + size).flat()
-        })
-        at += size
-      }
-      if (about === "inbox") {
-        for (const { at, id, sessionID } of segment.taken) {
-          out.push({ about, sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })
-        }
-      }
+      put(about, [...of.put.values()], out)
+    }
+    for (const { at, id, sessionID } of taken) {
+      out.push({ about: "inbox", sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })
     }
   }
 
   return (ops) => {
     const out: Array<Planned> = []
-    let segment = new Segment()
+    let segment = emptySegment()
     for (const op of ops) {
       switch (op._tag) {
         case "Put":
         case "Remove":
-          segment.add(op)
+          add(segment, op)
           break
         case "Take":
           segment.taken.push(op)
@@ -119,7 +132,7 @@ export const makePlan = (dialect: Dialect): Plan => {
         case "Delete":
           // What comes before a deletion must not be put after it.
           finish(segment, out)
-          segment = new Segment()
+          segment = emptySegment()
           for (const each of deleteTexts) {
             out.push({ about: "session", sql: text(each, () => each), params: [op.sessionID] })
           }

@@ -2,7 +2,7 @@
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
-import type { Dialect } from "./dialect.ts"
+import type { Dialect } from "./database.ts"
 import type { Value } from "./tables.ts"
 
 /** Reads rows by a statement whose parameters are written `?`. */

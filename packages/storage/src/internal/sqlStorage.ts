@@ -1,11 +1,10 @@
 /** Puts the port together on one connection of any SQL database. */
-import type { Connection } from "@effect/sql/SqlConnection"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Dialect } from "./dialect.ts"
+import type { Database } from "./database.ts"
 import { type Op, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makeQueries } from "./queries.ts"
@@ -28,16 +27,16 @@ const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, 
   })
 
 /**
- * The port on a connection that nobody else uses. Reading and writing share it: what a commit wrote is then seen by the
- * next read without further ado, and a reader never sees a transaction that is not committed, since the two take turns.
+ * The port on a database. Reading and writing share a connection: what a commit wrote is then seen by the next read
+ * without further ado, and a reader never sees a transaction that is not committed, since the two take turns.
  */
 export const makeSqlStorage = (
-  connection: Connection,
-  dialect: Dialect
+  { connection, dialect, flush }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const turns = yield* makeTurns
     const commit = yield* makeWriter({
+      flush,
       turns,
       plan: makePlan(dialect),
       transaction: makeTransaction(connection, dialect)

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as fs from "node:fs"
 import { dirname } from "node:path"
+import { isOpen } from "./openFiles.ts"
 import { readHead } from "./readHead.ts"
 import { explainCause, fileError } from "./sqliteError.ts"
 import { walDamage } from "./sqliteWal.ts"
@@ -13,20 +14,19 @@ export const applicationID = 0x536b6e31
 
 const operation = "open"
 
-/** Calls Node's file system; what it throws is explained. */
+/** Explains what Node's file system threw; `denied` is the reason where permission was denied. */
+export const explain = (file: string, cause: unknown, denied: StorageError["reason"] = "unreadable"): StorageError =>
+  Option.getOrElse(
+    explainCause(operation, file, cause, denied),
+    () => fileError(operation, "other", file, String(cause))
+  )
+
+/** Calls Node's file system. */
 export const fileSystem = <A>(
   file: string,
   call: () => A,
-  denied: StorageError["reason"] = "unreadable"
-): Effect.Effect<A, StorageError> =>
-  Effect.try({
-    try: call,
-    catch: (cause) =>
-      Option.getOrElse(
-        explainCause(operation, file, cause, denied),
-        () => fileError(operation, "other", file, String(cause))
-      )
-  })
+  denied?: StorageError["reason"]
+): Effect.Effect<A, StorageError> => Effect.try({ try: call, catch: (cause) => explain(file, cause, denied) })
 
 const magic = "SQLite format 3\0"
 const headerLength = 100
@@ -39,6 +39,7 @@ export const inspect = (file: string, latest: number): Effect.Effect<boolean, St
   Effect.gen(function*() {
     const stat = yield* fileSystem(file, () => fs.statSync(file, { throwIfNoEntry: false }))
     if (stat === undefined) return yield* inspectNothing(file, latest)
+    if (isOpen(stat)) return true
     if (!stat.isFile()) {
       return yield* refuse("unreadable", file, stat.isDirectory() ? "it is a directory" : "it is no file")
     }

@@ -4,7 +4,7 @@ import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import type { Dialect } from "./dialect.ts"
+import type { Dialect } from "./database.ts"
 import type { Planned } from "./plan.ts"
 
 /** What became of a commit that shared its transaction with others. */

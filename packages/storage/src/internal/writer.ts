@@ -1,14 +1,12 @@
 /** Owns all writing: commits wait in a queue, and one fiber makes whatever waits in one transaction. */
 import { StorageError } from "@skein/core/StorageError"
 import * as Cause from "effect/Cause"
-import * as Chunk from "effect/Chunk"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { identity } from "effect/Function"
-import * as Mailbox from "effect/Mailbox"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Op } from "./op.ts"
@@ -21,10 +19,10 @@ export type Commit = (ops: ReadonlyArray<Op>) => Effect.Effect<void, StorageErro
 
 interface Waiting {
   readonly ops: ReadonlyArray<Op>
-  readonly done: Deferred.Deferred<void, StorageError>
+  readonly resume: (result: Result) => void
 }
 
-/** Commits that may wait; whoever comes next waits for a place. */
+/** Commits that may wait; whoever comes next waits for room. */
 const capacity = 1_024
 
 /** Rows of one transaction, unless a single commit has more: it bounds for how long the event loop stands still. */
@@ -64,11 +62,29 @@ const closed = new StorageError({
 })
 
 /** Starts the writer. When its scope closes, what waits is still made, and later commits are refused. */
-export const makeWriter = (
-  { plan, transaction, turns }: { readonly plan: Plan; readonly transaction: Transaction; readonly turns: Turns }
-): Effect.Effect<Commit, never, Scope.Scope> =>
+export const makeWriter = ({ flush, plan, transaction, turns }: {
+  readonly plan: Plan
+  readonly transaction: Transaction
+  readonly turns: Turns
+  /** Makes durable what was committed; while it goes on, the next group gathers. */
+  readonly flush: Effect.Effect<void, StorageError>
+}): Effect.Effect<Commit, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const queue = yield* Mailbox.make<Waiting>(capacity)
+    let waiting: Array<Waiting> = []
+    let isClosed = false
+    const work = yield* Effect.makeLatch(false)
+    const room = yield* Effect.makeLatch(true)
+
+    const commit: Commit = (ops) =>
+      Effect.suspend(() => {
+        if (isClosed) return Effect.fail(closed)
+        if (waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops))
+        return Effect.async<void, StorageError>((resume) => {
+          waiting.push({ ops, resume })
+          work.unsafeOpen()
+          if (waiting.length >= capacity) room.unsafeClose()
+        })
+      })
 
     const separately = (group: ReadonlyArray<Waiting>) =>
       retryBusy(turns.write(transaction.each(group.map(({ ops }) => plan(ops)))))
@@ -81,42 +97,41 @@ export const makeWriter = (
       )
 
     const make = (group: ReadonlyArray<Waiting>) =>
-      together(group).pipe(
-        Effect.catchAllCause((cause) =>
-          Effect.succeed(
-            group.map((): Result =>
-              Either.left(Either.match(Cause.failureOrCause(cause), { onLeft: identity, onRight: unexpected }))
-            )
-          )
-        ),
-        Effect.flatMap((results) =>
-          Effect.forEach(group, ({ done }, index) => Deferred.complete(done, results[index] ?? Either.void), {
-            discard: true
-          })
-        )
-      )
+      Effect.map(Effect.exit(Effect.zipLeft(together(group), flush)), (exit) => {
+        for (const [index, { resume }] of group.entries()) {
+          resume(Exit.isSuccess(exit) ? exit.value[index] ?? Either.void : Either.left(failure(exit.cause)))
+        }
+      })
 
-    const work: Effect.Effect<void> = Effect.flatMap(queue.takeAll, ([waiting, isDone]) =>
-      Effect.zipRight(
-        Effect.forEach(groupsOf(Chunk.toReadonlyArray(waiting)), make, { discard: true }),
-        Effect.suspend(() => (isDone ? Effect.void : work))
-      ))
+    const loop: Effect.Effect<void> = Effect.zipRight(
+      work.await,
+      Effect.suspend(() => {
+        const taken = waiting
+        waiting = []
+        work.unsafeClose()
+        room.unsafeOpen()
+        const made = Effect.forEach(groupsOf(taken), make, { discard: true })
+        return isClosed && taken.length === 0 ? Effect.void : Effect.zipRight(made, loop)
+      })
+    )
 
-    const fiber = yield* Effect.forkScoped(Effect.uninterruptible(work))
-    yield* Effect.addFinalizer(() => Effect.zipRight(queue.end, Fiber.await(fiber)))
-
-    return (ops) =>
-      Effect.flatMap(Deferred.make<void, StorageError>(), (done) =>
-        Effect.flatMap(
-          queue.offer({ ops, done }),
-          (accepted) => (accepted ? Deferred.await(done) : Effect.fail(closed))
-        ))
+    const fiber = yield* Effect.forkScoped(Effect.uninterruptible(loop))
+    yield* Effect.addFinalizer(() =>
+      Effect.suspend(() => {
+        isClosed = true
+        room.unsafeOpen()
+        work.unsafeOpen()
+        return Fiber.await(fiber)
+      })
+    )
+    return commit
   })
 
 /** A defect must end the commits that it meets, not the writer that all others wait for. */
-const unexpected = (cause: Cause.Cause<never>) =>
-  new StorageError({
-    operation: "commit",
-    reason: "other",
-    message: `The commit failed unexpectedly. ${Cause.pretty(cause)}`
-  })
+const failure = (cause: Cause.Cause<StorageError>): StorageError =>
+  Option.getOrElse(Cause.failureOption(cause), () =>
+    new StorageError({
+      operation: "commit",
+      reason: "other",
+      message: `The commit failed unexpectedly. ${Cause.pretty(cause)}`
+    }))

@@ -1,8 +1,10 @@
-/** What differs from one SQL database to the next. */
+/** What the port needs of a SQL database. */
+import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { StorageError } from "@skein/core/StorageError"
+import type * as Effect from "effect/Effect"
 
-/** A database as the rest of the package sees it. */
+/** How one database differs from the next. */
 export interface Dialect {
   /** A statement whose parameters are written `?`, as this database wants it. */
   readonly text: (sql: string) => string
@@ -10,4 +12,13 @@ export interface Dialect {
   readonly begin: string
   /** Says what went wrong and how to mend it. */
   readonly explain: (operation: string, error: SqlError) => StorageError
+}
+
+/** An open database. */
+export interface Database {
+  readonly dialect: Dialect
+  /** A connection that nobody else uses. */
+  readonly connection: Connection
+  /** Makes durable what was committed. */
+  readonly flush: Effect.Effect<void, StorageError>
 }
