@@ -1,0 +1,89 @@
+/**
+ * Owns the model that needs no key and no network: it is no AI, and surveys a project by fixed rules.
+ *
+ * It answers as a model does, with text and tool calls, and knows only what tool results told it. The same request has
+ * the same answer. Asked a question, it searches for the words of the question, and says that this is all it does.
+ */
+import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
+import * as Effect from "effect/Effect"
+import { readBrief } from "./internal/offline/brief.ts"
+import { readTurn } from "./internal/offline/conversation.ts"
+import { explorePart } from "./internal/offline/explorer.ts"
+import { type Decision, leadSurvey } from "./internal/offline/lead.ts"
+import { titleOf } from "./internal/offline/title.ts"
+import { toolboxOf } from "./internal/offline/toolbox.ts"
+
+const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
+  const turn = readTurn(request.messages)
+  if (request.origin.purpose === "title") return { text: titleOf(turn.prompt), calls: [], callCount: 0 }
+  const tools = toolboxOf(request)
+  const brief = readBrief(turn.prompt)
+  const decision = brief === undefined
+    ? leadSurvey(turn, tools, request.origin.directory)
+    : explorePart(brief, turn, tools, request.origin.directory)
+  return { ...decision, callCount: turn.callCount }
+}
+
+/** A token is taken to be four characters. */
+const tokens = (characters: number): number => Math.ceil(characters / 4)
+
+const lengthOf = (request: ModelRequest): number =>
+  request.messages.reduce((sum, message) => {
+    if (message.role === "system") return sum + message.content.length
+    return message.content.reduce((inner, part) => {
+      switch (part.type) {
+        case "text":
+        case "reasoning":
+          return inner + part.text.length
+        case "file":
+          return inner
+        case "tool-call":
+          return inner + JSON.stringify(part.input ?? null).length
+        case "tool-result":
+          return inner + part.output.value.length
+      }
+    }, sum)
+  }, 0)
+
+/** The answer as a model would send it: text paragraph by paragraph, then the calls. */
+const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
+  const { callCount, calls, text } = decide(request)
+  const inputs = calls.map((call) => JSON.stringify(call.input))
+  const output = inputs.reduce((sum, input) => sum + input.length, text.length)
+  return [
+    { type: "connected" },
+    { type: "text-start", id: "text" },
+    ...text.split(/(?<=\n\n)/).map((delta): ModelEvent => ({ type: "text-delta", id: "text", delta })),
+    { type: "text-end", id: "text" },
+    ...calls.map((call, index): ModelEvent => ({
+      type: "tool-call",
+      id: `survey_${callCount + index + 1}`,
+      name: call.name,
+      input: inputs[index] ?? "{}"
+    })),
+    {
+      type: "finish",
+      finish: calls.length > 0 ? "tool-calls" : "stop",
+      tokens: { input: tokens(lengthOf(request)), output: tokens(output), reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    }
+  ]
+}
+
+/** The model `offline/survey`: free, deterministic, without I/O of its own. */
+export const survey: LanguageModel = {
+  info: {
+    providerID: "offline",
+    modelID: "survey",
+    name: "Offline survey (no AI: fixed rules)",
+    limit: { context: 100_000_000, output: 1_000_000 },
+    price: { input: "0", output: "0", cacheRead: "0", cacheWrite: "0" },
+    abilities: { tools: true, reasoning: false, images: false }
+  },
+  limitKey: "offline/survey",
+  stream: (request, emit) =>
+    Effect.flatMap(Effect.sync(() => eventsOf(request)), (events) =>
+      // Others get their turn between paragraphs, as they do while a real model writes.
+      Effect.forEach(events, (event) => Effect.zipRight(Effect.yieldNow(), Effect.sync(() => emit(event))), {
+        discard: true
+      }))
+}

@@ -1,0 +1,174 @@
+/** Decides which calls a subagent of the survey makes: one round over its places, one of reads and of what was cut off. */
+import type { Brief } from "./brief.ts"
+import type { Call } from "./conversation.ts"
+import { importPatterns } from "./imports.ts"
+import {
+  baseName,
+  byText,
+  families,
+  familyOf,
+  folderOf,
+  includeOf,
+  isCode,
+  isGenerated,
+  isManifest,
+  isTest,
+  manifestNames
+} from "./language.ts"
+import { entryPattern, exportPattern, todoPattern } from "./marks.ts"
+import { isCut } from "./outputs.ts"
+import { placesOf, within } from "./places.ts"
+import type { Toolbox, Wanted } from "./toolbox.ts"
+import { searchPattern } from "./words.ts"
+
+/** Finds every line: counted, it gives the size of a file. */
+export const anyLine = "^"
+
+const some = <A, B>(value: A | undefined, make: (value: A) => ReadonlyArray<B>): ReadonlyArray<B> =>
+  value === undefined ? [] : make(value)
+
+/** The first round. `known`: the files are known already, so that no glob is needed. */
+export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): ReadonlyArray<Wanted> => {
+  const places = placesOf(brief.modules)
+  // One place is worth a call for each kind of mark; several share one, so that a part stays at about a dozen calls.
+  const marks = places.length === 1 ? [entryPattern, todoPattern] : [`${entryPattern}|${todoPattern}`]
+  return places.flatMap((place) => [
+    ...(known || place.names !== undefined ? [] : tools.glob("**/*", place.path)),
+    ...some(within(place), (at) => tools.count(anyLine, at)),
+    ...brief.families.flatMap((family) =>
+      some(within(place, family), (at) => [
+        ...tools.grep(importPatterns[family], at),
+        ...tools.count(exportPattern, at)
+      ])
+    ),
+    ...marks.flatMap((pattern) => some(within(place), (at) => tools.grep(pattern, at))),
+    ...(brief.words.length === 0
+      ? []
+      : some(within(place), (at) => tools.grep(searchPattern(brief.words), at)))
+  ])
+}
+
+const introductions = /^(readme(\.\w+)?|__init__\.py|doc\.go|(index|main|mod|lib|app|cli)\.\w+)$/i
+
+/** Files that say what a module is, the most telling first. */
+const telling = (brief: Brief, files: ReadonlyArray<string>, owner: (file: string) => string | undefined) =>
+  brief.modules.flatMap((module): ReadonlyArray<string> => {
+    const own = files.filter((file) => owner(file) === module.path && !isTest(file))
+    const folder = module.path.endsWith("/*") ? module.path.slice(0, -2) : module.path.slice(0, -1)
+    const top = folder === "." ? "" : folder
+    const right = own.filter((file) => folderOf(file) === top)
+    const manifests = manifestNames.flatMap((name) => right.filter((file) => baseName(file) === name))
+    const readme = top === "" ? [] : right.filter((file) => /^readme(\.(md|rst|txt))?$/i.test(baseName(file)))
+    const depth = (file: string): number => file.split("/").length
+    const first = own.filter((file) => introductions.test(baseName(file)) && isCode(file))
+      .toSorted((a, b) => depth(a) - depth(b) || byText(a, b)).slice(0, 1)
+    return [...manifests, ...readme.slice(0, 1), ...(own.length === 1 ? own.filter(isCode) : first)]
+  })
+
+const mostReads = { part: 8, alone: 14 }
+
+/** Without grep, files have to be read to see what is in them. */
+const readable = (files: ReadonlyArray<string>): ReadonlyArray<string> =>
+  files.filter((file) => isCode(file) && !isGenerated(file))
+    .toSorted((a, b) =>
+      Number(isTest(a)) - Number(isTest(b)) ||
+      Number(introductions.test(baseName(b))) - Number(introductions.test(baseName(a))) || byText(a, b)
+    )
+
+/** As many files side by side as one call is expected to answer for. */
+const side = 16
+
+const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  all.length === 0 ? [] : [all.slice(0, side), ...chunks(all.slice(side))]
+
+/** A search whose output was cut, again for each folder below, and for files side by side in groups. */
+const narrower = (call: Call, files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<Wanted> => {
+  const { mode, path, pattern } = call.input
+  if (typeof pattern !== "string") return []
+  const include = tools.includeOf(call.input)
+  const family = families.find((each) => includeOf(each) === include)
+  // A call for named files was narrow already.
+  if (include !== undefined && family === undefined) return []
+  const relevant = family === undefined ? files : files.filter((file) => familyOf(file) === family)
+  const again = (at: { readonly path?: string; readonly include?: string }): ReadonlyArray<Wanted> =>
+    call.name === "glob"
+      ? tools.glob(pattern, at.path)
+      : mode === "count"
+      ? tools.count(pattern, at)
+      : tools.grep(pattern, at)
+  const calls: Array<Wanted> = []
+  for (let top = typeof path === "string" ? path : "";;) {
+    const prefix = top === "" ? "" : `${top}/`
+    const below = relevant.filter((file) => file.startsWith(prefix)).map((file) => file.slice(prefix.length))
+    const folders = [
+      ...new Set(below.flatMap((rest) => (rest.includes("/") ? [rest.slice(0, rest.indexOf("/"))] : [])))
+    ]
+    // Files side by side cannot be globbed in groups before their names are known.
+    for (const names of call.name === "glob" ? [] : chunks(below.filter((rest) => !rest.includes("/")))) {
+      calls.push(...some(within({ path: top, names }), again))
+    }
+    const [only] = folders
+    if (only === undefined || folders.length > 1) {
+      return [
+        ...calls,
+        ...folders.flatMap((folder) =>
+          again({ path: `${prefix}${folder}`, ...(include === undefined ? {} : { include }) })
+        )
+      ]
+    }
+    top = `${prefix}${only}`
+  }
+}
+
+/** Calls that have to be made again in smaller portions; the search for words is not worth it, its first matches do. */
+const portions = (calls: ReadonlyArray<Call>, files: ReadonlyArray<string>, brief: Brief, tools: Toolbox) => {
+  const search = brief.words.length === 0 ? undefined : searchPattern(brief.words)
+  return calls.filter((call) => call.name === "grep" || call.name === "glob")
+    .filter((call) => call.output?.failed === false && isCut(call.output.text) && call.input["pattern"] !== search)
+    .map((call) => ({ call, again: narrower(call, files, tools) }))
+}
+
+/** Says what was cut off and not seen in smaller portions either. */
+export const unseen = (
+  brief: Brief,
+  tools: Toolbox,
+  calls: ReadonlyArray<Call>,
+  files: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const made = new Set(calls.map((call) => JSON.stringify(call.input)))
+  return portions(calls, files, brief, tools)
+    .filter(({ again }) => again.length === 0 || !again.every((call) => made.has(JSON.stringify(call.input))))
+    .map(({ call }) => {
+      const { path } = call.input
+      return `The output of ${call.name}${
+        typeof path === "string" ? ` in ${path}` : ""
+      } was cut: there is more than was counted.`
+    })
+}
+
+const mostPortions = 32
+
+/** A survey of one part ends after so many rounds of calls, whatever was cut off. */
+export const mostRounds = 4
+
+/** The next of `rounds`, of which there is one at least: what tells most is read, and what was cut off is asked for in portions. */
+export const lookCloser = (
+  brief: Brief,
+  tools: Toolbox,
+  rounds: ReadonlyArray<ReadonlyArray<Call>>,
+  files: ReadonlyArray<string>,
+  owner: (file: string) => string | undefined
+): ReadonlyArray<Wanted> => {
+  const made = rounds.flat()
+  const reads = [
+    ...telling(brief, files, owner).toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a))),
+    ...(tools.offers("grep") ? [] : readable(files))
+  ]
+  const asked = new Set(made.flatMap((call) => (call.name === "read" ? Object.values(call.input) : [])))
+  const most = brief.modules.length > 6 || !tools.offers("grep") ? mostReads.alone : mostReads.part
+  return [
+    ...(rounds.length === 1 ? [...new Set(reads)].filter((file) => !asked.has(file)).slice(0, most) : [])
+      .flatMap((file) => tools.read(file, isManifest(file) || !tools.offers("grep") ? undefined : 40)),
+    ...portions(rounds.at(-1) ?? [], files, brief, tools).flatMap(({ again }) => again).slice(0, mostPortions)
+  ]
+}

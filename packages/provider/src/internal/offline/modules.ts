@@ -1,0 +1,153 @@
+/**
+ * Decides what the modules of a project are, and to which one a file or an import belongs.
+ *
+ * A module is written as a path: `src/a/` is a folder with all that is below it, `src/*` the files right in a folder, and
+ * `src/a.ts` one file. `./` is everything.
+ */
+import { baseName, folderOf, isCode, isIgnored, isManifest, isTest, stem } from "./language.ts"
+
+/** A module with its files. */
+export interface Module {
+  readonly path: string
+  readonly files: ReadonlyArray<string>
+}
+
+interface Folder {
+  readonly path: string
+  readonly folders: Map<string, Folder>
+  readonly own: Array<string>
+}
+
+const treeOf = (files: ReadonlyArray<string>): Folder => {
+  const top: Folder = { path: "", folders: new Map(), own: [] }
+  for (const file of files) {
+    let folder = top
+    for (const name of file.split("/").slice(0, -1)) {
+      const path = folder.path === "" ? name : `${folder.path}/${name}`
+      const next = folder.folders.get(name) ?? { path, folders: new Map(), own: [] }
+      folder.folders.set(name, next)
+      folder = next
+    }
+    folder.own.push(file)
+  }
+  return top
+}
+
+const filesBelow = (folder: Folder): ReadonlyArray<string> => [
+  ...folder.own,
+  ...[...folder.folders.values()].flatMap(filesBelow)
+]
+
+interface Unit extends Module {
+  readonly folder: Folder | undefined
+  readonly code: number
+  /** Has a manifest of its own: it is one thing, and is divided only where there is nothing else to divide. */
+  readonly whole: boolean
+}
+
+const unit = (path: string, files: ReadonlyArray<string>, folder?: Folder, whole = false): Unit => ({
+  path,
+  files,
+  folder,
+  whole,
+  code: files.filter((file) => isCode(file) && !isTest(file)).length
+})
+
+/** Files of a folder count as modules of their own where there are few of them in a small project. */
+const few = { beside: 12, inAll: 40 }
+
+/** More modules than this say less than fewer. */
+const mostModules = 40
+
+const divide = (folder: Folder, single: boolean): ReadonlyArray<Unit> => {
+  const code = folder.own.filter((file) => isCode(file) && !isTest(file))
+  const alone = single && code.length <= few.beside && code.length > 1 ? code : []
+  const rest = folder.own.filter((file) => !alone.includes(file))
+  return [
+    ...[...folder.folders.values()].map((below) => unit(`${below.path}/`, filesBelow(below), below)),
+    ...alone.map((file) => unit(file, [file])),
+    ...(rest.length === 0 ? [] : [unit(folder.path === "" ? "./*" : `${folder.path}/*`, rest)])
+  ]
+}
+
+/** Takes packages out of the folders that hold them: `packages/` gives way to `packages/a/` and `packages/b/`. */
+const packagesOf = (folder: Folder, isPackage: (path: string) => boolean): ReadonlyArray<Unit> => {
+  const holds = (below: Folder): boolean => isPackage(below.path) || [...below.folders.values()].some(holds)
+  return divide(folder, false).flatMap((each): ReadonlyArray<Unit> => {
+    if (each.folder === undefined || !holds(each.folder)) return [each]
+    if (isPackage(each.folder.path)) return [unit(each.path, each.files, each.folder, true)]
+    return packagesOf(each.folder, isPackage)
+  })
+}
+
+/** Whether dividing a unit gives more than its own files under another name. */
+const isDivisible = ({ code, folder }: Unit, single: boolean): boolean =>
+  folder !== undefined && code > 1 && (folder.folders.size > 0 || divide(folder, single).length > 1)
+
+/** Divides the files of a project into modules, sorted by path. */
+export const modulesOf = (all: ReadonlyArray<string>): ReadonlyArray<Module> => {
+  const files = all.filter((file) => !isIgnored(file)).toSorted()
+  if (files.length === 0) return []
+  const tree = treeOf(files)
+  const code = files.filter((file) => isCode(file) && !isTest(file)).length
+  const packages = new Set(files.filter((file) => isManifest(file) && !isTest(file)).map(folderOf))
+  packages.delete("")
+  const single = code <= few.inAll
+  let units = packages.size > 1 ? packagesOf(tree, (path) => packages.has(path)) : divide(tree, single)
+  const enough = packages.size > 1 ? 3 : Math.min(14, Math.max(3, Math.ceil(code / 4)))
+  const settled = new Set<string>()
+  for (;;) {
+    const next = units.filter((each) => !settled.has(each.path) && isDivisible(each, single))
+      .filter((each) => !each.whole || units.length < 3 || each.code > code / 2)
+      .reduce<Unit | undefined>((most, each) => (most === undefined || each.code > most.code ? each : most), undefined)
+    if (next?.folder === undefined || (units.length >= enough && next.code <= code * 0.35)) break
+    settled.add(next.path)
+    const parts = divide(next.folder, single)
+    if (units.length - 1 + parts.length > mostModules) continue
+    units = units.flatMap((each) => (each === next ? parts : [each]))
+  }
+  return units.map(({ files: own, path }) => ({ path, files: own })).toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+const above = (path: string, known: ReadonlySet<string>): string | undefined => {
+  const beside = `${folderOf(path) || "."}/*`
+  if (known.has(beside)) return beside
+  for (let folder = folderOf(path); folder !== ""; folder = folderOf(folder)) {
+    if (known.has(`${folder}/`)) return `${folder}/`
+  }
+  return known.has("./") ? "./" : undefined
+}
+
+/** Finds the module that a file belongs to. */
+export const ownerIndex = (modules: ReadonlyArray<string>): (file: string) => string | undefined => {
+  const known = new Set(modules)
+  return (file) => (known.has(file) ? file : above(file, known))
+}
+
+const withoutExtension = (path: string): string => path.slice(0, path.length - baseName(path).length) + stem(path)
+
+/** Finds the module that an import leads to: its target may be a folder, and its extension missing or another one. */
+export const targetIndex = (modules: ReadonlyArray<string>): (target: string) => string | undefined => {
+  const known = new Set(modules)
+  const files = new Map(
+    modules.filter((path) => !path.endsWith("/") && !path.endsWith("/*"))
+      .flatMap((path) => [[withoutExtension(path), path], [path, path]] as const)
+  )
+  return (target) => {
+    const tried = [
+      target,
+      withoutExtension(target),
+      ...["index", "__init__", "main"].map((name) => `${target}/${name}`)
+    ]
+    const file = tried.map((path) => files.get(path)).find((path) => path !== undefined)
+    if (file !== undefined) return file
+    // Last, what is imported may be a name in the file: Python writes both alike.
+    return [`${target}/`, `${target}/*`].find((path) => known.has(path)) ?? files.get(folderOf(target)) ??
+      above(target, known)
+  }
+}
+
+/** A module's path as people write it: `src/a`, `src/*`, `a.ts`. */
+export const label = (
+  path: string
+): string => (path === "./" ? "." : path === "./*" ? "(top)" : path.replace(/\/$/, ""))

@@ -1,0 +1,57 @@
+/** Decides which modules go to one subagent: few enough subagents, of like size, each with a handful of places to look at. */
+import { familyOf, folderOf, languageOf } from "./language.ts"
+import { label, type Module } from "./modules.ts"
+
+/** What one subagent surveys. */
+export interface Part {
+  readonly label: string
+  readonly modules: ReadonlyArray<Module>
+}
+
+/** More subagents than this gain nothing. */
+const most = 12
+
+/** How many places, each with its own calls, one subagent looks at. */
+const places = 3
+
+const placesOf = (modules: ReadonlyArray<Module>): number =>
+  new Set(modules.map(({ path }) => (path.endsWith("/") ? path : `${folderOf(path)}/*`))).size
+
+const filesOf = (modules: ReadonlyArray<Module>): number => modules.reduce((sum, each) => sum + each.files.length, 0)
+
+const nameOf = (modules: ReadonlyArray<Module>): string => {
+  const [first, second] = modules.map(({ path }) => label(path))
+  if (first === undefined || second === undefined) return first ?? ""
+  return modules.length === 2 ? `${first}, ${second}` : `${first}, ${second}, …`
+}
+
+/** Groups modules into parts: neighbours that are smallest together are joined first. */
+export const partsOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Part> => {
+  const files = filesOf(modules)
+  const wanted = files < 6 ? 1 : Math.min(most, Math.max(3, Math.ceil(files / 10)))
+  const groups = modules.map((module): ReadonlyArray<Module> => [module])
+  while (groups.length > wanted) {
+    let best = -1
+    let least = Infinity
+    for (let i = 0; i + 1 < groups.length; i++) {
+      const both = [...(groups[i] ?? []), ...(groups[i + 1] ?? [])]
+      if (placesOf(both) <= places && filesOf(both) < least) {
+        best = i
+        least = filesOf(both)
+      }
+    }
+    if (best < 0) break
+    groups.splice(best, 2, [...(groups[best] ?? []), ...(groups[best + 1] ?? [])])
+  }
+  return groups.map((group) => ({ label: nameOf(group), modules: group }))
+}
+
+/** The languages of modules, the most frequent first; the known ones only. */
+export const languagesOf = (modules: ReadonlyArray<Module>): ReadonlyArray<string> => {
+  const counts = new Map<string, number>()
+  for (const file of modules.flatMap((module) => module.files)) {
+    if (familyOf(file) === undefined) continue
+    counts.set(languageOf(file), (counts.get(languageOf(file)) ?? 0) + 1)
+  }
+  return [...counts].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([language]) => language)
+}

@@ -1,0 +1,279 @@
+/** Decides what the final report says, and in which order. */
+import { circles, draw, shortNames, table } from "./drawing.ts"
+import { baseName, byText, folderOf, isCode, isCodeLanguage, languageOf, stem } from "./language.ts"
+import type { Manifest } from "./manifest.ts"
+import type { Fact } from "./marks.ts"
+import { label, type Module, ownerIndex } from "./modules.ts"
+import { type Match, type ModuleFacts, oneLine, type PartReport } from "./partReport.ts"
+import { languagesOf } from "./parts.ts"
+import type { Arrow, Imports } from "./project.ts"
+import type { Question } from "./words.ts"
+
+/** A subagent that gave no report. */
+export interface Missing {
+  readonly label: string
+  readonly state: string
+  readonly reason: string
+}
+
+/** All that a report is made of. */
+export interface Survey {
+  readonly question: Question
+  readonly modules: ReadonlyArray<Module>
+  readonly parts: ReadonlyArray<PartReport>
+  readonly imports: Imports
+  readonly manifests: ReadonlyArray<Manifest>
+  readonly title: Fact | undefined
+  readonly introduction: Fact | undefined
+  /** How many subagents were sent out; 0 where the survey was made without any. */
+  readonly sent: number
+  readonly missing: ReadonlyArray<Missing>
+  /** Conclusions of subagents that are no report of a part, such as those of another model. */
+  readonly others: ReadonlyArray<{ readonly label: string; readonly text: string }>
+  readonly notes: ReadonlyArray<string>
+}
+
+/** Says what wrote the answer, and how to have a model write it. */
+export const disclaimer = [
+  "> No AI wrote this. `offline/survey` follows fixed rules over glob, grep and read, and understands nothing of what it reads.",
+  "> For a model's answer set a key, such as OPENAI_API_KEY, and name a model: `skein run -m openai/MODEL \"…\"`. `skein models` lists them."
+].join("\n")
+
+const most = { arrows: 48, outside: 10, todos: 10, entries: 14, largest: 5, answers: 12, notes: 8 }
+
+const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",")
+
+const count = (value: number, one: string): string => `${grouped(value)} ${one}${value === 1 ? "" : "s"}`
+
+const at = (fact: { readonly path: string; readonly line: number }): string => `${fact.path}:${fact.line}`
+
+const more = (all: number, shown: number): ReadonlyArray<string> => (all > shown ? [`- … and ${all - shown} more`] : [])
+
+const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
+
+const section = (heading: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  lines.length === 0 ? [] : [`## ${heading}\n\n${lines.join("\n")}`]
+
+const code = (
+  lines: ReadonlyArray<string>
+): ReadonlyArray<string> => (lines.length === 0 ? [] : ["```text", ...lines, "```"])
+
+/** What the project is, by its own words. */
+const opening = (survey: Survey): ReadonlyArray<string> => {
+  const [manifest] = survey.manifests
+  const name = survey.title?.text ?? (manifest?.name || "Survey")
+  const said = survey.introduction ??
+    survey.manifests.map(({ description }) => description).find((text) => text !== undefined)
+  const facts = survey.parts.flatMap((part) => part.modules)
+  const lines = facts.map((module) => module.lines)
+  const files = sum(survey.modules.map((module) => module.files.length))
+  const unknown = lines.some((each) => each === undefined) || facts.length < survey.modules.length
+  const kinds = survey.manifests.map((each) =>
+    `${each.kind === "npm" ? "npm package" : each.kind === "go" ? "Go module" : "Python project"}${
+      each.name === "" ? "" : ` ${each.name}`
+    }${each.workspace ? ", a workspace" : ""} (${at(each)})`
+  )
+  const back = survey.sent - survey.missing.length
+  return [
+    `# ${oneLine(name, 80)}`,
+    ...(said === undefined ? [] : [`${oneLine(said.text, 240)} (${at(said)})`]),
+    [
+      ...kinds,
+      languagesOf(survey.modules).join(", ") || "no program text that the survey reads",
+      `${count(survey.modules.length, "module")}, ${count(files, "file")}, ${
+        lines.every((each) => each === undefined)
+          ? "lines not counted"
+          : `${unknown ? "at least " : ""}${count(sum(lines.map((each) => each ?? 0)), "line")}`
+      }`,
+      survey.sent === 0
+        ? "surveyed without subagents"
+        : `surveyed by ${back === survey.sent ? "" : `${back} of `}${count(survey.sent, "subagent")}${
+          survey.sent > 1 ? " in parallel" : ""
+        }`
+    ].map((line) => `- ${line}`).join("\n")
+  ]
+}
+
+const rankOf = (text: string): number =>
+  [/^command /, /^(main function|runs |python -m|renders)/, /application$|^server /, /^npm /, /^executable/, /^library/]
+    .findIndex((pattern) => pattern.test(text))
+
+const depth = (path: string): number => path.split("/").length
+
+/** Entry points, the ones that people start first; each once. */
+const entriesOf = (survey: Survey): ReadonlyArray<Fact> => {
+  const all = survey.parts.flatMap((part) => part.entries)
+  const targets = new Set(all.flatMap((fact) => {
+    const target = /^command \S+ -> (?:\.\/)?(\S+)$/.exec(fact.text)?.[1]
+    const folder = folderOf(fact.path)
+    return target === undefined ? [] : [folder === "" ? target : `${folder}/${target}`]
+  }))
+  const topScripts = all.some((fact) => fact.path === "package.json" && fact.text.startsWith("npm "))
+  const seen = new Set<string>()
+  return all.filter((fact) => {
+    const key = `${at(fact)} ${fact.text}`
+    const double = seen.has(key) || (fact.text.startsWith("executable") && targets.has(fact.path))
+      || (fact.text === "runs as a script" && baseName(fact.path) === "__main__.py")
+      || (topScripts && fact.text.startsWith("npm ") && fact.path !== "package.json")
+    seen.add(key)
+    return !double
+  }).toSorted((a, b) =>
+    rankOf(a.text) - rankOf(b.text) || depth(a.path) - depth(b.path) || byText(a.path, b.path) || a.line - b.line
+  )
+}
+
+const entryLines = (survey: Survey): ReadonlyArray<string> => {
+  const entries = entriesOf(survey)
+  const shown = entries.slice(0, most.entries)
+  return [...shown.map((fact) => `- ${oneLine(fact.text, 90)} (${at(fact)})`), ...more(entries.length, shown.length)]
+}
+
+/** A path inside a module, without what the row says already. */
+const inside = (module: string, fact: Fact): string =>
+  module.endsWith("/") && module !== "./" && fact.path.startsWith(module)
+    ? `${fact.path.slice(module.length)}:${fact.line}`
+    : module === fact.path
+    ? `line ${fact.line}`
+    : at(fact)
+
+const whatIs = (module: string, survey: Survey, owner: (path: string) => string | undefined): string => {
+  const of = <A extends Fact>(facts: ReadonlyArray<A>): ReadonlyArray<A> =>
+    facts.filter((fact) => owner(fact.path) === module)
+  const [purpose] = of(survey.parts.flatMap((part) => part.purposes))
+  if (purpose !== undefined) return `${oneLine(purpose.text.replace(/\.$/, ""), 58)} (${inside(module, purpose)})`
+  const [name] = survey.parts.flatMap((part) => part.names).filter((each) => owner(each.path) === module)
+  const largest = of(survey.parts.flatMap((part) => part.largest)).filter((fact) => fact.path !== module).map((fact) =>
+    stem(fact.path)
+  )
+  const holds = largest.length === 0 ? "" : oneLine([...new Set(largest)].join(", "), 50)
+  return name === undefined ? holds : `${name.name}${holds === "" ? "" : `: ${holds}`}`
+}
+
+const moduleLines = (survey: Survey): ReadonlyArray<string> => {
+  const facts = new Map(
+    survey.parts.flatMap((part) => part.modules).map((module): [string, ModuleFacts] => [module.path, module])
+  )
+  const owner = ownerIndex(survey.modules.map((module) => module.path))
+  const number = (value: number | undefined): string => (value === undefined ? "?" : grouped(value))
+  const rows = survey.modules.map((module) => {
+    const known = facts.get(module.path)
+    const languages = known?.languages.map(([name]) => name) ?? module.files.map(languageOf)
+    const language = languages.find(isCodeLanguage) ?? languages.find((name) => name !== "other") ?? "-"
+    return [
+      label(module.path),
+      grouped(module.files.length),
+      number(known?.lines),
+      languages.some(isCodeLanguage) ? number(known?.exports) : "-",
+      language,
+      known === undefined ? "not surveyed" : whatIs(module.path, survey, owner)
+    ]
+  })
+  return rows.length === 0
+    ? []
+    : table(["module", "files", "lines", "exports", "mostly", "what it is"], rows, new Set([1, 2, 3]))
+}
+
+const arrowList = (arrows: ReadonlyArray<Arrow>, short: (path: string) => string, shown: number): string =>
+  arrows.slice(0, shown).map((arrow) => `${short(arrow.from)} -> ${short(arrow.to)} (${at(arrow)})`).join(", ")
+  + (arrows.length > shown ? `, and ${arrows.length - shown} more` : "")
+
+const dependencyLines = ({ imports, modules }: Survey): ReadonlyArray<string> => {
+  const paths = modules.map((module) => module.path)
+  const short = shortNames(paths)
+  const drawn = code(draw(paths, imports.arrows, most.arrows))
+  const round = circles(imports.arrows).map((circle) =>
+    `- In a circle: ${circle.slice(0, 8).map(short).join(", ")}${
+      circle.length > 8 ? ` and ${circle.length - 8} more` : ""
+    }`
+  )
+  const tests = imports.testArrows.length === 0
+    ? []
+    : [`- In tests only: ${arrowList(imports.testArrows, short, 6)}`]
+  const none = drawn.length === 0 && paths.length > 1 ? ["- No module was seen to import another."] : []
+  const notes = [...none, ...round, ...tests]
+  return [...drawn, ...(drawn.length > 0 && notes.length > 0 ? [""] : []), ...notes]
+}
+
+const outsideLines = ({ imports }: Survey): ReadonlyArray<string> => {
+  const shown = imports.outside.slice(0, most.outside)
+  const tests = imports.testOutside.slice(0, 6).map((arrow) => `${arrow.to} (${at(arrow)})`)
+  return [
+    ...shown.map((arrow) => `- ${arrow.to}: ${count(arrow.count, "import")} (first: ${at(arrow)})`),
+    ...more(imports.outside.length, shown.length),
+    ...(tests.length === 0 ? [] : [`- In tests only: ${tests.join(", ")}`])
+  ]
+}
+
+const todoLines = ({ parts }: Survey): readonly [total: number, lines: ReadonlyArray<string>] => {
+  const todos = parts.flatMap((part) => part.todos).toSorted((a, b) => byText(a.path, b.path) || a.line - b.line)
+  const total = sum(parts.map((part) => part.todoCount))
+  const shown = todos.slice(0, most.todos)
+  return [total, [...shown.map((fact) => `- ${at(fact)}  ${oneLine(fact.text, 90)}`), ...more(total, shown.length)]]
+}
+
+const largestLines = ({ parts }: Survey): ReadonlyArray<string> => {
+  const size = (fact: Fact): number => Number(/^\d+/.exec(fact.text)?.[0] ?? 0)
+  const all = parts.flatMap((part) => part.largest)
+  const code = all.filter((fact) => isCode(fact.path))
+  return (code.length > 0 ? code : all).toSorted((a, b) => size(b) - size(a) || byText(a.path, b.path))
+    .slice(0, most.largest).map((fact) => `- ${at(fact)}  ${grouped(size(fact))} lines`)
+}
+
+/** What fits the question, best first: matching lines, and entry points where the question is after one. */
+const answerLines = (survey: Survey): ReadonlyArray<string> => {
+  const { entry, words } = survey.question
+  if (words.length === 0) return []
+  const plain = words.map((word) => word.text.toLowerCase())
+  const entries = entriesOf(survey).map((fact): Match => {
+    const text = `${fact.path} ${fact.text}`.toLowerCase()
+    const hits = plain.filter((word) => text.includes(word)).length
+    return { ...fact, score: hits === 0 ? 0 : hits * 6 + (entry ? 20 - 2 * rankOf(fact.text) : 0) }
+  }).filter((match) => match.score > 0)
+  const best = new Map<string, Match>()
+  for (const match of [...entries, ...survey.parts.flatMap((part) => part.matches)]) {
+    const known = best.get(at(match))
+    if (known === undefined || match.score > known.score) best.set(at(match), match)
+  }
+  const ranked = [...best.values()].toSorted((a, b) => b.score - a.score || byText(a.path, b.path) || a.line - b.line)
+  const sought = words.map((word) => `\`${word.text}\``).join(", ")
+  return [
+    `Found by plain search for ${sought}, best fit first. This is no understanding of the question, and nothing was changed.`,
+    "",
+    ...(ranked.length === 0
+      ? ["- Nothing matches."]
+      : ranked.slice(0, most.answers).map((match) => `- ${at(match)}  ${oneLine(match.text, 100)}`))
+  ]
+}
+
+const gapLines = (survey: Survey): ReadonlyArray<string> => {
+  const notes = [
+    ...new Set([...survey.notes, ...survey.parts.flatMap((part) => part.notes.map((note) => `${part.label}: ${note}`))])
+  ]
+  return [
+    ...survey.missing.map((each) =>
+      `- ${each.label}: the subagent ended as ${each.state}: ${oneLine(each.reason, 200)}`
+    ),
+    ...notes.slice(0, most.notes).map((note) => `- ${oneLine(note, 200)}`),
+    ...more(notes.length, most.notes)
+  ]
+}
+
+/** Writes the report. */
+export const writeReport = (survey: Survey): string => {
+  const [todos, todoList] = todoLines(survey)
+  return [
+    disclaimer,
+    ...opening(survey),
+    ...section("Answer", answerLines(survey)),
+    ...section("Entry points", entryLines(survey)),
+    ...section("Modules", moduleLines(survey)),
+    ...section("Dependencies between modules", dependencyLines(survey)),
+    ...section("External dependencies, most imported first", outsideLines(survey)),
+    ...section("Largest files", largestLines(survey)),
+    ...section(`Open TODO and FIXME: ${todos}`, todos === 0 ? ["None found."] : todoList),
+    ...section("Not covered", gapLines(survey)),
+    ...survey.others.map((other) =>
+      `## ${oneLine(other.label, 80)}, in its own words\n\n${other.text.split("\n").slice(0, 60).join("\n")}`
+    )
+  ].join("\n\n")
+}

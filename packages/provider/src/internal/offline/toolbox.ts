@@ -1,0 +1,68 @@
+/** Decides which calls can be made: each is built for the parameters that the offered tool has. */
+import type { ModelRequest, ToolSpec } from "@skein/core/Provider"
+
+/** A call to make. */
+export interface Wanted {
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+/** What a tool that is not offered gives: no call. */
+type Calls = ReadonlyArray<Wanted>
+
+/** The tools of a request. */
+export interface Toolbox {
+  readonly glob: (pattern: string, path?: string) => Calls
+  readonly list: (path?: string) => Calls
+  readonly grep: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
+  /** Counts the matching lines of each file; no call where the offered grep cannot count. */
+  readonly count: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
+  readonly read: (path: string, limit?: number) => Calls
+  readonly task: (description: string, prompt: string) => Calls
+  /** The wildcard of file names in the arguments of a grep. */
+  readonly includeOf: (input: Readonly<Record<string, unknown>>) => string | undefined
+  readonly offers: (name: string) => boolean
+}
+
+const parametersOf = (tool: ToolSpec): ReadonlyArray<string> => {
+  const properties = tool.inputSchema["properties"]
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : []
+}
+
+/** The agent that surveys for this caller: `explore`, else `general`, else the first that may be started. */
+const surveyor = (task: ToolSpec): string | undefined => {
+  const names = [...task.description.matchAll(/^- ([^\s:]+):/gm)].map((match) => match[1] ?? "")
+  return ["explore", "general"].find((name) => names.includes(name)) ?? names[0]
+}
+
+/** Reads the tools of a request. */
+export const toolboxOf = (request: ModelRequest): Toolbox => {
+  const tools = new Map((request.toolChoice === "none" ? [] : request.tools).map((tool) => [tool.name, tool]))
+  const call = (name: string, input: Record<string, unknown>): Calls => (tools.has(name) ? [{ name, input }] : [])
+  const takes = (name: string, parameter: string): boolean => {
+    const tool = tools.get(name)
+    return tool !== undefined && parametersOf(tool).includes(parameter)
+  }
+  const include = takes("grep", "include") ? "include" : "glob"
+  const file = takes("read", "path") ? "path" : "filePath"
+  const where = (at: { readonly path?: string; readonly include?: string } | undefined): Record<string, unknown> => ({
+    ...(at?.path === undefined || at.path === "" ? {} : { path: at.path }),
+    ...(at?.include === undefined ? {} : { [include]: at.include })
+  })
+  const task = tools.get("task")
+  const agent = task === undefined ? undefined : surveyor(task)
+  return {
+    glob: (pattern, path) => call("glob", { pattern, ...where(path === undefined ? {} : { path }) }),
+    list: (path) => call("list", where(path === undefined ? {} : { path })),
+    grep: (pattern, at) => call("grep", { pattern, ...where(at) }),
+    count: (pattern, at) => (takes("grep", "mode") ? call("grep", { pattern, ...where(at), mode: "count" }) : []),
+    read: (path, limit) => call("read", { [file]: path, ...(limit === undefined ? {} : { limit }) }),
+    task: (description, prompt) =>
+      agent === undefined ? [] : call("task", { description, prompt, subagent_type: agent }),
+    includeOf: (input) => {
+      const value = input[include]
+      return typeof value === "string" ? value : undefined
+    },
+    offers: (name) => tools.has(name) && (name !== "task" || agent !== undefined)
+  }
+}
