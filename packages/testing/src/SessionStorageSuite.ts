@@ -1,0 +1,54 @@
+/** What every storage must do: the tests that each backend of SessionStorage runs. */
+import { describe, it } from "@effect/vitest"
+import type { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Tests } from "./internal/storage/access.ts"
+import { commits } from "./internal/storage/commits.ts"
+import { content } from "./internal/storage/content.ts"
+import { inboxes } from "./internal/storage/inboxes.ts"
+import { lists } from "./internal/storage/lists.ts"
+import { logs } from "./internal/storage/logs.ts"
+
+/** A backend of SessionStorage. */
+export interface StorageBackend {
+  readonly name: string
+  /** Storage of its own in this directory, which is new for each test. */
+  readonly layer: (directory: string) => Layer.Layer<SessionStorage, StorageError>
+  /** Whether a later layer in the same directory finds what was stored: each test then also runs opened anew for each step. */
+  readonly lasts: boolean
+}
+
+const tests: Tests = { ...content, ...commits, ...inboxes, ...logs, ...lists }
+
+const directory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "skein-storage-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+)
+
+/** Registers the tests of a backend with vitest. */
+export const sessionStorageSuite = ({ lasts, layer, name }: StorageBackend): void => {
+  describe(`SessionStorage in ${name}`, () => {
+    for (const [title, test] of Object.entries(tests)) {
+      it.scoped(title, () =>
+        Effect.gen(function*() {
+          const storage = yield* Layer.build(layer(yield* directory))
+          yield* test((effect) => Effect.provide(effect, storage))
+        }))
+    }
+  })
+  if (lasts) {
+    describe(`SessionStorage in ${name}, opened anew for each step`, () => {
+      for (const [title, test] of Object.entries(tests)) {
+        it.scoped(
+          title,
+          () => Effect.flatMap(directory, (path) => test((effect) => Effect.provide(effect, Layer.fresh(layer(path)))))
+        )
+      }
+    })
+  }
+}

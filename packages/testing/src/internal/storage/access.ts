@@ -1,0 +1,27 @@
+/** The port as functions of its service, and what a test of it is. */
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+
+/** Runs an effect on the storage under test; a backend that lasts may be opened anew for each call. */
+export type Use = <A, E>(effect: Effect.Effect<A, E, SessionStorage>) => Effect.Effect<A, E | StorageError>
+
+/** Tests by name. */
+export type Tests = Readonly<Record<string, (use: Use) => Effect.Effect<void, StorageError>>>
+
+/** The members of the port. */
+export const { approvals, commit, events, inbox, messages, run: runOf, runs, session: sessionOf, sessions, todos } =
+  Effect
+    .serviceFunctions(SessionStorage)
+
+/** Commits one after the other. */
+export const commitEach = (...commits: ReadonlyArray<ReadonlyArray<Write>>) =>
+  Effect.forEach(commits, commit, { discard: true })
+
+/** The reason why a commit is refused, or `none`. */
+export const reasonOf = (effect: Effect.Effect<void, StorageError, SessionStorage>) =>
+  Effect.map(
+    Effect.either(effect),
+    (result) => Either.match(result, { onLeft: (error): string => error.reason, onRight: () => "none" })
+  )

@@ -1,0 +1,100 @@
+/** Tests of commits: whole or not at all, in order, and each for itself. */
+import { expect } from "@effect/vitest"
+import type { Write } from "@skein/core/SessionStorage"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { commit, events, inbox, messages, reasonOf, sessionOf, sessions, type Tests, todos } from "./access.ts"
+import { event, ids, inboxRow, message, part, run, session, write } from "./rows.ts"
+
+/** The tests. */
+export const commits: Tests = {
+  "makes all changes of a commit or none": Effect.fnUntraced(function*(use) {
+    yield* use(commit([write.session(session("root")), write.inbox(inboxRow("root", "a", "a"))]))
+    const refused = commit([
+      write.session(session("root", { title: "changed" })),
+      write.message(message("root", "m")),
+      { _tag: "Todos", sessionID: ids.ses("root"), todos: [{ content: "x", status: "pending", priority: "low" }] },
+      write.event(event("root", "a", "session.idle", {})),
+      { _tag: "DeleteSession", id: ids.ses("root") },
+      write.session(session("root")),
+      write.message(message("stranger", "m"))
+    ])
+    expect(yield* use(reasonOf(refused))).toBe("constraint")
+    expect(yield* use(sessionOf(ids.ses("root")))).toEqual(Option.some(session("root")))
+    expect((yield* use(messages(ids.ses("root")))).rows).toEqual([])
+    expect(yield* use(todos(ids.ses("root")))).toEqual([])
+    expect(yield* use(events({ after: 0 }))).toEqual([])
+    expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "a", "a")])
+  }),
+
+  "refuses what belongs to nothing": Effect.fnUntraced(function*(use) {
+    yield* use(commit([write.session(session("root"))]))
+    const orphans: ReadonlyArray<Write> = [
+      write.session(session("child", { parent: "stranger" })),
+      write.message(message("stranger", "a")),
+      write.part(part("root", "stranger", "a")),
+      write.run(run("a", "stranger")),
+      write.inbox(inboxRow("stranger", "a")),
+      { _tag: "Todos", sessionID: ids.ses("stranger"), todos: [] }
+    ]
+    for (const orphan of orphans) expect(yield* use(reasonOf(commit([orphan])))).toBe("constraint")
+  }),
+
+  "makes commits in the order in which they were asked for": Effect.fnUntraced(function*(use) {
+    yield* use(commit([write.session(session("root"))]))
+    const titles = Array.from({ length: 200 }, (_, index) => `${index}`)
+    yield* use(Effect.forEach(
+      titles,
+      (title) =>
+        commit([write.session(session("root", { title })), write.event(event("root", title, "session.idle", {}))]),
+      { concurrency: "unbounded", discard: true }
+    ))
+    expect(Option.map(yield* use(sessionOf(ids.ses("root"))), (info) => info.title)).toEqual(Option.some("199"))
+    expect((yield* use(events({ after: 0 }))).map((logged) => logged.event.id)).toEqual(titles.map(ids.evt))
+  }),
+
+  "lets a refused commit fail alone among those that are made with it": Effect.fnUntraced(function*(use) {
+    yield* use(commit([write.session(session("root"))]))
+    const names = ["a", "b", "c", "d"]
+    const results = yield* use(Effect.forEach(
+      names,
+      (name) => reasonOf(commit([write.message(message(name === "c" ? "stranger" : "root", name))])),
+      { concurrency: "unbounded" }
+    ))
+    expect(results).toEqual(["none", "none", "constraint", "none"])
+    expect((yield* use(messages(ids.ses("root")))).rows.map((row) => row.info.id)).toEqual(["a", "b", "d"].map(ids.msg))
+  }),
+
+  "stores all that a hundred sessions commit at once": Effect.fnUntraced(function*(use) {
+    const names = Array.from({ length: 100 }, (_, index) => `s${index}`)
+    yield* use(Effect.forEach(names, (name) =>
+      Effect.forEach([0, 1, 2, 3, 4, 5], (step) =>
+        commit([
+          write.session(session(name, { time: { created: 1, updated: step } })),
+          write.message(message(name, `${name}x${step}`)),
+          write.part(part(name, `${name}x${step}`, `${name}x${step}`)),
+          write.event(event(name, `${name}x${step}`, "session.idle", {}))
+        ]), { discard: true }), { concurrency: "unbounded", discard: true }))
+    expect((yield* use(sessions({}))).rows.map((info) => info.time.updated)).toEqual(names.map(() => 5))
+    const found = yield* use(Effect.forEach(names, (name) => messages(ids.ses(name))))
+    expect(found.map(({ rows }) => rows.map(({ parts }) => parts.length))).toEqual(names.map(() => [1, 1, 1, 1, 1, 1]))
+    const log = yield* use(events({ after: 0 }))
+    expect(log.length).toBe(600)
+    expect(log.every(({ seq }, index) => seq > (log[index - 1]?.seq ?? 0))).toBe(true)
+  }),
+
+  "makes a commit that was asked for though its asker is interrupted": Effect.fnUntraced(function*(use) {
+    yield* use(Effect.gen(function*() {
+      const asked = yield* Deferred.make<void>()
+      const fiber = yield* Effect.fork(
+        Effect.zipRight(Deferred.succeed(asked, undefined), commit([write.session(session("a"))]))
+      )
+      yield* Deferred.await(asked)
+      yield* Fiber.interrupt(fiber)
+      yield* commit([write.session(session("b"))])
+    }))
+    expect((yield* use(sessions({}))).rows.map((info) => info.id)).toEqual([ids.ses("b"), ids.ses("a")])
+  })
+}

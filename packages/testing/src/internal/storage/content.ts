@@ -1,0 +1,120 @@
+/** Tests of what is stored: rows come back as they were put. */
+import { expect } from "@effect/vitest"
+import type { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import {
+  approvals,
+  commit,
+  commitEach,
+  events,
+  inbox,
+  messages,
+  runOf,
+  runs,
+  sessionOf,
+  sessions,
+  type Tests,
+  todos
+} from "./access.ts"
+import { ids, inboxRow, message, part, run, session, write } from "./rows.ts"
+
+/** A row as a later version might write it. */
+const withUnknown = <A>(row: A): A => ({ ...row, later: { than: ["this", "version"] } })
+
+/** The tests. */
+export const content: Tests = {
+  "gives back what was stored, and replaces it by a row of the same id": Effect.fnUntraced(function*(use) {
+    const first = session("root", { title: "first", model: { providerID: "openai", modelID: "gpt" } })
+    const second = session("root", { title: "second" })
+    yield* use(commit([
+      write.session(first),
+      write.message(message("root", "a", "plan")),
+      write.part(part("root", "a", "a", "one")),
+      write.run(run("a", "root"))
+    ]))
+    expect(yield* use(sessionOf(ids.ses("root")))).toEqual(Option.some(first))
+    yield* use(commitEach([write.session(second)], [
+      write.message(message("root", "a", "build")),
+      write.part(part("root", "a", "a", "two")),
+      write.run(run("a", "root", { state: "settled" }))
+    ]))
+    expect(yield* use(sessionOf(ids.ses("root")))).toEqual(Option.some(second))
+    expect(yield* use(messages(ids.ses("root")))).toEqual({
+      rows: [{ info: message("root", "a", "build"), parts: [part("root", "a", "a", "two")] }],
+      unreadable: []
+    })
+    expect(yield* use(runOf(ids.run("a")))).toEqual(Option.some(run("a", "root", { state: "settled" })))
+  }),
+
+  "has nothing where nothing was stored": Effect.fnUntraced(function*(use) {
+    yield* use(commit([]))
+    expect(yield* use(sessionOf(ids.ses("none")))).toEqual(Option.none())
+    expect(yield* use(runOf(ids.run("none")))).toEqual(Option.none())
+    expect(yield* use(messages(ids.ses("none")))).toEqual({ rows: [], unreadable: [] })
+    expect(yield* use(sessions({}))).toEqual({ rows: [], unreadable: [] })
+    expect(yield* use(runs({}))).toEqual({ rows: [], unreadable: [] })
+    for (const read of [inbox(ids.ses("none")), events({ after: 0 }), approvals("none"), todos(ids.ses("none"))]) {
+      expect(yield* use(read as Effect.Effect<ReadonlyArray<unknown>, StorageError, SessionStorage>)).toEqual([])
+    }
+  }),
+
+  "keeps fields that it does not know": Effect.fnUntraced(function*(use) {
+    const rows = {
+      session: withUnknown(session("root")),
+      message: withUnknown(message("root", "a")),
+      part: withUnknown(part("root", "a", "a")),
+      run: withUnknown(run("a", "root")),
+      inbox: withUnknown(inboxRow("root", "b"))
+    }
+    const put = (each: typeof rows) =>
+      commit([
+        write.session(each.session),
+        write.message(each.message),
+        write.part(each.part),
+        write.run(each.run),
+        write.inbox(each.inbox)
+      ])
+    yield* use(put(rows))
+    const read = use(Effect.all({
+      session: Effect.map(sessionOf(ids.ses("root")), Option.getOrThrow),
+      message: Effect.map(messages(ids.ses("root")), (found) => found.rows[0]?.info ?? rows.message),
+      part: Effect.map(messages(ids.ses("root")), (found) => found.rows[0]?.parts[0] ?? rows.part),
+      run: Effect.map(runOf(ids.run("a")), Option.getOrThrow),
+      inbox: Effect.map(inbox(ids.ses("root")), (found) => found[0] ?? rows.inbox)
+    }))
+    expect(yield* read).toEqual(rows)
+    yield* use(put(yield* read))
+    expect(yield* read).toEqual(rows)
+  }),
+
+  "keeps every text as it is": Effect.fnUntraced(function*(use) {
+    const texts = ["", "\0", "\ud800 alone", "🧵 \u202e", "'); DROP TABLE part; --", "x".repeat(1_000_000)]
+    const stored = texts.map((text, index) => part("root", "a", `t${index}`, text))
+    yield* use(commit([write.session(session("root")), write.message(message("root", "a")), ...stored.map(write.part)]))
+    expect((yield* use(messages(ids.ses("root")))).rows[0]?.parts).toEqual(stored)
+  }),
+
+  "orders messages and parts by id, and drops removed parts": Effect.fnUntraced(function*(use) {
+    yield* use(commit([
+      write.part(part("root", "a", "3")),
+      write.message(message("root", "b")),
+      write.message(message("root", "a")),
+      write.part(part("root", "b", "2")),
+      write.part(part("root", "a", "1")),
+      write.part(part("root", "a", "4")),
+      write.session(session("root"))
+    ]))
+    yield* use(commit([{ _tag: "RemovePart", id: ids.prt("3"), sessionID: ids.ses("root") }]))
+    yield* use(commit([
+      { _tag: "RemovePart", id: ids.prt("4"), sessionID: ids.ses("root") },
+      write.part(part("root", "a", "4", "again")),
+      { _tag: "RemovePart", id: ids.prt("9"), sessionID: ids.ses("root") }
+    ]))
+    expect((yield* use(messages(ids.ses("root")))).rows).toEqual([
+      { info: message("root", "a"), parts: [part("root", "a", "1"), part("root", "a", "4", "again")] },
+      { info: message("root", "b"), parts: [part("root", "b", "2")] }
+    ])
+  })
+}

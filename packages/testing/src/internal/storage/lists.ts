@@ -1,0 +1,145 @@
+/** Tests of lists, and of what goes when a session is deleted. */
+import { expect } from "@effect/vitest"
+import type { Approval } from "@skein/core/SessionStorage"
+import type { Todo } from "@skein/domain/Todo"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import {
+  approvals,
+  commit,
+  commitEach,
+  events,
+  inbox,
+  messages,
+  reasonOf,
+  runOf,
+  runs,
+  sessionOf,
+  sessions,
+  type Tests,
+  todos
+} from "./access.ts"
+import { event, ids, inboxRow, message, part, run, session, write } from "./rows.ts"
+
+const namesOf = (filter: Parameters<typeof sessions>[0]) =>
+  Effect.map(sessions(filter), ({ rows }) => rows.map((info) => info.title))
+const updated = (at: number) => ({ time: { created: 1, updated: at } })
+
+/** The tests. */
+export const lists: Tests = {
+  "lists sessions, newest change first": Effect.fnUntraced(function*(use) {
+    yield* use(commit([
+      write.session(session("a", updated(3))),
+      write.session(session("b", { ...updated(1), projectID: "other" })),
+      write.session(session("c", { ...updated(2), parent: "a" })),
+      write.session(session("d", { ...updated(3), parent: "c", root: "a" }))
+    ]))
+    expect(yield* use(namesOf({}))).toEqual(["d", "a", "c", "b"])
+    expect(yield* use(namesOf({ limit: 2 }))).toEqual(["d", "a"])
+    expect(yield* use(namesOf({ roots: true }))).toEqual(["a", "b"])
+    expect(yield* use(namesOf({ roots: true, projectID: "other" }))).toEqual(["b"])
+    expect(yield* use(namesOf({ rootID: ids.ses("a") }))).toEqual(["d", "a", "c"])
+    expect(yield* use(namesOf({ parentID: ids.ses("a") }))).toEqual(["c"])
+    yield* use(commit([write.session(session("b", updated(4)))]))
+    expect(yield* use(namesOf({ limit: 1 }))).toEqual(["b"])
+  }),
+
+  "lists runs, oldest first": Effect.fnUntraced(function*(use) {
+    yield* use(commit([
+      write.session(session("root")),
+      write.session(session("a", { parent: "root" })),
+      write.session(session("b", { parent: "root" })),
+      write.run(run("3", "a", { state: "queued" })),
+      write.run(run("1", "a", { state: "settled" })),
+      write.run(run("2", "b", { parentID: ids.ses("a") }))
+    ]))
+    const idsOf = (filter: Parameters<typeof runs>[0]) =>
+      Effect.map(runs(filter), ({ rows }) => rows.map((row) => row.id))
+    expect(yield* use(idsOf({}))).toEqual(["1", "2", "3"].map(ids.run))
+    expect(yield* use(idsOf({ taskID: ids.ses("a") }))).toEqual(["1", "3"].map(ids.run))
+    expect(yield* use(idsOf({ parentID: ids.ses("a") }))).toEqual([ids.run("2")])
+    expect(yield* use(idsOf({ rootID: ids.ses("root"), unsettled: true }))).toEqual(["2", "3"].map(ids.run))
+    expect(yield* use(idsOf({ rootID: ids.ses("b") }))).toEqual([])
+  }),
+
+  "keeps approvals by project until they are removed": Effect.fnUntraced(function*(use) {
+    const approval = (id: string, created: number, projectID = "project"): Approval => ({
+      id,
+      projectID,
+      permission: "bash",
+      pattern: `git ${id}`,
+      created
+    })
+    const put = (each: Approval) => ({ _tag: "Approval", approval: each }) as const
+    yield* use(
+      commit([put(approval("b", 1)), put(approval("a", 2)), put(approval("c", 1, "other")), put(approval("d", 0))])
+    )
+    expect(yield* use(approvals("project"))).toEqual([approval("d", 0), approval("b", 1), approval("a", 2)])
+    yield* use(
+      commit([put(approval("a", 3)), { _tag: "RemoveApproval", id: "b" }, { _tag: "RemoveApproval", id: "x" }])
+    )
+    expect(yield* use(approvals("project"))).toEqual([approval("d", 0), approval("a", 3)])
+    expect(yield* use(approvals("other"))).toEqual([approval("c", 1, "other")])
+  }),
+
+  "replaces the todos of a session": Effect.fnUntraced(function*(use) {
+    const list: ReadonlyArray<Todo> = [
+      { content: "b", status: "in_progress", priority: "high" },
+      { content: "a", status: "pending", priority: "low" }
+    ]
+    const sessionID = ids.ses("root")
+    yield* use(commit([write.session(session("root")), { _tag: "Todos", sessionID, todos: list }]))
+    expect(yield* use(todos(sessionID))).toEqual(list)
+    yield* use(commit([{ _tag: "Todos", sessionID, todos: list.slice(1) }]))
+    expect(yield* use(todos(sessionID))).toEqual(list.slice(1))
+  }),
+
+  "deletes a session with all that is below it and belongs to it": Effect.fnUntraced(function*(use) {
+    const tree = ["root", "child", "grandchild", "sibling"]
+    yield* use(commit([
+      write.session(session("root")),
+      write.session(session("child", { parent: "root" })),
+      write.session(session("grandchild", { parent: "child", root: "root" })),
+      write.session(session("sibling", { parent: "root" })),
+      ...tree.flatMap((name) => [
+        write.message(message(name, name)),
+        write.part(part(name, name, name)),
+        write.run(run(name, name)),
+        write.inbox(inboxRow(name, `${name}inbox`, name)),
+        {
+          _tag: "Todos",
+          sessionID: ids.ses(name),
+          todos: [{ content: name, status: "pending", priority: "low" }]
+        } as const,
+        write.event(event(name, name, "session.idle", {}, "root"))
+      ])
+    ]))
+    yield* use(commit([
+      write.delete("child"),
+      write.event(event("child", "deleted", "session.deleted", { info: session("child", { parent: "root" }) }, "root")),
+      write.delete("stranger")
+    ]))
+    expect((yield* use(namesOf({}))).toSorted()).toEqual(["root", "sibling"])
+    for (const name of tree) {
+      const left = name === "child" || name === "grandchild" ? 0 : 1
+      expect((yield* use(messages(ids.ses(name)))).rows.flatMap((row) => row.parts).length).toBe(left)
+      expect((yield* use(inbox(ids.ses(name)))).length).toBe(left)
+      expect((yield* use(todos(ids.ses(name)))).length).toBe(left)
+      expect(Option.isSome(yield* use(runOf(ids.run(name))))).toBe(left === 1)
+    }
+    expect((yield* use(events({ after: 0 }))).map((logged) => logged.event.id)).toEqual(
+      ["root", "sibling", "deleted"].map(ids.evt)
+    )
+  }),
+
+  "keeps nothing of a deleted session for one that is put in its place": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach(
+      [write.session(session("root")), write.message(message("root", "a")), write.inbox(inboxRow("root", "b", "run"))],
+      [write.delete("root"), write.session(session("root", { title: "anew" })), write.message(message("root", "c"))]
+    ))
+    expect(Option.map(yield* use(sessionOf(ids.ses("root"))), (info) => info.title)).toEqual(Option.some("anew"))
+    expect((yield* use(messages(ids.ses("root")))).rows.map((row) => row.info.id)).toEqual([ids.msg("c")])
+    expect(yield* use(inbox(ids.ses("root")))).toEqual([])
+    expect(yield* use(reasonOf(commit([write.inbox(inboxRow("root", "d", "run"))])))).toBe("none")
+  })
+}
