@@ -1,6 +1,6 @@
-/** A provider that answers by script: by agent, by step, with latencies and faults, and without a network. */
+/** Owns the model that answers by script: by agent and by step, with latencies and faults, and without a network. */
 import type { FinishReason } from "@skein/domain/Message"
-import type { ModelInfo } from "@skein/domain/Model"
+import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import type { Tokens } from "@skein/domain/Usage"
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
@@ -54,17 +54,36 @@ export const tasks = (...wanted: ReadonlyArray<Readonly<Record<string, string>>>
   )
 })
 
-/** Asks a session for what was said to it last, for scripts that are functions. */
+const mayPass: ReadonlySet<ModelError["reason"]> = new Set([
+  "rate_limit",
+  "overloaded",
+  "server",
+  "network",
+  "timeout",
+  "bad_response",
+  "empty_response"
+])
+
+/** Fails the request, after what `more` says: `fault("rate_limit", { retryAfter: 2_000 })`, `fault("network", {}, { text: "so far" })`. */
+export const fault = (
+  reason: ModelError["reason"],
+  details: Partial<Pick<ModelError, "retryable" | "message" | "status" | "retryAfter" | "finish">> = {},
+  more: Omit<ScriptedStep, "fails"> = {}
+): ScriptedStep => ({
+  ...more,
+  fails: new ModelError({ reason, retryable: mayPass.has(reason), message: `scripted ${reason}`, ...details })
+})
+
+/** What was said last to the session that asks, for scripts that are functions. */
 export const lastText = (request: ModelRequest): string => {
   const message = request.messages.findLast((each) => each.role === "user")
   return message?.role === "user" ? message.content.map((part) => (part.type === "text" ? part.text : "")).join("") : ""
 }
 
-const model: ModelInfo = { providerID: "scripted", modelID: "model", price: { input: "1", output: "2" } }
+const scriptedModel: ModelInfo = { providerID: "scripted", modelID: "model", price: { input: "1", output: "2" } }
 
-const noTokens: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+const usual: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** The script of the longest path that fits: `build/explore`, then `explore`, then `*`. */
 const scriptFor = (scripts: Readonly<Record<string, Script>>, request: ModelRequest): Script | undefined => {
   const { path, purpose } = request.origin
   if (purpose === "title") return scripts["title"] ?? ["A title"]
@@ -106,21 +125,28 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
   emit({
     type: "finish",
     finish: step.finish ?? ((step.calls ?? []).length > 0 ? "tool-calls" : "stop"),
-    tokens: { ...noTokens, ...step.tokens }
+    tokens: { ...usual, ...step.tokens }
   })
 })
 
-/** What a scripted provider has seen. */
+/** A scripted provider, and what it has seen. */
 export interface Scripted {
   readonly layer: Layer.Layer<Provider>
+  /** The one model of the layer; several make a provider with `Provider.layerModels([a.model, b.model])`. */
+  readonly model: LanguageModel
   /** The requests so far, in order. */
   readonly requests: ReadonlyArray<ModelRequest>
   /** How many requests are under way now, and how many there were at once at most. */
   readonly open: { now: number; most: number }
 }
 
-/** Makes a provider of one model, `scripted/model`, that goes by these scripts. */
-export const make = (scripts: Readonly<Record<string, Script>>): Scripted => {
+/**
+ * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that goes by these scripts. A script is
+ * found by the names of the agents from the root to the one that asks: the longest end of that path that has a script
+ * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
+ * through its script by itself: one step for each request, a retry included. Titles go by the script `title`.
+ */
+export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
   const requests: Array<ModelRequest> = []
   const open = { now: 0, most: 0 }
   const counts = new Map<string, number>()
@@ -147,9 +173,10 @@ export const make = (scripts: Readonly<Record<string, Script>>): Scripted => {
       return typeof step === "string" ? { text: step } : step
     })
 
-  const scripted: LanguageModel = {
-    info: model,
-    limitKey: "scripted/model",
+  const known: ModelInfo = { ...scriptedModel, ...info }
+  const model: LanguageModel = {
+    info: known,
+    limitKey: formatRef(known),
     stream: (request, emit) =>
       Effect.acquireUseRelease(
         Effect.sync(() => {
@@ -160,7 +187,7 @@ export const make = (scripts: Readonly<Record<string, Script>>): Scripted => {
         () => Effect.sync(() => open.now--)
       )
   }
-  return { layer: Provider.layerModels([scripted]), requests, open }
+  return { layer: Provider.layerModels([model]), model, requests, open }
 }
 
 /** The layer alone, for tests that ask nothing of the script afterwards. */

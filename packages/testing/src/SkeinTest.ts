@@ -1,0 +1,83 @@
+/** The composition root of tests: all of Skein in memory, around models that go by a script. */
+import { Agent } from "@skein/core/Agent"
+import type { PermissionOptions } from "@skein/core/Permission"
+import * as Skein from "@skein/core/Skein"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { type AnyTool, define, type Tool, type ToolContext, type ToolError } from "@skein/core/Tool"
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Scripted from "./ScriptedProvider.ts"
+
+/** What a test may choose besides the script. */
+export interface SkeinTestOptions {
+  /** Agents beside the built-in ones, or in the place of those of the same name. */
+  readonly agents?: ReadonlyArray<AgentInfo>
+  /** Rules for all agents, under the rules of each. */
+  readonly rules?: PermissionConfig
+  /** Tools beside `task`. */
+  readonly tools?: ReadonlyArray<AnyTool>
+  readonly config?: ConfigInfo
+  /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
+  readonly asks?: PermissionOptions["asks"]
+  /** What lasts; memory where absent. */
+  readonly storage?: Layer.Layer<SessionStorage>
+}
+
+/** All services of Skein, without network, disk or real time: under TestClock an agent's hour takes milliseconds. */
+export const layer = (
+  scripts: Scripted.Scripted | Parameters<typeof Scripted.make>[0],
+  options: SkeinTestOptions = {}
+) =>
+  Skein.layer({
+    provider: isMade(scripts) ? scripts.layer : Scripted.layer(scripts),
+    agents: Agent.layerWith(options.agents ?? [], fromConfig(options.rules ?? {})),
+    tools: Effect.succeed(options.tools ?? []),
+    permission: { asks: options.asks ?? "nobody" },
+    config: options.config ?? {},
+    storage: options.storage ?? SessionStorage.layerMemory
+  })
+
+const isMade = (scripts: Scripted.Scripted | Parameters<typeof Scripted.make>[0]): scripts is Scripted.Scripted =>
+  "requests" in scripts && Layer.isLayer(scripts.layer)
+
+/** What a test says of an agent; a subagent without rules of its own where it says nothing. */
+export interface TestAgent extends Partial<Omit<AgentInfo, "name" | "permission" | "ceiling">> {
+  readonly permission?: PermissionConfig
+  readonly ceiling?: PermissionConfig
+}
+
+/** An agent: `agent("lead", { permission: { task: "allow" } })` is a subagent that may start others. */
+export const agent = (name: string, { ceiling, permission, ...info }: TestAgent = {}): AgentInfo => ({
+  name,
+  mode: "subagent",
+  model: [],
+  hidden: false,
+  origin: "test",
+  ...info,
+  permission: fromConfig(permission ?? {}),
+  ...(ceiling === undefined ? {} : { ceiling: fromConfig(ceiling) })
+})
+
+/** What a tool of a test is given, unless it has parameters of its own. */
+export type TestInput = Readonly<Record<string, unknown>>
+
+/** A tool that takes any arguments, needs no permission, and answers with a text: `tool("echo", ({ words }) => Effect.succeed(String(words)))`. */
+export const tool = (
+  name: string,
+  run: (input: TestInput, context: ToolContext) => Effect.Effect<string, ToolError>,
+  more: Partial<Omit<Tool<TestInput>, "name" | "execute" | "describe">> = {}
+): AnyTool =>
+  define<TestInput>({
+    name,
+    describe: `The tool ${name} of a test.`,
+    parameters: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+    effect: "safe",
+    title: () => name,
+    authorise: () => Effect.succeed([]),
+    execute: (input, context) => Effect.map(run(input, context), (output) => ({ title: name, output, metadata: {} })),
+    ...more
+  })
