@@ -53,10 +53,14 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
   )
 }
 
+/** All at the same time; one alone needs no fiber of its own. */
+const together = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effect.Effect<B, E, R>) =>
+  Effect.forEach(inputs, body, inputs.length > 1 ? { concurrency: "unbounded" } : {})
+
 const free: Slot = {
   work: (effect) => effect,
   calls: (inputs, body) =>
-    Effect.forEach(inputs, (input) => body(input, { waiting: (effect) => effect }), { concurrency: "unbounded" })
+    together(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
 
 interface Ticket {
@@ -199,7 +203,7 @@ const makeSlot = (
       Effect.suspend(() => {
         open += inputs.length
         return Effect.zipLeft(
-          Effect.forEach(inputs, (input) => call((each) => body(input, each)), { concurrency: "unbounded" }),
+          together(inputs, (input) => call((each) => body(input, each))),
           hold
         )
       })

@@ -77,7 +77,7 @@ const errorText = (outcome: Outcome, text: string): string => {
 }
 
 /** Describes the tool to one caller; undefined where it can start no agent at all. */
-const describe = Effect.fn("TaskTool.describe")(function*(caller: ToolCaller) {
+const describe = Effect.fnUntraced(function*(caller: ToolCaller) {
   const agents = yield* Agent
   const permission = yield* Permission
   const table = yield* SessionTable
@@ -107,7 +107,7 @@ const askFor = (agent: string, description: string, consented = false): Permissi
 })
 
 /** What has to be allowed: the agent, and the model where the call names one. The user's own words count as consent. */
-const authorise = Effect.fn("TaskTool.authorise")(function*(input: TaskInput, caller: ToolCaller) {
+const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   const tasks = yield* Tasks
   const request = yield* requestOf(input, caller)
   yield* Effect.mapError(

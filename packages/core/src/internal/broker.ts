@@ -129,7 +129,7 @@ export const makeBroker = (options: PermissionOptions) =>
       (effect, _subject, _tool, request) => Effect.ensuring(effect, Effect.sync(() => pending.delete(request.id)))
     )
 
-    const authorise = Effect.fn("Permission.authorise")(function*(subject: Subject, tool: Caller, ask: PermissionAsk) {
+    const authorise = Effect.fnUntraced(function*(subject: Subject, tool: Caller, ask: PermissionAsk) {
       const action = yield* decide(subject, tool, ask)
       if (action === "allow") return
       if (action === "deny") {

@@ -5,9 +5,10 @@ import { since, type Usage } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
+import { traced } from "../traced.ts"
 import { conclusion } from "./history.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
-import type { Live, LiveMessage } from "./live.ts"
+import { type Live, type LiveMessage, pathOf } from "./live.ts"
 import { modelStep, setStatus, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { runSubtasks } from "./runSubtasks.ts"
@@ -54,7 +55,7 @@ const cutOffAgain = (step: Step) =>
   })
 
 /** One turn: from what is in the inbox to an answer with nothing left in it. */
-export const runTurn = Effect.fn("Session.turn")(function*(live: Live) {
+export const runTurn = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const messages = yield* table.history(live)
   const before = live.info.usage.subtree
@@ -70,7 +71,11 @@ export const runTurn = Effect.fn("Session.turn")(function*(live: Live) {
     yield* setStatus(live, { type: "busy", step: count })
     const subject = yield* subjectOf(live)
     if (yield* runSubtasks(live, taken, subject)) return yield* turnOf(live, "denied", before)
-    const step = yield* modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
+    const step = yield* traced(
+      "Step",
+      () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), step: count }),
+      modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
+    )
     const ended = step.calls.length > 0 && (yield* toolCalls(live, step, subject, wanted))
     if (ended) return yield* turnOf(live, "denied", before)
     if (wanted !== undefined) {

@@ -12,6 +12,7 @@ import { Journal } from "../../Journal.ts"
 import type { PromptOptions, SessionOptions } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { traced } from "../traced.ts"
 import { want } from "./finalAnswer.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
@@ -68,7 +69,7 @@ export const makeSession = Effect.gen(function*() {
     }, undefined)
   })
 
-  const createChild = Effect.fn("Session.createChild")(function*(
+  const createChild = Effect.fnUntraced(function*(
     parentID: SessionID,
     options: Required<Pick<SessionOptions, "agent" | "title" | "permission">> & Pick<SessionOptions, "model">
   ) {
@@ -114,7 +115,7 @@ export const makeSession = Effect.gen(function*() {
     return { row, first: titled.length > 0 && live.parent === undefined }
   })
 
-  const prompt = Effect.fn("Session.prompt")(function*(
+  const prompt = Effect.fnUntraced(function*(
     id: SessionID,
     input: string | ReadonlyArray<PartInput>,
     { output, ...options }: PromptOptions = {}
@@ -131,7 +132,10 @@ export const makeSession = Effect.gen(function*() {
         if (output !== undefined) live.wanted.set(row.id, want(output))
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))
       })
-    ).pipe(Effect.provide(context))
+    ).pipe(
+      Effect.provide(context),
+      (effect) => traced("Session.prompt", () => ({ sessionID: id, agent: live.info.agent }), effect)
+    )
   })
 
   const append = Effect.fn("Session.append")(function*(id: SessionID, input: string | ReadonlyArray<PartInput>) {

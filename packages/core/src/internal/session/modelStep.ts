@@ -11,6 +11,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Runtime from "effect/Runtime"
 import { Agent } from "../../Agent.ts"
 import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
@@ -100,7 +101,7 @@ const errorOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly mess
 }
 
 /** Makes one step. Tools are withheld at the agent's last step, and those that the user withheld. */
-export const modelStep = Effect.fn("Session.step")(function*(
+export const modelStep = Effect.fnUntraced(function*(
   live: Live,
   user: UserMessage,
   subject: Subject,
@@ -180,7 +181,7 @@ const ask = Effect.fnUntraced(function*(
   const clock = yield* Effect.clock
   const source = live.info
   const started = clock.unsafeCurrentTimeMillis()
-  const wakeFlush = yield* Effect.makeLatch()
+  const runtime = yield* Effect.runtime<never>()
 
   const begun: AssistantMessage = {
     id: ids.unsafeMake("msg", started),
@@ -202,7 +203,9 @@ const ask = Effect.fnUntraced(function*(
     clock,
     journal,
     heard: () => bus.heard({ sessionID: live.info.id, rootID: live.info.rootID }),
-    grown: () => wakeFlush.unsafeOpen()
+    grown: () => {
+      flushing ??= Runtime.runFork(runtime)(flush, { scope: live.scope })
+    }
   })
   const base = (now: number) => ({ id: ids.unsafeMake("prt", now), sessionID: live.info.id, messageID: begun.id })
 
@@ -221,13 +224,19 @@ const ask = Effect.fnUntraced(function*(
       return writes.length === 0 ? Effect.void : journal.commit(writes, events)
     })
 
+  // Most steps have no text that takes long: the fiber that stores it in between is started by the first piece of it.
+  let flushing: Fiber.RuntimeFiber<never> | undefined
   const flush = Effect.forever(
-    wakeFlush.await.pipe(
-      Effect.zipRight(Effect.sleep(flushEvery)),
-      Effect.zipRight(wakeFlush.close),
-      Effect.zipRight(Effect.suspend(() => store(buffer.takeChanged())))
+    Effect.zipRight(
+      Effect.sleep(flushEvery),
+      Effect.catchAll(
+        Effect.suspend(() => store(buffer.takeChanged())),
+        // The end of the step stores the same again, and fails where that is not possible.
+        (error) => Effect.logDebug("Growing text could not be stored", error.message)
+      )
     )
   )
+  const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))
 
   const failed = (attempt: Attempt) =>
     Effect.suspend(() => {
@@ -280,10 +289,8 @@ const ask = Effect.fnUntraced(function*(
   })
 
   return yield* Effect.gen(function*() {
-    // Stored while the request is under way: nothing that follows can overtake it.
-    const opening = yield* Effect.fork(store([{ ...base(started), type: "step-start" }], [], begun))
-    yield* Effect.raceFirst(asking, flush)
-    yield* Fiber.join(opening)
+    yield* store([{ ...base(started), type: "step-start" }], [], begun)
+    yield* Effect.ensuring(asking, stopFlushing)
     buffer.close()
     const usage = usageOf(model, buffer)
     const finish = buffer.finish ?? "other"

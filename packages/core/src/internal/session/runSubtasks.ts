@@ -92,7 +92,7 @@ const follow = Effect.fnUntraced(function*(live: Live, user: UserMessage) {
 })
 
 /** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
-export const runSubtasks = Effect.fn("Session.runSubtasks")(function*(
+export const runSubtasks = Effect.fnUntraced(function*(
   live: Live,
   taken: ReadonlyArray<LiveMessage>,
   subject: Subject

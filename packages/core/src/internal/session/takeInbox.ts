@@ -45,7 +45,7 @@ const takeRows = (live: Live, begins: boolean): ReadonlyArray<InboxRow> => {
 }
 
 /** Takes what waits, in the order in which it came; gives the messages that it became. */
-export const takeInbox = Effect.fn("Session.takeInbox")(function*(live: Live, begins: boolean) {
+export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   const rows = takeRows(live, begins)
   const taken: Array<LiveMessage> = []
   if (rows.length === 0) return taken

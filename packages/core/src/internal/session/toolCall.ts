@@ -54,7 +54,7 @@ const isDouble = (step: Step, part: ToolPart): boolean =>
   part.callID !== "" && step.calls.find((each) => each.callID === part.callID)?.id !== part.id
 
 /** Runs one call to its end. It never fails but by storage: what goes wrong becomes the call's result. */
-export const toolCall = Effect.fn("Session.toolCall")(function*(options: {
+export const toolCall = Effect.fnUntraced(function*(options: {
   readonly live: Live
   readonly step: Step
   readonly part: ToolPart

@@ -3,12 +3,13 @@ import * as Effect from "effect/Effect"
 import { Governor } from "../../Governor.ts"
 import type { Subject } from "../../Permission.ts"
 import type { Wanted } from "./finalAnswer.ts"
-import type { Live } from "./live.ts"
+import { traced } from "../traced.ts"
+import { type Live, pathOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { toolCall } from "./toolCall.ts"
 
 /** Runs the calls of a step; says whether the turn ends with them. */
-export const toolCalls = Effect.fn("Session.toolCalls")(function*(
+export const toolCalls = Effect.fnUntraced(function*(
   live: Live,
   step: Step,
   subject: Subject,
@@ -18,7 +19,8 @@ export const toolCalls = Effect.fn("Session.toolCalls")(function*(
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
   const results = yield* live.slot.calls(
     step.calls,
-    (part, call) => toolCall({ live, step, part, subject, call, permits, wanted, offered: step.offered, byUser: false })
+    (part, call) =>
+      traced(`Tool.${part.tool}`, () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), partID: part.id }), toolCall({ live, step, part, subject, call, permits, wanted, offered: step.offered, byUser: false }))
   )
   return results.some((result) => result.endsTurn)
 })

@@ -51,7 +51,7 @@ export interface CheckedTask {
 }
 
 /** Agent, depth, then the task to resume: the first thing that is wrong is told. */
-export const checkTask = Effect.fn("Tasks.check")(function*(request: Omit<TaskRequest, "partID" | "timeout">) {
+export const checkTask = Effect.fnUntraced(function*(request: Omit<TaskRequest, "partID" | "timeout">) {
   const table = yield* SessionTable
   const { settings: { limits } } = yield* Config
   const agent = yield* findAgent(request.agent, request.byUser)

@@ -16,6 +16,7 @@ import { Journal } from "../../Journal.ts"
 import { type PromptError, Session, type Turn } from "../../Session.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress, TaskRequest } from "../../Tasks.ts"
+import { traced } from "../traced.ts"
 import { conclusion } from "../session/history.ts"
 import { type Live, pathOf, rootOf } from "../session/live.ts"
 import { setStatus } from "../session/modelStep.ts"
@@ -190,7 +191,7 @@ export const makeTasks = Effect.gen(function*() {
     })
   }
 
-  const run = Effect.fn("Tasks.run")(function*(request: TaskRequest, progress?: TaskProgress) {
+  const run = Effect.fnUntraced(function*(request: TaskRequest, progress?: TaskProgress) {
     const checked = yield* checkTask(request)
     yield* countSpawn(checked.parent)
     return yield* Effect.uninterruptibleMask((restore) =>
@@ -212,6 +213,11 @@ export const makeTasks = Effect.gen(function*() {
 
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.provide(Effect.asVoid(checkTask(request)), context),
-    run: (request: TaskRequest, progress?: TaskProgress) => Effect.provide(run(request, progress), context)
+    run: (request: TaskRequest, progress?: TaskProgress) =>
+      traced(
+        "Task.run",
+        () => ({ agent: request.agent, parentID: request.parentID, description: request.description }),
+        Effect.provide(run(request, progress), context)
+      )
   }
 })
