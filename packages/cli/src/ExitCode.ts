@@ -1,0 +1,24 @@
+/** Decides what the program's exit code says. */
+
+/** What each exit code means; a signal adds 128 to its number. */
+export const ExitCode = {
+  done: 0,
+  failed: 1,
+  /** The command line, the config, or the database is not usable as it is. */
+  usage: 2,
+  /** Something was not permitted. */
+  denied: 3,
+  /** A limit of steps or time was reached. */
+  limit: 4,
+  /** The reader of the output is gone. */
+  brokenPipe: 141
+} as const
+
+/** The number of each signal that ends the program. */
+export const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
+
+/** A signal that ends the program. */
+export type SignalName = keyof typeof signals
+
+/** The exit code of a program that a signal ended. */
+export const exitCodeOf = (signal: SignalName): number => 128 + signals[signal]

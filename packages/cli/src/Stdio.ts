@@ -1,0 +1,75 @@
+/** Owns the three streams of the process. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type { Readable, Writable } from "node:stream"
+
+/** The size of a terminal. */
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** The streams of the process. */
+export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
+  /** Writes to standard output: results, and nothing else. Never throws. */
+  readonly out: (text: string) => void
+  /** Writes a line to standard error, for people. Never throws. */
+  readonly err: (line: string) => void
+  /** Which of the streams are terminals. */
+  readonly isTerminal: { readonly input: boolean; readonly output: boolean; readonly error: boolean }
+  /** The size of the terminal now. */
+  readonly size: () => Size
+  /** Calls a function whenever the terminal changes its size. */
+  readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** Calls a function when the reader of standard output is gone. */
+  readonly onGone: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** Standard input, for those who read it. */
+  readonly input: Readable & { readonly fd?: number; readonly setRawMode?: (raw: boolean) => void }
+  /** Ends when everything that was written has been handed to the system, or when nobody reads it. */
+  readonly flush: Effect.Effect<void>
+}>() {
+  /** The streams of this process. */
+  static readonly layer: Layer.Layer<Stdio> = Layer.sync(Stdio, () => {
+    const { stderr, stdin, stdout } = process
+    const listeners = new Set<() => void>()
+    let gone = false
+    stdout.on("error", () => {
+      // Whatever keeps output from being written, there is nobody left to tell.
+      gone = true
+      for (const listener of listeners) listener()
+    })
+    stderr.on("error", () => undefined)
+    return {
+      out: (text) => {
+        if (!gone) stdout.write(text)
+      },
+      err: (line) => void stderr.write(`${line}\n`),
+      isTerminal: { input: stdin.isTTY === true, output: stdout.isTTY === true, error: stderr.isTTY === true },
+      size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+      onResize: (listener) =>
+        Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => stdout.on("resize", listener)),
+            () => Effect.sync(() => stdout.off("resize", listener))
+          )
+        ),
+      onGone: (listener) =>
+        Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => listeners.add(listener)),
+            () => Effect.sync(() => listeners.delete(listener))
+          )
+        ),
+      input: stdin,
+      flush: Effect.zipRight(flushed(stdout), flushed(stderr))
+    }
+  })
+}
+
+const flushed = (stream: Writable) =>
+  Effect.async<void>((resume) => {
+    if (stream.destroyed || stream.errored || stream.writableLength === 0) return resume(Effect.void)
+    stream.write("", () => resume(Effect.void))
+  })

@@ -1,0 +1,52 @@
+/** Owns what ends the program before its time: a signal, or that nobody reads its output any more. */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { ExitCode, exitCodeOf, type SignalName, signals } from "./ExitCode.ts"
+import { Stdio } from "./Stdio.ts"
+
+/** What ended the program, and the exit code that says so. */
+export interface StopReason {
+  readonly by: SignalName | "EPIPE"
+  readonly exitCode: number
+}
+
+/** What ends the program before its time. */
+export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
+  /** Waits until the program has to stop. */
+  readonly awaited: Effect.Effect<StopReason>
+  /** Why it has to, once it has to. */
+  readonly reason: () => StopReason | undefined
+}>() {
+  /** Listens for the signals of the process. A second one ends it at once, whatever it is doing. */
+  static readonly layer: Layer.Layer<Stop, never, Stdio> = Layer.scoped(
+    Stop,
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const stopped = yield* Deferred.make<StopReason>()
+      let reason: StopReason | undefined
+      const stop = (next: StopReason) => {
+        reason ??= next
+        Deferred.unsafeDone(stopped, Effect.succeed(reason))
+      }
+      const onSignal = (by: SignalName) => {
+        // What has to go with the process (process groups of tools) listens for its exit.
+        if (reason !== undefined) process.exit(exitCodeOf(by))
+        stop({ by, exitCode: exitCodeOf(by) })
+      }
+      const names = Object.keys(signals) as Array<SignalName>
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          for (const name of names) process.on(name, onSignal)
+        }),
+        () =>
+          Effect.sync(() => {
+            for (const name of names) process.off(name, onSignal)
+          })
+      )
+      yield* stdio.onGone(() => stop({ by: "EPIPE", exitCode: ExitCode.brokenPipe }))
+      return { awaited: Deferred.await(stopped), reason: () => reason }
+    })
+  )
+}

@@ -1,0 +1,27 @@
+/** The program `skein`: understands the command line, and loads only what the command needs. */
+import { commands } from "./Commands.ts"
+import { parse } from "./internal/arguments.ts"
+
+declare const __SKEIN_VERSION__: string | undefined
+
+const version = typeof __SKEIN_VERSION__ === "undefined" ? "0.0.0-source" : __SKEIN_VERSION__
+
+const parsed = parse(commands, process.argv.slice(2))
+
+switch (parsed._tag) {
+  case "Version":
+    process.stdout.write(`${version}\n`)
+    break
+  case "Help":
+    import("./internal/help.ts").then(({ helpOf }) => process.stdout.write(helpOf(commands, parsed.path, version)))
+    break
+  case "Mistake":
+    import("./internal/escape.ts").then(({ escapeText }) => process.stderr.write(`skein: ${escapeText(parsed.message)}\n`))
+    process.exitCode = 2
+    break
+  case "Run":
+    Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
+      launch(execute(parsed.input), { verbose: parsed.input.flags["verbose"] === true })
+    )
+    break
+}

@@ -1,0 +1,53 @@
+/** Declares `skein run`. */
+import { command, type Flags } from "../CommandSpec.ts"
+
+/** The flags of every command that prompts a session. */
+export const promptFlags = {
+  agent: { type: "text", value: "NAME", description: "The agent; see `skein agents`" },
+  model: { type: "text", value: "PROVIDER/MODEL", short: "m", description: "The model; see `skein models`" },
+  file: {
+    type: "text",
+    value: "PATH",
+    short: "f",
+    many: true,
+    completes: "file",
+    description: "Attaches a text file or an image; may be given several times"
+  },
+  dir: {
+    type: "text",
+    value: "PATH",
+    completes: "directory",
+    description: "Works in this directory instead of the current one"
+  },
+  format: {
+    type: "choice",
+    choices: ["default", "json", "quiet"],
+    description: "default: progress and answer; json: every event, one a line; quiet: the answer alone"
+  },
+  auto: { type: "switch", description: "Allows what would be asked; what is denied stays denied" },
+  concurrency: { type: "count", description: "How many subagents work at once" },
+  "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
+  "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },
+  timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
+  db: { type: "text", value: "FILE", completes: "file", description: "The database; SKEIN_DB or the data directory otherwise" },
+  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" }
+} as const satisfies Flags
+
+/** The flags of `skein run`. */
+export const runFlags = {
+  ...promptFlags,
+  session: { type: "text", value: "ID", short: "s", description: "Goes on with this session" },
+  continue: { type: "switch", short: "c", description: "Goes on with the newest session of this project" },
+  title: { type: "text", value: "TEXT", description: "The title of a new session" }
+} as const satisfies Flags
+
+/** Prompts an agent and prints its answer. */
+export const run = command({
+  name: "run",
+  aliases: ["agent"],
+  summary: "Prompts an agent, and prints its answer",
+  details: "The prompt is what stands on the command line, and what comes on standard input when that is no terminal.",
+  operands: { usage: "[prompt…]", least: 0, most: Infinity },
+  flags: runFlags,
+  load: () => import("../internal/run/execute.ts").then(({ executeRun }) => executeRun)
+})

@@ -1,0 +1,75 @@
+/** Puts the program together: config, agents and the services of Skein, for one working directory. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import { agentsFrom } from "@skein/config/AgentsConfig"
+import * as ConfigFiles from "@skein/config/ConfigFiles"
+import { DataDirs } from "@skein/config/DataDirs"
+import { Agent, builtins } from "@skein/core/Agent"
+import { Config } from "@skein/core/Config"
+import type { PermissionOptions } from "@skein/core/Permission"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Skein from "@skein/core/Skein"
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as Providers from "@skein/provider/Providers"
+import * as Sqlite from "@skein/storage/Sqlite"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** Where files are, and the files themselves. */
+export const platform = (options: { readonly database?: string | undefined }) =>
+  Layer.mergeAll(
+    DataDirs.layer(options.database === undefined ? {} : { database: options.database }),
+    NodeFileSystem.layer,
+    NodePath.layer
+  )
+
+/** The database of this program. */
+export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<typeof Sqlite.layer>>, DataDirs> = Layer
+  .unwrapEffect(Effect.map(DataDirs, ({ database }) => Sqlite.layer({ filename: database })))
+
+/** The config of a directory with its agents. */
+export const settle = Effect.fnUntraced(function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
+  const loaded = yield* ConfigFiles.load({ directory, ...(overrides === undefined ? {} : { overrides }) })
+  const { agents, permission } = yield* agentsFrom(loaded.settings, builtins, loaded.origins)
+  return { ...loaded, agents, permission }
+})
+
+/** Config and agents, ready for use. */
+export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>
+
+/** All services of Skein over this config. */
+export const services = (
+  { origins, permission, settings }: Settled,
+  agents: ReadonlyArray<AgentInfo>,
+  asks: PermissionOptions["asks"]
+) =>
+  Layer.unwrapEffect(
+    Effect.gen(function*() {
+      const { home } = yield* DataDirs
+      return Skein.layer({
+        provider: Providers.layer,
+        storage: Layer.effect(SessionStorage, SessionStorage),
+        config: Layer.succeed(Config, { settings, origins }),
+        agents: Agent.layer(agents, permission),
+        permission: { asks, home }
+      })
+    })
+  )
+
+/** What a command line says of limits, as config. */
+export const limitsOf = (flags: {
+  readonly concurrency: number | undefined
+  readonly "max-tasks": number | undefined
+}): ConfigFiles.ConfigOptions["overrides"] => {
+  const { concurrency, "max-tasks": max_tasks } = flags
+  const limits: NonNullable<ConfigInfo["limits"]> = {
+    ...(concurrency === undefined ? {} : { concurrency, process_concurrency: concurrency }),
+    ...(max_tasks === undefined ? {} : { max_tasks })
+  }
+  const origin = [
+    ...(concurrency === undefined ? [] : ["--concurrency"]),
+    ...(max_tasks === undefined ? [] : ["--max-tasks"])
+  ].join(", ")
+  return origin === "" ? undefined : { info: { limits }, origin }
+}

@@ -1,0 +1,24 @@
+/** Decides how a time is written on the command line. */
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** The longest time that a timer can wait for. */
+const longest = 2 ** 31 - 1
+
+/** Reads `90s`, `30m`, `1.5h`, `500ms` or `500`; gives milliseconds, or undefined where it is no time above zero. */
+export const parseDuration = (text: string): number | undefined => {
+  const [, digits, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
+  const milliseconds = Math.round(Number(digits) * (units[unit] ?? Number.NaN))
+  return milliseconds >= 1 && milliseconds <= longest ? milliseconds : undefined
+}
+
+/** Writes a time for people: `0.4 s`, `12 s`, `3 m 05 s`, `2 h 07 m`. */
+export const formatDuration = (milliseconds: number): string => {
+  const seconds = Math.max(0, milliseconds) / 1_000
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${whole} s`
+  const minutes = Math.floor(whole / 60)
+  if (minutes < 60) return `${minutes} m ${String(whole % 60).padStart(2, "0")} s`
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`
+}

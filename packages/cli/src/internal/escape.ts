@@ -1,0 +1,28 @@
+/** Decides how text that others wrote reaches a terminal: what a terminal would obey or hide is shown as what it is. */
+
+/**
+ * Controls (ESC and CR too), invisible and reordering characters, and halves of characters. Fillers, joiners and
+ * variation selectors count: they can carry text that nobody sees.
+ */
+const unseen =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFE00-\uFE0E\uFFA0\u{E0100}-\u{E01EF}]/gu
+
+const named = (character: string): string => {
+  const code = character.codePointAt(0) ?? 0
+  if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`
+  if (code <= 0xffff) return `\\u${code.toString(16).padStart(4, "0")}`
+  return `\\u{${code.toString(16)}}`
+}
+
+const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
+
+/** Text for one line: line breaks and tabs are shown as well. */
+export const escapeLine = (text: string): string =>
+  text.replace(unseen, (character) => short[character] ?? named(character))
+
+/** Text of several lines: line breaks and tabs stay what they are; `\r\n` is a line break. */
+export const escapeText = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replace(
+    unseen,
+    (character) => character === "\n" || character === "\t" ? character : named(character)
+  )

@@ -1,0 +1,54 @@
+/** Decides what is said of an error, and with which exit code. */
+import * as Cause from "effect/Cause"
+import type { CommandError } from "../CommandSpec.ts"
+import { ExitCode } from "../ExitCode.ts"
+import { escapeText } from "./escape.ts"
+
+/** An error as a person or a program is told of it. */
+export interface Explained {
+  readonly tag: string
+  /** What happened and how to mend it, without the name of the program. */
+  readonly message: string
+  readonly exitCode: number
+}
+
+/** Errors of what was typed, configured or named: nothing was done. */
+const usage = new Set([
+  "UsageError",
+  "ConfigError",
+  "AgentNotFound",
+  "SessionNotFound",
+  "ModelUnavailable",
+  "PermissionNotFound",
+  "PromptInvalid"
+])
+
+/** What is wrong with the database itself, rather than with what was asked of it. */
+const unusable = new Set(["readonly", "corrupt", "newer", "foreign", "unreadable"])
+
+/** The error that a cause comes down to. */
+export const explain = (cause: Cause.Cause<CommandError>): Explained => {
+  const failure = Cause.failureOption(cause)
+  if (failure._tag === "Some") return explainError(failure.value)
+  const defect = Cause.squash(cause)
+  const detail = defect instanceof Error ? defect.message : String(defect)
+  return {
+    tag: "defect",
+    message: `Something went wrong inside of Skein (${detail}). Run it again with --verbose to see where.`,
+    exitCode: ExitCode.failed
+  }
+}
+
+/** A typed error. */
+export const explainError = (error: CommandError): Explained => {
+  const reason = "reason" in error ? String(error.reason) : ""
+  const isUsage = usage.has(error._tag) || (error._tag === "StorageError" && unusable.has(reason))
+  return {
+    tag: error._tag === "ModelError" ? reason : error._tag,
+    message: error.message,
+    exitCode: isUsage ? ExitCode.usage : ExitCode.failed
+  }
+}
+
+/** The line for standard error. */
+export const errorLine = (message: string): string => `skein: ${escapeText(message).trimEnd()}`

@@ -1,0 +1,66 @@
+/** Writes the help from what the commands declare. */
+import type { CommandSpec, Flag } from "../CommandSpec.ts"
+
+const valueOf = (flag: Flag): string => {
+  switch (flag.type) {
+    case "switch":
+      return ""
+    case "text":
+      return ` ${flag.value}`
+    case "count":
+      return " N"
+    case "duration":
+      return " TIME"
+    case "choice":
+      return ` ${flag.choices.join("|")}`
+  }
+}
+
+const table = (rows: ReadonlyArray<readonly [left: string, right: string]>): string => {
+  const width = Math.min(36, Math.max(...rows.map(([left]) => left.length)))
+  return rows.map(([left, right]) =>
+    left.length > width ? `  ${left}\n  ${" ".repeat(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`
+  ).join("\n")
+}
+
+const flagRows = (command: CommandSpec) =>
+  Object.entries(command.flags).map(([name, flag]) =>
+    [`${flag.short === undefined ? "   " : `-${flag.short},`} --${name}${valueOf(flag)}`, flag.description] as const
+  )
+
+const overview = (commands: ReadonlyArray<CommandSpec>, version: string): string =>
+  `Skein ${version}: agents that delegate to agents
+
+Usage: skein COMMAND [flags]
+
+Commands:
+${table(commands.map(({ aliases = [], name, summary }) => [[name, ...aliases].join(", "), summary]))}
+
+\`skein help COMMAND\` tells more of one; \`skein --version\` prints the version.
+`
+
+const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): string => {
+  const call = ["skein", ...path.map(({ name }) => name)].join(" ")
+  const sections = [
+    command.summary + ".",
+    `Usage: ${[call, command.operands?.usage, "[flags]"].filter((part) => part !== undefined).join(" ")}`,
+    ...(command.details === undefined ? [] : [command.details]),
+    ...(command.commands === undefined ? [] : [
+      `Commands:\n${
+        table(command.commands.map(({ name, operands, summary }) => [`${name} ${operands?.usage ?? ""}`.trim(), summary]))
+      }`
+    ]),
+    ...(Object.keys(command.flags).length === 0 ? [] : [`Flags:\n${table(flagRows(command))}`])
+  ]
+  return `${sections.join("\n\n")}\n`
+}
+
+/** The help of the whole program, or of the command that a path leads to. */
+export const helpOf = (
+  commands: ReadonlyArray<CommandSpec>,
+  path: ReadonlyArray<CommandSpec>,
+  version: string
+): string => {
+  const command = path.at(-1)
+  return command === undefined ? overview(commands, version) : helpOfCommand(path, command)
+}

@@ -1,0 +1,43 @@
+/** Decides where a run takes place: its directory, and the project that the directory belongs to. */
+import * as Effect from "effect/Effect"
+import { existsSync, realpathSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { UsageError } from "../UsageError.ts"
+
+/** The directory that was asked for, absolute; the current one where none was. */
+export const directoryOf = (given: string | undefined): Effect.Effect<string, UsageError> =>
+  Effect.flatMap(current, (directory) => {
+    const path = resolve(directory, given ?? ".")
+    return Effect.as(checkDirectory(path, given === undefined ? "" : "--dir: "), path)
+  })
+
+const current = Effect.try({
+  try: () => process.cwd(),
+  catch: () =>
+    new UsageError({ message: "The current directory does not exist any more. Change to another one, then try again." })
+})
+
+/** Fails where a directory is not there, or is none. */
+export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, UsageError> =>
+  Effect.suspend(() => {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat?.isDirectory() === true) return Effect.void
+    const what = stat === undefined ? "does not exist" : "is not a directory"
+    return new UsageError({ message: `${prefix}${path} ${what}. Name a directory that exists with --dir.` })
+  }).pipe(
+    Effect.catchAllDefect((defect) =>
+      new UsageError({
+        message: `${prefix}${path} cannot be opened (${defect instanceof Error ? defect.message : String(defect)}).`
+      })
+    )
+  )
+
+/** The git root above a directory, or the directory itself: what approvals and `--continue` go by. */
+export const projectOf = (directory: string): Effect.Effect<string> =>
+  Effect.sync(() => {
+    const start = realpathSync(directory)
+    for (let place = start;; place = dirname(place)) {
+      if (existsSync(join(place, ".git"))) return place
+      if (dirname(place) === place) return start
+    }
+  })

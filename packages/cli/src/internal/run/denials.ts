@@ -1,0 +1,33 @@
+/** Remembers what was not permitted in a tree. */
+import type { Event, PermissionRequest } from "@skein/domain/Event"
+
+/** What was not permitted so far, by the questions that were asked. */
+export class Denials {
+  readonly #asked = new Map<string, PermissionRequest>()
+  readonly #denied: Array<PermissionRequest> = []
+
+  /** Looks at an event. */
+  see(event: Event): void {
+    if (event.type === "permission.asked") this.#asked.set(event.properties.id, event.properties)
+    if (event.type !== "permission.replied") return
+    const request = this.#asked.get(event.properties.id)
+    this.#asked.delete(event.properties.id)
+    if (request !== undefined && event.properties.reply === "reject") this.#denied.push(request)
+  }
+
+  /** How many questions were answered by no. */
+  get count(): number {
+    return this.#denied.length
+  }
+
+  /** A line about them: how many, and the first few. */
+  get summary(): string {
+    const named = this.#denied.slice(0, 3).map(({ path, patterns, permission }) =>
+      `${permission} ${patterns.join(", ")} (${path.join(" > ")})`
+    )
+    const more = this.count - named.length
+    return `${this.count === 1 ? "1 request was" : `${this.count} requests were`} not permitted: ${named.join("; ")}${
+      more > 0 ? `; and ${more} more` : ""
+    }`
+  }
+}

@@ -1,0 +1,8 @@
+/** The format `json`: every event of the tree as a line, and the result as the last one. */
+import type { Presenter, Streams } from "./presenter.ts"
+
+/** Makes the presenter. */
+export const json = (stdio: Streams): Presenter => {
+  const write = (value: unknown) => stdio.out(`${JSON.stringify(value)}\n`)
+  return { begin: () => undefined, event: write, note: () => undefined, end: write }
+}

@@ -1,0 +1,28 @@
+/** Shows a run while it lasts and when it ends; each format has one. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Context from "effect/Context"
+import type { Stdio } from "../../Stdio.ts"
+import { escapeText } from "../escape.ts"
+import type { RunResult } from "./result.ts"
+
+/** Shows a run. Its functions are called one after the other, and never throw. */
+export interface Presenter {
+  /** The session is known; its events follow. */
+  readonly begin: (session: SessionInfo) => void
+  /** Is called at once for each event of the tree. */
+  readonly event: (event: Event) => void
+  /** Something that is worth knowing, and no error. */
+  readonly note: (line: string) => void
+  /** The last call, also where the run never began. What `result.error` says is told by the caller. */
+  readonly end: (result: RunResult) => void
+}
+
+/** The streams of the process. */
+export type Streams = Context.Tag.Service<typeof Stdio>
+
+/** Writes the answer: as it is for programs, without what a terminal would obey for people. */
+export const writeAnswer = (stdio: Streams, { outcome, text }: RunResult): void => {
+  if (text === "" || outcome === "failed" || outcome === "stopped") return
+  stdio.out(`${stdio.isTerminal.output ? escapeText(text) : text}\n`)
+}

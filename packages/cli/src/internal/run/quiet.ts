@@ -1,0 +1,10 @@
+/** The format `quiet`: nothing of a run is shown but its answer. */
+import { type Presenter, type Streams, writeAnswer } from "./presenter.ts"
+
+/** Makes the presenter. */
+export const quiet = (stdio: Streams): Presenter => ({
+  begin: () => undefined,
+  event: () => undefined,
+  note: () => undefined,
+  end: (result) => writeAnswer(stdio, result)
+})

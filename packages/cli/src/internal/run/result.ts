@@ -1,0 +1,95 @@
+/** Decides what a run came to: its outcome, and the exit code that says so. */
+import type { Turn } from "@skein/core/Session"
+import type { SessionID } from "@skein/domain/Id"
+import type { FinishReason } from "@skein/domain/Message"
+import { none, type Usage } from "@skein/domain/Usage"
+import { ExitCode } from "../../ExitCode.ts"
+import type { StopReason } from "../../Stop.ts"
+import type { Explained } from "../explain.ts"
+
+/** What a run came to. */
+export interface RunResult {
+  readonly type: "result"
+  readonly sessionID?: SessionID
+  /** The answer, or what there was of one. */
+  readonly text: string
+  readonly finish?: FinishReason
+  readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied"
+  readonly usage: Usage
+  readonly exitCode: number
+  readonly error?: { readonly tag: string; readonly message: string }
+}
+
+/** What is known of a run that did not come to an answer. */
+export interface Unfinished {
+  readonly sessionID?: SessionID
+  readonly text: string
+  readonly usage: Usage
+}
+
+/** Nothing is known. */
+export const nothing: Unfinished = { text: "", usage: none }
+
+/** The result of a turn; `denials` counts what was not permitted in the whole tree for lack of a person, or by one. */
+export const ofTurn = (turn: Turn, denials: number): RunResult => {
+  const { info, sessionID, text, usage } = turn
+  const base = {
+    type: "result",
+    sessionID,
+    text,
+    ...(info.finish === undefined ? {} : { finish: info.finish }),
+    usage
+  } as const
+  if (turn.end === "steps") {
+    return {
+      ...base,
+      outcome: "budget_exhausted",
+      exitCode: ExitCode.limit,
+      error: { tag: "steps", message: "The agent reached its limit of steps (--max-steps): the answer is what it had by then." }
+    }
+  }
+  if (turn.end === "denied") {
+    return {
+      ...base,
+      outcome: "denied",
+      exitCode: ExitCode.denied,
+      error: { tag: "denied", message: "The turn ended, since something that the agent needs was not permitted." }
+    }
+  }
+  if (text === "") {
+    return {
+      ...base,
+      outcome: "empty",
+      exitCode: ExitCode.failed,
+      error: { tag: "empty", message: `The model ended without an answer (${info.finish ?? "no reason given"}). Try again.` }
+    }
+  }
+  return { ...base, outcome: "completed", exitCode: denials > 0 ? ExitCode.denied : ExitCode.done }
+}
+
+/** The result of a run that took too long. */
+export const ofTimeout = (known: Unfinished, shown: string): RunResult => ({
+  type: "result",
+  ...known,
+  outcome: "timed_out",
+  exitCode: ExitCode.limit,
+  error: { tag: "timeout", message: `The run took longer than ${shown} (--timeout), and was stopped.` }
+})
+
+/** The result of a run that a signal ended. */
+export const ofStop = (known: Unfinished, { by, exitCode }: StopReason): RunResult => ({
+  type: "result",
+  ...known,
+  outcome: "stopped",
+  exitCode,
+  error: { tag: "stopped", message: by === "EPIPE" ? "Nobody reads the output any more." : `The run was stopped by ${by}.` }
+})
+
+/** The result of a run that an error ended. */
+export const ofError = (known: Unfinished, { exitCode, message, tag }: Explained): RunResult => ({
+  type: "result",
+  ...known,
+  outcome: "failed",
+  exitCode,
+  error: { tag, message }
+})

@@ -1,0 +1,54 @@
+/** Decides which session a prompt goes to, and where that works. */
+import { notFound } from "@skein/core/SessionError"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { UsageError } from "../../UsageError.ts"
+import { checkDirectory, directoryOf, projectOf } from "../place.ts"
+
+/** Where a prompt goes. */
+export interface Target {
+  /** Absent where a new session is to be made. */
+  readonly session: SessionInfo | undefined
+  readonly directory: string
+  readonly projectID: string
+}
+
+const existing = Effect.fnUntraced(function*(session: SessionInfo, given: string | undefined) {
+  if (given !== undefined && (yield* directoryOf(given)) !== session.directory) {
+    return yield* new UsageError({
+      message: `--dir cannot move ${session.id}, which works in ${session.directory}. Leave --dir out, or begin a new session.`
+    })
+  }
+  yield* checkDirectory(session.directory, `${session.id} works in a directory that cannot be used: `)
+  return { session, directory: session.directory, projectID: session.projectID } satisfies Target
+})
+
+/** Finds the session that the flags name, or the place for a new one. */
+export const findTarget = Effect.fnUntraced(function*(flags: {
+  readonly session: string | undefined
+  readonly continue: boolean
+  readonly dir: string | undefined
+}) {
+  const storage = yield* SessionStorage
+  if (flags.session !== undefined) {
+    if (flags.continue) {
+      return yield* new UsageError({ message: "--session and --continue exclude each other. Leave one of them out." })
+    }
+    const found = yield* storage.session(flags.session as SessionID)
+    if (Option.isNone(found)) return yield* notFound(flags.session)
+    return yield* existing(found.value, flags.dir)
+  }
+  const directory = yield* directoryOf(flags.dir)
+  const projectID = yield* projectOf(directory)
+  if (!flags.continue) return { session: undefined, directory, projectID } satisfies Target
+  const { rows: [newest] } = yield* storage.sessions({ projectID, roots: true, limit: 1 })
+  if (newest === undefined) {
+    return yield* new UsageError({
+      message: `There is no session in ${projectID} to continue. Leave --continue out to begin one; \`skein sessions --all\` lists those of other projects.`
+    })
+  }
+  return yield* existing(newest, undefined)
+})

@@ -1,0 +1,31 @@
+/** Logs to standard error, without secrets: what `--verbose` turns on. */
+import * as Config from "effect/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import { Stdio } from "../Stdio.ts"
+import { escapeLine } from "./escape.ts"
+
+const secretName = /key|token|secret|password|passwd|credential|auth/i
+
+/** The values of variables whose names say that they are secret. */
+const secrets = Config.hashMap(Config.string()).pipe(
+  Effect.withConfigProvider(ConfigProvider.fromEnv({ pathDelim: "\0", seqDelim: "\0" })),
+  Effect.map((variables) =>
+    [...variables].flatMap(([name, value]) => secretName.test(name) && value.length >= 8 ? [value] : [])
+  ),
+  Effect.orElseSucceed((): ReadonlyArray<string> => [])
+)
+
+/** Everything that is logged, one line each, in the place of the default logger. */
+export const layer: Layer.Layer<never, never, Stdio> = Layer.unwrapEffect(
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const hidden = yield* secrets
+    const redact = (line: string) => hidden.reduce((text, secret) => text.replaceAll(secret, "(hidden)"), line)
+    const logger = Logger.map(Logger.logfmtLogger, (line) => stdio.err(escapeLine(redact(line))))
+    return Layer.merge(Logger.replace(Logger.defaultLogger, logger), Logger.minimumLogLevel(LogLevel.Debug))
+  })
+)
