@@ -103,11 +103,11 @@ const toModels = (model: string | ReadonlyArray<string>, bad: (text: string) => 
     return ref === undefined ? [] : [ref]
   })
 
-/** Tools that go by one permission: to list one of them is to list all. */
-const families = [
-  ["edit", "write", "patch"],
-  ["task", "task_status", "task_message", "task_stop", "task_wait"]
-]
+/** Tools that go by the permission of another: who is allowed that one has them all. */
+const families: Readonly<Record<string, ReadonlyArray<string>>> = {
+  edit: ["write", "patch"],
+  task: ["task_status", "task_message", "task_stop", "task_wait"]
+}
 
 /** Permissions that are no tools: a list of tools says nothing of them. */
 const toolless = ["external_directory", "doom_loop", "task_model"]
@@ -115,9 +115,7 @@ const toolless = ["external_directory", "doom_loop", "task_model"]
 /** What an agent's config says of permission; `before` is what holds without it, which a list of tools falls back to. */
 const ownRules = (config: AgentConfig, before: Ruleset): Ruleset => {
   const listed = [
-    ...(config.allowedTools === undefined
-      ? []
-      : only([...config.allowedTools, ...((config.allowAgents ?? []).length > 0 ? ["task"] : [])], before)),
+    ...(config.allowedTools === undefined ? [] : only(config.allowedTools, before)),
     ...(config.allowAgents === undefined ? [] : onlyAgents(config.allowAgents, before)),
     ...(config.deniedTools ?? []).map((tool) => ({ permission: tool, pattern: "*", action: "deny" as const }))
   ]
@@ -125,10 +123,16 @@ const ownRules = (config: AgentConfig, before: Ruleset): Ruleset => {
 }
 
 const only = (tools: ReadonlyArray<string>, before: Ruleset): Ruleset => {
-  const listed = new Set(tools.flatMap((tool) => families.find((family) => family.includes(tool)) ?? [tool]))
+  const keys = new Set(
+    tools.map((tool) => Object.keys(families).find((key) => families[key]?.includes(tool) === true) ?? tool)
+  )
+  const members = [...keys].flatMap((key) => families[key] ?? [])
+  // A rule for everything is none for a tool by name, and must not become one here.
+  const named = before.filter(({ permission }) => permission !== "*")
   return [
     { permission: "*", pattern: "*", action: "deny" },
-    ...[...listed, ...toolless].flatMap((key) => within(before, key))
+    ...[...keys, ...toolless].flatMap((key) => within(before, key)),
+    ...members.flatMap((name) => within(named, name))
   ]
 }
 

@@ -200,7 +200,7 @@ it.effect("denies all but the allowed tools, which keep what holds for them", ()
       "allow"
     ])
     // Writing goes by the permission to edit.
-    expect([agent.says("write"), agent.says("edit")]).toEqual(["ask", "ask"])
+    expect(agent.says("edit")).toBe("ask")
     expect([agent.says("grep"), agent.says("webfetch"), agent.says("task")]).toEqual(["deny", "deny", "deny"])
     expect([agent.offers("webfetch"), agent.offers("bash"), agent.says("external_directory")]).toEqual([
       false,
@@ -209,6 +209,17 @@ it.effect("denies all but the allowed tools, which keep what holds for them", ()
     ])
     // It is a denial like others: it holds below the agent too.
     expect([agent.hands("webfetch"), agent.hands("read")]).toEqual(["deny", "allow"])
+  }))
+
+it.effect("takes a tool for its whole family, and no rule for everything for one by name", () =>
+  Effect.gen(function*() {
+    const config: ConfigInfo = {
+      permission: { edit: "allow", patch: "ask" },
+      agent: { a: { allowedTools: ["write", "task_wait"] } }
+    }
+    const agent = yield* decisions(config, "a")
+    expect([agent.says("edit"), agent.says("patch"), agent.says("task")]).toEqual(["allow", "ask", "allow"])
+    expect(agentOf(config, "a")?.permission.map(({ permission }) => permission)).not.toContain("write")
   }))
 
 it.effect("denies the denied tools, whatever else is said", () =>

@@ -50,5 +50,6 @@ it.effect("takes the database from --db, then SKEIN_DB", () =>
     const env = { HOME: "/h", SKEIN_DB: "/e/x.db" }
     expect((yield* dirs(env)).database).toBe("/e/x.db")
     expect((yield* dirs(env, { database: "mine.db" })).database).toBe(resolve("mine.db"))
+    expect((yield* dirs({ ...env, SKEIN_DB: "" })).database).toBe("/h/.local/share/skein/skein.db")
     expect((yield* dirs(env, { database: ":memory:" })).database).toBe(":memory:")
   }))

@@ -1,8 +1,5 @@
 /** Finds what somebody may have meant. */
 
-// `base_url`, `baseUrl` and `base-url` are the same mistake.
-const bare = (text: string): string => text.toLowerCase().replace(/[_-]/g, "")
-
 /** How many letters must be changed, added, removed or swapped with their neighbour to get from one text to another. */
 const distance = (a: string, b: string): number => {
   let older: ReadonlyArray<number> = []
@@ -23,15 +20,15 @@ const distance = (a: string, b: string): number => {
   return last[b.length] ?? 0
 }
 
-/** The name that is near enough to be meant; `undefined` where none is. */
+/** The name that is near enough to be meant, in whatever case; `undefined` where none is. */
 export const suggest = (text: string, names: ReadonlyArray<string>): string | undefined => {
-  const wanted = bare(text)
-  // A long wrong key comes from a file, and the table grows with its length.
-  if (wanted.length > 64) return undefined
+  const wanted = text.toLowerCase()
   let best: string | undefined
   let least = Math.max(1, Math.floor(wanted.length / 3)) + 1
   for (const name of names) {
-    const cost = distance(wanted, bare(name))
+    // Texts whose lengths differ by that much are further apart; a long wrong key would take a large table to tell.
+    if (Math.abs(wanted.length - name.length) >= least) continue
+    const cost = distance(wanted, name.toLowerCase())
     if (cost < least) {
       best = name
       least = cost

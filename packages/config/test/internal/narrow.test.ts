@@ -77,3 +77,12 @@ it("brings back what the base says of one region", () => {
     { numRuns: 2000 }
   )
 })
+
+it("brings back every denial that it cannot cut down to the region", () => {
+  const base: ReadonlyArray<Rule> = [
+    { permission: "*", pattern: "*", action: "ask" },
+    { permission: "mcp_*_write", pattern: "*", action: "deny" }
+  ]
+  expect(evaluate(within(base, "mcp_a*"), "mcp_a_write", "x")).toBe("deny")
+  expect(evaluate(within(base, "mcp_a*"), "mcp_a_read", "x")).toBe("ask")
+})

@@ -44,7 +44,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
         [file]: {
           provider: {
             mine: {
-              base_url: "http://{env:NOT_EVEN_READ}",
+              base_url: "{env:NOT_EVEN_READ}",
               key_env: "OTHER",
               headers: { a: "{env:NOT_EVEN_READ}" },
               api: "chat"

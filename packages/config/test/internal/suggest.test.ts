@@ -7,8 +7,8 @@ it.each([
   ["baseURL", "base_url"],
   ["default-agent", "default_agent"],
   ["agents", "agent"],
-  ["zzz", undefined],
-  ["m".repeat(100_000), undefined]
-])("%.20s may mean %s", (text, meant) => {
+  ["BASE-URL", "base_url"],
+  ["zzz", undefined]
+])("%s may mean %s", (text, meant) => {
   expect(suggest(text, ["model", "small_model", "permission", "base_url", "default_agent", "agent"])).toBe(meant)
 })
