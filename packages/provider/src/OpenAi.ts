@@ -44,17 +44,16 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
     needsKey: isOfficial,
     headers,
     models: options.models ?? {},
-    // The Responses API makes tools strict, and so every argument required, unless told otherwise.
-    style: responses ? { lenientTools: true } : {},
-    providerOptions: ({ origin, variant }) => ({
-      openai: {
+    providerOptions: ({ origin, variant }) => {
+      const openai = {
         ...variant === undefined ? {} : { reasoningEffort: variant },
         // Conversations are kept here, not there; what a model reasoned goes back to it encrypted.
         ...responses ? { store: false } : {},
         // Other servers may refuse what they do not know.
         ...isOfficial ? { promptCacheKey: origin.sessionID } : {}
       }
-    }),
+      return Object.keys(openai).length === 0 ? undefined : { openai }
+    },
     load: async (fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai")
       const openai = createOpenAI({
@@ -64,7 +63,10 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
         headers: { ...headers },
         fetch
       })
-      return (modelID) => responses ? openai.responses(modelID) : openai.chat(modelID)
+      return responses
+        // This API makes tools strict, and so every argument required, unless told otherwise.
+        ? { create: openai.responses, style: { lenientTools: true } }
+        : { create: openai.chat }
     }
   })
 }

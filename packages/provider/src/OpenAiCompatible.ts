@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
-import { createHash } from "node:crypto"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import type { ModelConfigs } from "./Models.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
@@ -83,7 +82,6 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
     needsKey: keyName !== undefined && options.keyless !== true,
     headers,
     models: options.models ?? {},
-    style: options.shortCallIDs === true ? { callID: toShortID } : {},
     providerOptions: ({ variant }) => variant === undefined ? undefined : { [id]: { reasoningEffort: variant } },
     load: async (fetch) => {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
@@ -95,7 +93,10 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
         includeUsage: options.refusesUsage !== true,
         fetch
       })
-      return (modelID) => server.chatModel(modelID)
+      return {
+        create: server.chatModel,
+        ...options.shortCallIDs === true ? { style: { callID: await loadShortID() } } : {}
+      }
     }
   })
 }
@@ -111,5 +112,7 @@ export const layer = (options: OpenAiCompatibleOptions & { readonly model: strin
   )
 
 /** Identifiers of such servers stay; those of others become ones that they take, the same for the call and its result. */
-const toShortID = (id: string): string =>
-  /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9)
+const loadShortID = async (): Promise<(id: string) => string> => {
+  const { createHash } = await import("node:crypto")
+  return (id) => /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9)
+}

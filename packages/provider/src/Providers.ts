@@ -42,7 +42,15 @@ const compatible = (id: string, config: ProviderConfig, preset?: OpenAiCompatibl
     })
   })
 
-const surveyInfo: ModelInfo = { providerID: "offline", modelID: "survey", name: "Offline survey (no AI)" }
+/** What the model says of itself, here so that a list need not load it. */
+const surveyInfo: ModelInfo = {
+  providerID: "offline",
+  modelID: "survey",
+  name: "Offline survey (no AI: fixed rules)",
+  limit: { context: 100_000_000, output: 1_000_000 },
+  price: { input: "0", output: "0", cacheRead: "0", cacheWrite: "0" },
+  abilities: { tools: true, reasoning: false, images: false }
+}
 
 /** The model that needs no key and no network, and is no AI. */
 const offline: Vendor = {

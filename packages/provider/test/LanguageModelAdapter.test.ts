@@ -147,7 +147,7 @@ describe("LanguageModelAdapter", () => {
         const part: LanguageModelV3StreamPart = {
           type: "finish",
           finishReason: { unified: "stop", raw: "stop" },
-          usage: usage(count, 1)
+          usage: usage(count, 5)
         }
         expect(finishOf(yield* ask(adapt(mock(part))))).toEqual({ type: "finish", finish: "stop", tokens: undefined })
       }

@@ -82,6 +82,16 @@ describe("OpenAi", () => {
       }
     }))
 
+  it.scoped("a variant that the API does not know is refused before anything is sent", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url }), (vendor) => vendor.model("gpt-5"))
+      const { error } = yield* ask(model, { variant: "ultra" })
+      expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
+      expect(error?.message).toContain("Check the variant")
+      expect(server.seen).toEqual([])
+    }))
+
   it.scoped("the Responses API keeps nothing, and tools may leave arguments out", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())

@@ -34,7 +34,8 @@ describe("Providers", () => {
     Effect.gen(function*() {
       expect(yield* defaultModel).toEqual({ providerID: "offline", modelID: "survey" })
       const model = yield* resolve("offline/survey")
-      expect(model.info).toMatchObject({ providerID: "offline", modelID: "survey" })
+      const list = yield* Effect.flatMap(Provider, (provider) => provider.list)
+      expect(list.filter(({ providerID }) => providerID === "offline")).toEqual([{ ...model.info, available: true }])
     }).pipe(using({})))
 
   it.effect("with a key the default is OpenAI's, and the config's model comes before it", () =>

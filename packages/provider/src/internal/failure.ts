@@ -59,7 +59,7 @@ const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
   if (isOverflow(evidence)) {
     return { reason: "context_overflow", retryable: false, says: "says that the conversation is too long for it" }
   }
-  return byStatus(evidence, place) ?? byCode(evidence, place) ?? byOrigin(evidence)
+  return byStatus(evidence, place) ?? byCode(evidence, place) ?? byOrigin(cause, evidence)
 }
 
 const unreachable = (code: string): Verdict => ({
@@ -114,14 +114,21 @@ const byCode = ({ codes, text }: Evidence, place: Place): Verdict | undefined =>
   return undefined
 }
 
-const byOrigin = ({ origin }: Evidence): Verdict => {
+const byOrigin = (cause: unknown, { origin }: Evidence): Verdict => {
   switch (origin) {
     case "server":
       return { reason: "server", retryable: true, says: "reported an error" }
     case "stream":
       return { reason: "bad_response", retryable: true, says: "sent an answer that cannot be read" }
     case "request":
-      return { reason: "invalid_request", retryable: false, says: "cannot be asked this" }
+      return {
+        reason: "invalid_request",
+        retryable: false,
+        says: "cannot be asked this",
+        ...cause instanceof Error && cause.name === "AI_InvalidArgumentError"
+          ? { mend: "Check the variant of the agent: this API knows no such one." }
+          : {}
+      }
   }
 }
 

@@ -3,9 +3,9 @@ import type { LanguageModelV3, SharedV3ProviderOptions } from "@ai-sdk/provider"
 import { type LanguageModel, type ModelRequest, ModelUnavailable } from "@skein/core/Provider"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
+import * as Hash from "effect/Hash"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
-import { createHash } from "node:crypto"
 import * as LanguageModelAdapter from "../LanguageModelAdapter.ts"
 import { known, lookup, type ModelConfigs } from "../Models.ts"
 import type { Vendor } from "../Vendor.ts"
@@ -23,10 +23,15 @@ export interface HttpVendorOptions {
   readonly needsKey: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly models: ModelConfigs
-  readonly style: PromptStyle
   readonly providerOptions: (request: ModelRequest) => SharedV3ProviderOptions | undefined
-  /** Loads the SDK, and gives the maker of its models. */
-  readonly load: (fetch: Fetch) => Promise<(modelID: string) => LanguageModelV3>
+  /** Loads the SDK. */
+  readonly load: (fetch: Fetch) => Promise<Sdk>
+}
+
+/** What an SDK is good for once it is loaded. */
+export interface Sdk {
+  readonly create: (modelID: string) => LanguageModelV3
+  readonly style?: PromptStyle
 }
 
 /** A vendor whose sockets are closed with the scope. */
@@ -43,7 +48,7 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
     const fingerprint = apiKey === undefined ? "no-key" : fingerprintOf(apiKey)
 
     const load = Effect.promise(() => options.load(fetch))
-    const make = (modelID: string, create: (modelID: string) => LanguageModelV3): LanguageModel => {
+    const make = (modelID: string, { create, style = {} }: Sdk): LanguageModel => {
       const info = lookup(id, modelID, models)
       return LanguageModelAdapter.make({
         model: create(modelID),
@@ -51,7 +56,7 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
         limitKey: `${formatRef(info)}/${fingerprint}`,
         secrets,
         ...keyName === undefined ? {} : { keyName },
-        style: options.style,
+        style,
         providerOptions: options.providerOptions
       })
     }
@@ -66,9 +71,9 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
           if (ready !== undefined) return Effect.succeed(ready)
           if (!reachable) return Effect.fail(badUrl(id, modelID, baseUrl))
           if (!available) return Effect.fail(noKey(id, modelID, keyName))
-          return Effect.map(load, (create) => {
+          return Effect.map(load, (sdk) => {
             // Another fiber may have been faster while the SDK was loading.
-            const model = made.get(modelID) ?? make(modelID, create)
+            const model = made.get(modelID) ?? make(modelID, sdk)
             made.set(modelID, model)
             return model
           })
@@ -102,6 +107,6 @@ const noKey = (providerID: string, modelID: string, keyName: string | undefined)
   })
 }
 
-/** Enough to tell keys apart, and far too little to find one. */
+/** Enough to tell keys apart, and far too little to find one; loading node:crypto for it would delay every start. */
 const fingerprintOf = (key: Redacted.Redacted): string =>
-  createHash("sha256").update(Redacted.value(key)).digest("hex").slice(0, 8)
+  (Hash.string(Redacted.value(key)) >>> 0).toString(16).padStart(8, "0")
