@@ -1,0 +1,78 @@
+/** The tool `bash`: runs a command line. */
+import { define, type Tool } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { asRules } from "./internal/asks.ts"
+import { refusal, refuse } from "./internal/refusal.ts"
+import { Shell } from "./Shell.ts"
+import { SpillFiles } from "./SpillFiles.ts"
+
+/** Milliseconds that a command may run: when it does not say, and at most. */
+const timeouts = { usual: 120_000, maximum: 600_000 }
+
+const description = `Runs a command with bash in the working directory and gives what it writes to both its outputs, and its exit code.
+It has no terminal and no input. What it leaves in the background is ended with it. Of a long output beginning and end are shown;
+all of it is kept in a file that is named then. Prefer read, edit, glob, grep and list for what they do.`
+
+const Parameters = Schema.Struct({
+  command: Schema.NonEmptyString.annotations({ description: "The command line" }),
+  timeout: Schema.optional(
+    Schema.Number.pipe(Schema.int(), Schema.between(1, timeouts.maximum)).annotations({
+      description: `Milliseconds after which it is killed (${timeouts.usual}, at most ${timeouts.maximum})`
+    })
+  ),
+  description: Schema.optional(Schema.String.annotations({ description: "What it does, in 5 to 10 words" }))
+})
+
+/** What `bash` is asked. */
+export interface BashInput extends Schema.Schema.Type<typeof Parameters> {}
+
+const titleOf = ({ command, description: told }: BashInput): string =>
+  told === undefined || told.trim() === "" ? command.split("\n", 1).join("") : told
+
+/** Makes `bash`. */
+export const makeBash: Effect.Effect<Tool<BashInput>, never, Shell | SpillFiles> = Effect.gen(function*() {
+  const shell = yield* Shell
+  const spill = yield* SpillFiles
+
+  return define<BashInput>({
+    name: "bash",
+    describe: description,
+    parameters: Parameters,
+    effect: "never",
+    title: titleOf,
+    authorise: (input) =>
+      input.command.includes("\0")
+        ? refuse("invalid_arguments", "bash.command must not contain a NUL character. Leave it out.")
+        : Effect.succeed([{
+          permission: "bash",
+          patterns: [input.command],
+          always: asRules([input.command]),
+          metadata: { command: input.command, description: input.description }
+        }]),
+    execute: Effect.fnUntraced(function*(input, context) {
+      const timeout = input.timeout ?? timeouts.usual
+      const { exit, output, timedOut } = yield* Effect.mapError(
+        shell.run({
+          command: input.command,
+          directory: context.directory,
+          timeout,
+          spill: spill.create(context.sessionID, `${context.partID}.out`),
+          watch: (latest) => context.report({ metadata: { output: latest } })
+        }),
+        ({ message }) => refusal("not_started", message)
+      )
+      if (timedOut) {
+        return yield* refuse(
+          "timeout",
+          `The command ran longer than ${timeout} ms and was killed. ${
+            output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
+          }`,
+          { exit, timedOut }
+        )
+      }
+      const told = exit === 0 ? (output === "" ? "(no output)" : output) : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit})`
+      return { title: titleOf(input), output: told, metadata: { exit, timedOut } }
+    })
+  })
+})

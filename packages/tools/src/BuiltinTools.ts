@@ -1,0 +1,66 @@
+/** Decides which tools an agent has out of the box, and composes what they stand on. */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type * as Path from "@effect/platform/Path"
+import type { Spill } from "@skein/core/Spill"
+import type { TodoList } from "@skein/core/TodoList"
+import type { AnyTool } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { makeBash } from "./BashTool.ts"
+import { makeEdit } from "./EditTool.ts"
+import { makeGlob } from "./GlobTool.ts"
+import { makeGrep } from "./GrepTool.ts"
+import { makeList } from "./ListTool.ts"
+import { Network } from "./Network.ts"
+import { makePatch } from "./PatchTool.ts"
+import { Paths } from "./Paths.ts"
+import { makeRead } from "./ReadTool.ts"
+import { Ripgrep } from "./Ripgrep.ts"
+import { SeenFiles } from "./SeenFiles.ts"
+import { Shell } from "./Shell.ts"
+import { SpillFiles } from "./SpillFiles.ts"
+import { makeTodoRead, makeTodoWrite } from "./TodoTools.ts"
+import { makeWebFetch } from "./WebFetchTool.ts"
+import { makeWrite } from "./WriteTool.ts"
+
+/** What the tools stand on. */
+export type Workbench = Network | Paths | Ripgrep | SeenFiles | Shell | SpillFiles
+
+/** All built-in tools but those that core has itself. */
+export const tools: Effect.Effect<
+  ReadonlyArray<AnyTool>,
+  never,
+  Workbench | TodoList | FileSystem.FileSystem
+> = Effect.all([
+  makeBash,
+  makeEdit,
+  makeGlob,
+  makeGrep,
+  makeList,
+  makePatch,
+  makeRead,
+  makeTodoRead,
+  makeTodoWrite,
+  makeWebFetch,
+  makeWrite
+])
+
+/** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
+export const layerWorkbench = (options: {
+  /** Where long outputs are kept, absolute. */
+  readonly dataDirectory: string
+  /** The environment of this process. Commands see only what a shell needs of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Variables that commands see besides. */
+  readonly pass?: ReadonlyArray<string>
+}): Layer.Layer<Workbench | Spill, never, FileSystem.FileSystem | Path.Path> => {
+  const { environment } = options
+  return Layer.mergeAll(
+    Network.layer,
+    Paths.layer({ home: environment["HOME"] }),
+    Ripgrep.layer({ environment }),
+    SeenFiles.layer,
+    Shell.layer({ environment, pass: options.pass ?? [] }),
+    SpillFiles.layerSpill
+  ).pipe(Layer.provideMerge(SpillFiles.layer(options.dataDirectory)))
+}

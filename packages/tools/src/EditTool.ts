@@ -1,0 +1,77 @@
+/** The tool `edit`: replaces a text in a file that the session has read. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { define, type Tool } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { changeAsks } from "./internal/asks.ts"
+import { makeFileChanges } from "./internal/fileChanges.ts"
+import { preview } from "./internal/preview.ts"
+import { refuse } from "./internal/refusal.ts"
+import { replaceText } from "./internal/replaceText.ts"
+import { Paths } from "./Paths.ts"
+import { SeenFiles } from "./SeenFiles.ts"
+
+const description = `Replaces a text in a file. The file must have been read in this session first.
+oldString must be in the file exactly as it stands there (without the line numbers of read) and only once: give enough of
+the lines around it, or set replaceAll. Line ends of the file are kept. To make a file or replace all of it, use write.`
+
+const Parameters = Schema.Struct({
+  filePath: Schema.String.annotations({ description: "The file, absolute or relative to the working directory" }),
+  oldString: Schema.String.annotations({ description: "The text to replace" }),
+  newString: Schema.String.annotations({ description: "The text to put in its place" }),
+  replaceAll: Schema.optional(
+    Schema.Boolean.annotations({ description: "Replace all places where oldString is, not just the only one (false)" })
+  )
+})
+
+/** What `edit` is asked. */
+export interface EditInput extends Schema.Schema.Type<typeof Parameters> {}
+
+/** Makes `edit`. */
+export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
+  function*() {
+    const paths = yield* Paths
+    const seen = yield* SeenFiles
+    const { apply, existing, linked, requireSeen } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+
+    return define<EditInput>({
+      name: "edit",
+      describe: description,
+      parameters: Parameters,
+      effect: "verify",
+      title: (input) => input.filePath,
+      authorise: Effect.fnUntraced(function*(input, caller) {
+        if (input.oldString === "") {
+          return yield* refuse("invalid_arguments", "edit.oldString is empty. Give the text to replace, or use write to make a file.")
+        }
+        if (input.oldString === input.newString) {
+          return yield* refuse("invalid_arguments", "edit.oldString and edit.newString are the same. There is nothing to change.")
+        }
+        const target = yield* paths.decide(input, input.filePath, caller)
+        const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
+        return changeAsks([target], { linked: yield* linked([target]), metadata })
+      }),
+      execute: Effect.fnUntraced(function*(input, context) {
+        const target = yield* paths.confirm(input, input.filePath, context)
+        const change = Effect.gen(function*() {
+          const before = yield* existing(target)
+          if (before === undefined) {
+            return yield* refuse("not_found", `${target.shown} does not exist. Check the path, or use write to make the file.`)
+          }
+          yield* requireSeen(context.sessionID, target, before.bytes)
+          const { newString, oldString, replaceAll = false } = input
+          const replaced = yield* replaceText(before.bytes, { oldString, newString, replaceAll, shown: target.shown })
+          yield* apply(context.sessionID, [{ target, before, after: replaced.bytes }])
+          return replaced.lines
+        })
+        const lines = yield* seen.alone([target.real])(change)
+        const places = lines.length === 1 ? `line ${lines[0]}` : `${lines.length} places, the first at line ${lines[0]}`
+        return {
+          title: target.shown,
+          output: `Edited ${target.shown} at ${places}.`,
+          metadata: { filePath: target.shown, replacements: lines.length, diff: preview(input.oldString, input.newString) }
+        }
+      })
+    })
+  }
+)

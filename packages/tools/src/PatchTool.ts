@@ -1,0 +1,133 @@
+/** The tool `patch`: adds, changes, moves and removes several files at once, or none of them. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { define, type Tool, type ToolCaller, type ToolError } from "@skein/core/Tool"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { applyHunks } from "./internal/applyHunks.ts"
+import { changeAsks } from "./internal/asks.ts"
+import { type Change, makeFileChanges } from "./internal/fileChanges.ts"
+import type { FilePatch } from "./internal/filePatch.ts"
+import { parsePatch } from "./internal/parsePatch.ts"
+import { bounded } from "./internal/preview.ts"
+import { refuse } from "./internal/refusal.ts"
+import { Paths, type Target } from "./Paths.ts"
+import { SeenFiles } from "./SeenFiles.ts"
+
+const description = `Changes several files at once: either all of it is done, or nothing. Takes a unified diff (--- a/x, +++ b/x, @@ …)
+or an apply_patch block:
+*** Begin Patch
+*** Update File: src/a.ts
+@@ function that the change is in
+ a line that stays
+-a line that goes
++a line that comes
+*** Add File: src/b.ts
++first line
+*** Delete File: src/c.ts
+*** End Patch
+An update may have "*** Move to: NEW PATH" as its first line. Paths are relative to the working directory.`
+
+const Parameters = Schema.Struct({ patchText: Schema.String.annotations({ description: "The whole patch" }) })
+
+/** What `patch` is asked. */
+export interface PatchInput extends Schema.Schema.Type<typeof Parameters> {}
+
+interface Located {
+  readonly patch: FilePatch
+  readonly from: Target
+  /** Where the file goes; the same as `from` where it stays. */
+  readonly to: Target
+}
+
+const targetsOf = (located: ReadonlyArray<Located>): ReadonlyArray<Target> =>
+  located.flatMap(({ from, to }) => (from.real === to.real ? [from] : [from, to]))
+
+const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
+  changes.map(({ after, before, target }) => `${before === undefined ? "A" : after === undefined ? "D" : "M"} ${target.shown}`)
+
+/** Makes `patch`. */
+export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
+  function*() {
+    const paths = yield* Paths
+    const seen = yield* SeenFiles
+    const { apply, existing, linked, requireSeen } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+
+    const locate = (
+      input: PatchInput,
+      caller: ToolCaller,
+      find: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+    ) =>
+      Effect.flatMap(parsePatch(input.patchText), (files) =>
+        Effect.forEach(files, (patch) =>
+          Effect.gen(function*() {
+            const from = yield* find(input, patch.path, caller)
+            const to = patch.kind === "update" && patch.to !== undefined ? yield* find(input, patch.to, caller) : from
+            return { patch, from, to } satisfies Located
+          })))
+
+    const requireDistinct = (located: ReadonlyArray<Located>) => {
+      const all = targetsOf(located)
+      const double = all.find(({ real }, index) => all.findIndex((other) => other.real === real) < index)
+      return double === undefined
+        ? Effect.void
+        : refuse("malformed_patch", `The patch names ${double.shown} twice. Put all changes of one file into one section.`)
+    }
+
+    const changesOf = Effect.fnUntraced(function*(session: SessionID, { from, patch, to }: Located) {
+      const before = yield* existing(from)
+      if (patch.kind === "add") {
+        if (before !== undefined) {
+          return yield* refuse("exists", `${from.shown} exists already, so it cannot be added. Update it instead.`)
+        }
+        const after = yield* applyHunks(new Uint8Array(), patch.hunks, from.shown)
+        return [{ target: from, before, after }]
+      }
+      if (before === undefined) {
+        return yield* refuse("not_found", `${from.shown} does not exist, so it cannot be changed. Check the path, or add the file.`)
+      }
+      yield* requireSeen(session, from, before.bytes, { orUnseen: true })
+      const after = yield* applyHunks(before.bytes, patch.hunks, from.shown)
+      if (patch.kind === "delete") return [{ target: from, before, after: undefined }]
+      if (to.real === from.real) return [{ target: from, before, after }]
+      if ((yield* existing(to)) !== undefined) {
+        return yield* refuse("exists", `${to.shown} exists already, so ${from.shown} cannot be moved there. Choose another name.`)
+      }
+      return [
+        { target: to, before: undefined, after, mode: before.mode },
+        { target: from, before, after: undefined }
+      ]
+    })
+
+    return define<PatchInput>({
+      name: "patch",
+      permission: "edit",
+      describe: description,
+      parameters: Parameters,
+      effect: "verify",
+      title: (input) => `patch of ${input.patchText.length} characters`,
+      authorise: Effect.fnUntraced(function*(input, caller) {
+        const located = yield* locate(input, caller, paths.decide)
+        yield* requireDistinct(located)
+        const targets = targetsOf(located)
+        const metadata = { files: targets.map(({ shown }) => shown), diff: bounded(input.patchText.split("\n")) }
+        return changeAsks(targets, { linked: yield* linked(targets), metadata })
+      }),
+      execute: Effect.fnUntraced(function*(input, context) {
+        const located = yield* locate(input, context, paths.confirm)
+        const change = Effect.gen(function*() {
+          const changes: ReadonlyArray<Change> =
+            (yield* Effect.forEach(located, (each) => changesOf(context.sessionID, each))).flat()
+          yield* apply(context.sessionID, changes)
+          return listed(changes)
+        })
+        const files = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
+        return {
+          title: files.length === 1 ? (files[0] as string) : `${files.length} files`,
+          output: `The patch was applied:\n${files.join("\n")}`,
+          metadata: { files }
+        }
+      })
+    })
+  }
+)

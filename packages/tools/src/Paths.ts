@@ -1,0 +1,119 @@
+/**
+ * Decides where a path of a tool call leads, and what permission that needs. Everything is decided on real paths, and a
+ * call may only go where it was decided to go.
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import type { ToolCaller, ToolError } from "@skein/core/Tool"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { isProtected } from "./internal/protectedNames.ts"
+import { makeRealPath } from "./internal/realPath.ts"
+import { refusal, refuse } from "./internal/refusal.ts"
+import { SpillFiles } from "./SpillFiles.ts"
+
+/** Where a path leads. */
+export interface Target {
+  /** The absolute path, without a link in it: what is opened. */
+  readonly real: string
+  /** The path as rules, people and models see it: relative to the session's directory inside it, with `/`; else absolute. */
+  readonly shown: string
+  /** `inside` the session's directory, `outside` it, or among the session's own `spill` files. */
+  readonly place: "inside" | "outside" | "spill"
+  /** Whether a person is asked for each change of it. */
+  readonly protected: boolean
+}
+
+/** Where the paths of calls lead. */
+export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
+  /**
+   * Decides where a path leads, and remembers it with the arguments that it came in. Takes absolute paths, paths relative
+   * to the session's directory, `~/` and `file:` URLs. Asked while a call is authorised.
+   */
+  readonly decide: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+  /**
+   * Where the path leads now; fails where that is not what was decided for the same arguments. Asked when a call is run:
+   * permission was given for one place, and a link may have changed since.
+   */
+  readonly confirm: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+}>() {
+  /** Paths of the file system; `home` is what `~/` stands for. */
+  static readonly layer = (options: {
+    readonly home?: string | undefined
+  } = {}): Layer.Layer<Paths, never, FileSystem.FileSystem | Path.Path | SpillFiles> =>
+    Layer.effect(
+      Paths,
+      Effect.gen(function*() {
+        const fs = yield* FileSystem.FileSystem
+        const path = yield* Path.Path
+        const spill = yield* SpillFiles
+        const realPath = makeRealPath(fs, path)
+        const decided = new WeakMap<object, Map<string, string>>()
+
+        const within = (directory: string, at: string) =>
+          at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
+
+        const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
+
+        const absolute = (given: string, caller: ToolCaller): Effect.Effect<string, ToolError> => {
+          if (given.includes("\0")) return refuse("bad_path", "A path must not contain a NUL character. Leave it out.")
+          if (given.trim() === "") return refuse("bad_path", "The path is empty. Give the path of a file or directory.")
+          if (/^file:/i.test(given)) return fromUrl(given)
+          if (options.home !== undefined && /^~(?=[/\\]|$)/.test(given)) {
+            return Effect.succeed(path.join(options.home, given.slice(1)))
+          }
+          return Effect.succeed(path.resolve(caller.directory, given))
+        }
+
+        const fromUrl = (given: string) => {
+          const unusable = refuse("bad_path", `${given} names no file. Give a plain path, or a URL such as file:///a/b.ts.`)
+          if (!URL.canParse(given)) return unusable
+          return path.fromFileUrl(new URL(given)).pipe(
+            Effect.catchAll(() => unusable),
+            Effect.filterOrElse((at) => !at.includes("\0"), () => unusable)
+          )
+        }
+
+        const locate = (given: string, caller: ToolCaller): Effect.Effect<Target, ToolError> =>
+          Effect.flatMap(absolute(given, caller), (lexical) =>
+            Effect.flatMap(realPath(lexical), (real) => {
+              // A real path below the directory as it is written shows that there is no link in that either.
+              if (within(caller.directory, real)) return Effect.succeed(inside(caller.directory, real, lexical, caller))
+              return Effect.flatMap(realPath(caller.directory), (directory) =>
+                within(directory, real)
+                  ? Effect.succeed(inside(directory, real, lexical, caller))
+                  : outside(real, lexical, caller))
+            }))
+
+        const inside = (directory: string, real: string, lexical: string, caller: ToolCaller): Target => {
+          const shown = posix(path.relative(directory, real)) || "."
+          const written = within(caller.directory, lexical) ? posix(path.relative(caller.directory, lexical)) : shown
+          return { real, shown, place: "inside", protected: isProtected(shown) || isProtected(written) }
+        }
+
+        const outside = (real: string, lexical: string, caller: ToolCaller) =>
+          Effect.map(realPath(spill.directory(caller.sessionID)), (kept): Target => {
+            const guarded = isProtected(posix(real)) || isProtected(posix(lexical))
+            return { real, shown: posix(real), place: within(kept, real) ? "spill" : "outside", protected: guarded }
+          })
+
+        const decide = (input: object, given: string, caller: ToolCaller) =>
+          Effect.tap(locate(given, caller), (target) => {
+            const known = decided.get(input)
+            if (known === undefined) decided.set(input, new Map([[given, target.real]]))
+            else known.set(given, target.real)
+          })
+
+        const confirm = (input: object, given: string, caller: ToolCaller) =>
+          Effect.filterOrFail(
+            locate(given, caller),
+            (target) => (decided.get(input)?.get(given) ?? (target.place === "outside" ? undefined : target.real)) === target.real,
+            (target) =>
+              refusal("moved", `${given} leads to ${target.real} now, and not to where permission was given for. Call the tool again.`)
+          )
+
+        return { decide, confirm }
+      })
+    )
+}

@@ -1,0 +1,117 @@
+/** The tool `webfetch`: reads a page of the web. */
+import { define, type Tool, type ToolError, type ToolResult } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { asRules } from "./internal/asks.ts"
+import { refusal, refuse } from "./internal/refusal.ts"
+import { Network } from "./Network.ts"
+
+/** How long a page may take, redirects included. */
+const patience = "30 seconds"
+
+/** How many redirects are followed. */
+const maximumRedirects = 5
+
+const description = `Reads a page of the web (http or https, at most 5 MB) and gives it as markdown, plain text or HTML.
+It has no cookies and is logged in nowhere. A redirect to another host is not followed: you are told where it leads.
+Addresses of this machine and of private networks cannot be read.`
+
+const Parameters = Schema.Struct({
+  url: Schema.NonEmptyTrimmedString.annotations({ description: "The URL, with http:// or https://" }),
+  format: Schema.optional(
+    Schema.Literal("markdown", "text", "html").annotations({ description: "How to give a page (markdown)" })
+  )
+})
+
+/** What `webfetch` is asked. */
+export interface WebFetchInput extends Schema.Schema.Type<typeof Parameters> {}
+
+const accepts = {
+  markdown: "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1",
+  text: "text/plain, text/html;q=0.9, */*;q=0.1",
+  html: "text/html, application/xhtml+xml, */*;q=0.1"
+}
+
+const parse = (text: string): Effect.Effect<URL, ToolError> => {
+  if (!URL.canParse(text)) return refuse("invalid_arguments", `${text} is not a URL. Give a whole one, such as https://example.com/page.`)
+  const url = new URL(text)
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return refuse("invalid_arguments", `Only http and https can be read, and not ${url.protocol} Use read for files.`)
+  }
+  if (url.username !== "" || url.password !== "") {
+    return refuse("invalid_arguments", "A URL with a name or password in it is not read. Leave them out.")
+  }
+  url.hash = ""
+  return Effect.succeed(url)
+}
+
+const nameOf = (url: URL): string => url.hostname.replace(/\.$/, "").replace(/^www\./, "")
+
+/** Whether permission for one URL is permission for the other: the same host, not less safely. */
+const isSameSite = (from: URL, to: URL): boolean =>
+  nameOf(from) === nameOf(to) &&
+  ((from.protocol === to.protocol && from.port === to.port) || (from.protocol === "http:" && to.protocol === "https:" && to.port === ""))
+
+/** Makes `webfetch`. */
+export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = Effect.gen(function*() {
+  const network = yield* Network
+
+  /** The addresses of a URL's host; one that is not public is enough to refuse all. */
+  const addressesOf = Effect.fnUntraced(function*(url: URL) {
+    const host = url.hostname.replace(/^\[|\]$/g, "")
+    const addresses = yield* network.resolve(host)
+    const closed = addresses.find(({ address }) => !network.isPublic(address))
+    if (addresses.length === 0 || closed !== undefined) {
+      return yield* refuse(
+        "blocked",
+        `${url.host} leads to ${closed?.address ?? "no address"}, which is not open to everybody. Only public addresses are read; use bash for a local server.`
+      )
+    }
+    return addresses
+  })
+
+  const fetch = Effect.fnUntraced(function*(input: WebFetchInput) {
+    const format = input.format ?? "markdown"
+    // Loaded at first use: the program starts without them.
+    const { httpGet } = yield* Effect.promise(() => import("./internal/httpGet.ts"))
+    const { pageOf } = yield* Effect.promise(() => import("./internal/webPage.ts"))
+    let url = yield* parse(input.url)
+    for (let hop = 0; hop <= maximumRedirects; hop++) {
+      const answer = yield* httpGet(url, yield* addressesOf(url), accepts[format])
+      if (answer.location === undefined) return yield* pageOf(url, answer, format)
+      if (!URL.canParse(answer.location, url.href)) {
+        return yield* refuse("network", `${url.href} redirects to ${answer.location}, which is not a URL.`)
+      }
+      const next = yield* parse(new URL(answer.location, url.href).href)
+      if (!isSameSite(url, next)) {
+        return {
+          title: input.url,
+          output: `${url.href} redirects to another host. To read on, call webfetch with ${next.href}`,
+          metadata: { url: url.href, redirect: next.href, status: answer.status }
+        } satisfies ToolResult
+      }
+      url = next
+    }
+    return yield* refuse("network", `${input.url} redirects more than ${maximumRedirects} times. Give the URL that it is about.`)
+  })
+
+  return define<WebFetchInput>({
+    name: "webfetch",
+    describe: description,
+    parameters: Parameters,
+    effect: "safe",
+    title: (input) => input.url,
+    authorise: (input) =>
+      Effect.map(parse(input.url), (url) => [{
+        permission: "webfetch",
+        patterns: [url.href],
+        always: asRules([`${url.origin}/*`]),
+        metadata: { url: url.href }
+      }]),
+    execute: (input) =>
+      Effect.timeoutFail(fetch(input), {
+        duration: patience,
+        onTimeout: () => refusal("timeout", `${input.url} took longer than ${patience}. Try again later, or another page.`)
+      })
+  })
+})

@@ -1,0 +1,65 @@
+/** The tool `write`: makes a file, or replaces all of one. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { define, type Tool } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { changeAsks } from "./internal/asks.ts"
+import { makeFileChanges } from "./internal/fileChanges.ts"
+import { preview } from "./internal/preview.ts"
+import { Paths } from "./Paths.ts"
+import { SeenFiles } from "./SeenFiles.ts"
+
+const description = `Writes a file: makes it, with the directories above it, or replaces all that is in it.
+A file that exists must have been read in this session first. To change a part of a file, use edit.`
+
+const Parameters = Schema.Struct({
+  filePath: Schema.String.annotations({ description: "The file, absolute or relative to the working directory" }),
+  content: Schema.String.annotations({ description: "All that the file shall hold" })
+})
+
+/** What `write` is asked. */
+export interface WriteInput extends Schema.Schema.Type<typeof Parameters> {}
+
+/** Makes `write`. */
+export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
+  function*() {
+    const paths = yield* Paths
+    const seen = yield* SeenFiles
+    const { apply, existing, linked, requireSeen } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+
+    return define<WriteInput>({
+      name: "write",
+      permission: "edit",
+      describe: description,
+      parameters: Parameters,
+      effect: "verify",
+      title: (input) => input.filePath,
+      authorise: Effect.fnUntraced(function*(input, caller) {
+        const target = yield* paths.decide(input, input.filePath, caller)
+        const metadata = { filePath: target.shown, diff: preview("", input.content) }
+        return changeAsks([target], { linked: yield* linked([target]), metadata })
+      }),
+      execute: Effect.fnUntraced(function*(input, context) {
+        const target = yield* paths.confirm(input, input.filePath, context)
+        const after = Buffer.from(input.content)
+        const change = Effect.gen(function*() {
+          const before = yield* existing(target)
+          if (before !== undefined && after.equals(before.bytes)) {
+            seen.note(context.sessionID, target.real, after)
+            return "unchanged"
+          }
+          if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
+          yield* apply(context.sessionID, [{ target, before, after }])
+          return before === undefined ? "created" : "replaced"
+        })
+        const done = yield* seen.alone([target.real])(change)
+        const output = {
+          unchanged: `${target.shown} holds just that already: nothing was written.`,
+          created: `Created ${target.shown} (${after.length} bytes).`,
+          replaced: `Replaced ${target.shown} (${after.length} bytes).`
+        }[done]
+        return { title: target.shown, output, metadata: { filePath: target.shown, done, bytes: after.length } }
+      })
+    })
+  }
+)

@@ -1,0 +1,63 @@
+/** What permission a call on files needs. */
+import type { PermissionAsk } from "@skein/core/Tool"
+import type { Target } from "../Paths.ts"
+
+/** Patterns that may be stored as rules: a name with a wildcard in it would allow more than what it names. */
+export const asRules = (patterns: ReadonlyArray<string>): ReadonlyArray<string> =>
+  patterns.some((pattern) => /[*?]/.test(pattern.replace(/\/\*$/, ""))) ? [] : patterns
+
+const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/"))
+
+/** The question whether a call may leave the session's directory for this path. */
+export const externalAsk = (
+  target: Target,
+  options: { readonly directory: boolean; readonly metadata: Readonly<Record<string, unknown>> }
+): PermissionAsk => ({
+  permission: "external_directory",
+  patterns: [target.real],
+  always: asRules(options.directory ? [target.real, `${target.real}/*`] : [`${parentOf(target.real)}/*`]),
+  metadata: options.metadata
+})
+
+/** What a call needs that looks at a file, or at a directory and what is in it: nothing for the session's own long outputs. */
+export const lookAsks = (
+  permission: string,
+  target: Target,
+  options: {
+    /** What rules see of the call. */
+    readonly pattern: string
+    readonly directory: boolean
+    readonly metadata: Readonly<Record<string, unknown>>
+  }
+): ReadonlyArray<PermissionAsk> =>
+  target.place === "spill" ? [] : [
+    ...(target.place === "outside" ? [externalAsk(target, options)] : []),
+    { permission, patterns: [options.pattern], always: asRules([options.pattern]), metadata: options.metadata }
+  ]
+
+/** What a call needs that changes these files. */
+export const changeAsks = (
+  targets: ReadonlyArray<Target>,
+  options: {
+    /** Those that have a second name somewhere: that may be outside, so they count as outside. */
+    readonly linked: ReadonlyArray<Target>
+    readonly metadata: Readonly<Record<string, unknown>>
+  }
+): ReadonlyArray<PermissionAsk> => {
+  const { linked, metadata } = options
+  const patterns = targets.map(({ shown }) => shown)
+  return [
+    ...targets.filter(({ place }) => place !== "inside").map((target) =>
+      externalAsk(target, { directory: false, metadata })
+    ),
+    ...linked.filter(({ place }) => place === "inside").map((target): PermissionAsk => ({
+      permission: "external_directory",
+      patterns: [target.real],
+      always: asRules([target.real]),
+      metadata: { ...metadata, reason: "The file is a hard link: it has other names, which may be outside." }
+    })),
+    targets.some((target) => target.protected)
+      ? { permission: "edit", patterns, always: [], metadata, protected: true }
+      : { permission: "edit", patterns, always: ["*"], metadata }
+  ]
+}

@@ -1,0 +1,139 @@
+/** How files are changed: looked at first, written beside, put in place at once, and put back when one of them fails. */
+import type { PlatformError } from "@effect/platform/Error"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type { ToolError } from "@skein/core/Tool"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type { Target } from "../Paths.ts"
+import { maximumFile } from "../ReadTool.ts"
+import type { SeenFiles } from "../SeenFiles.ts"
+import { cannot, refuse } from "./refusal.ts"
+
+/** A file as it is before a change. */
+export interface Existing {
+  readonly bytes: Uint8Array
+  readonly mode: number
+}
+
+/** A change of one file: `after` is what it shall hold, or `undefined` where it goes. */
+export interface Change {
+  readonly target: Target
+  readonly before: Existing | undefined
+  readonly after: Uint8Array | undefined
+  /** The mode of a file that is new; else it keeps its own. */
+  readonly mode?: number
+}
+
+const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/"
+
+/** The ways to change files. */
+export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => {
+  const isMissing = (error: PlatformError) => error._tag === "SystemError" && error.reason === "NotFound"
+
+  /** What is there now; `undefined` where nothing is. */
+  const existing = Effect.fnUntraced(function*(target: Target) {
+    const info = yield* Effect.asSome(fs.stat(target.real)).pipe(
+      Effect.catchAll((error) =>
+        isMissing(error) ? Effect.succeedNone : Effect.fail(cannot("look at", target.shown)(error))
+      )
+    )
+    if (Option.isNone(info)) return undefined
+    const { mode, size, type } = info.value
+    if (type !== "File") return yield* refuse("not_a_file", `${target.shown} is a ${type}, and only files can be changed.`)
+    if (size > maximumFile) {
+      return yield* refuse("too_large", `${target.shown} has ${size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`)
+    }
+    const bytes = yield* Effect.mapError(fs.readFile(target.real), cannot("read", target.shown))
+    return { bytes, mode: mode & 0o7777 } satisfies Existing
+  })
+
+  /** Those of the files that have a second name. */
+  const linked = (targets: ReadonlyArray<Target>): Effect.Effect<ReadonlyArray<Target>> =>
+    Effect.filter(targets, (target) =>
+      fs.stat(target.real).pipe(
+        Effect.map(({ nlink, type }) => type === "File" && Option.getOrElse(nlink, () => 1) > 1),
+        // What cannot be looked at is told when it is to be changed.
+        Effect.orElseSucceed(() => false)
+      ))
+
+  /** Refuses to overwrite what the session has not seen. */
+  const requireSeen = (session: SessionID, target: Target, bytes: Uint8Array, options: { readonly orUnseen?: boolean } = {}) => {
+    switch (seen.compare(session, target.real, bytes)) {
+      case "same":
+        return Effect.void
+      case "changed":
+        return refuse("stale", `${target.shown} has changed since this session read it. Read it again, then repeat the change.`)
+      case "unseen":
+        return options.orUnseen === true
+          ? Effect.void
+          : refuse("unread", `${target.shown} exists and was not read in this session. Read it first, then change it.`)
+    }
+  }
+
+  const stage = Effect.fnUntraced(function*(real: string, bytes: Uint8Array, mode: number | undefined) {
+    const directory = parentOf(real)
+    yield* fs.makeDirectory(directory, { recursive: true })
+    const temporary = `${directory}/.skein-${(yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)}.tmp`
+    const write = Effect.scoped(
+      Effect.gen(function*() {
+        const file = yield* fs.open(temporary, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) })
+        if (bytes.length > 0) yield* file.writeAll(bytes)
+        // Opening it has taken away what the umask forbids.
+        if (mode !== undefined) yield* fs.chmod(temporary, mode)
+        yield* file.sync
+      })
+    )
+    return yield* Effect.as(Effect.onError(write, () => discard(temporary)), temporary)
+  })
+
+  const discard = (temporary: string) =>
+    fs.remove(temporary, { force: true }).pipe(
+      Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
+    )
+
+  const put = (real: string, existing: Existing) =>
+    Effect.flatMap(stage(real, existing.bytes, existing.mode), (temporary) => fs.rename(temporary, real))
+
+  const undo = (done: ReadonlyArray<Change>) =>
+    Effect.forEach(
+      [...done].reverse(),
+      ({ before, target }) =>
+        (before === undefined ? fs.remove(target.real) : put(target.real, before)).pipe(
+          Effect.mapError(cannot("put back", target.shown))
+        ),
+      { discard: true }
+    )
+
+  /** Makes all changes, or none. */
+  const apply = Effect.fnUntraced(function*(session: SessionID, changes: ReadonlyArray<Change>) {
+    const staged: Array<string> = []
+    const done: Array<Change> = []
+    const stageAll = Effect.forEach(changes, ({ after, before, mode, target }) =>
+      after === undefined ? Effect.succeed(undefined) : stage(target.real, after, before?.mode ?? mode).pipe(
+        Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
+        Effect.mapError(cannot("write", target.shown))
+      ))
+    const place = (change: Change, temporary: string | undefined) =>
+      (temporary === undefined ? fs.remove(change.target.real) : fs.rename(temporary, change.target.real)).pipe(
+        Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
+        Effect.tap(() => Effect.sync(() => done.push(change)))
+      )
+    const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
+      Effect.forEach(changes, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
+        Effect.catchAll((error) => Effect.zipRight(undo(done), Effect.fail(error))),
+        Effect.uninterruptible
+      )
+    yield* Effect.flatMap(stageAll, placeAll).pipe(
+      Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.forEach(staged, discard, { discard: true }))
+    )
+    for (const { after, target } of changes) {
+      if (after === undefined) seen.forget(session, target.real)
+      else seen.note(session, target.real, after)
+    }
+  })
+
+  return { existing, linked, requireSeen, apply }
+}

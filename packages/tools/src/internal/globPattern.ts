@@ -1,0 +1,160 @@
+/** Which paths a glob names. Matching takes time proportional to pattern and path multiplied, whatever the pattern. */
+import * as Either from "effect/Either"
+
+/** How many patterns the braces of one may stand for. */
+const maximumAlternatives = 1_000
+
+/** `{a,b}` written out; braces without a comma or a partner are characters like any other. */
+const alternatives = (pattern: string): ReadonlyArray<string> => {
+  const done: Array<string> = []
+  const open = [pattern]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (done.length + open.length > maximumAlternatives) return []
+    const group = innermost(next)
+    if (group === undefined) done.push(next)
+    else {
+      const { from, parts, to } = group
+      for (const part of parts) open.push(next.slice(0, from) + part + next.slice(to))
+    }
+  }
+  return [...new Set(done)]
+}
+
+/** The first pair of braces that has no other in it. */
+const innermost = (pattern: string) => {
+  let from = -1
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern.charAt(at)
+    if (character === "\\") at++
+    else if (character === "{") from = at
+    else if (character === "}" && from >= 0) {
+      const parts = pattern.slice(from + 1, at).split(",")
+      if (parts.length > 1) return { from, to: at + 1, parts }
+      from = -1
+    }
+  }
+  return undefined
+}
+
+/** One character of a name: any, one of a set, or just this one. */
+type Atom = "*" | ((character: string) => boolean)
+
+const setOf = (text: string): (character: string) => boolean => {
+  const isNot = text.startsWith("!") || text.startsWith("^")
+  const body = [...(isNot ? text.slice(1) : text)]
+  const ranges: Array<readonly [string, string]> = []
+  for (let at = 0; at < body.length; at++) {
+    const from = body[at] as string
+    const to = body[at + 1] === "-" ? body[at + 2] : undefined
+    ranges.push([from, to ?? from])
+    if (to !== undefined) at += 2
+  }
+  return (character) => ranges.some(([from, to]) => character >= from && character <= to) !== isNot
+}
+
+const atomsOf = (name: string): ReadonlyArray<Atom> => {
+  const characters = [...name]
+  const atoms: Array<Atom> = []
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] as string
+    if (character === "*") {
+      if (atoms.at(-1) !== "*") atoms.push("*")
+    } else if (character === "?") atoms.push(() => true)
+    else if (character === "[" && characters.indexOf("]", at + 2) > 0) {
+      const end = characters.indexOf("]", at + 2)
+      atoms.push(setOf(characters.slice(at + 1, end).join("")))
+      at = end
+    } else {
+      const literal = character === "\\" && at + 1 < characters.length ? characters[++at] : character
+      atoms.push((other) => other === literal)
+    }
+  }
+  return atoms
+}
+
+/** Whether a name, the part of a path between two slashes, fits. */
+const nameMatcher = (pattern: string): (name: string) => boolean => {
+  if (!/[*?[\\]/.test(pattern)) return (name) => name === pattern
+  if (pattern === "*") return () => true
+  const suffix = /^\*([^*?[\\]+)$/.exec(pattern)?.[1]
+  if (suffix !== undefined) return (name) => name.endsWith(suffix)
+  const atoms = atomsOf(pattern)
+  // Names such as `[id]` are usual, and are meant by those who write them.
+  return (name) => name === pattern || fits(atoms, [...name])
+}
+
+const fits = (atoms: ReadonlyArray<Atom>, name: ReadonlyArray<string>): boolean => {
+  let a = 0
+  let n = 0
+  let star = -1
+  let resume = 0
+  while (n < name.length) {
+    const atom = atoms[a]
+    if (atom === "*") {
+      star = a++
+      resume = n
+    } else if (atom !== undefined && atom(name[n] as string)) {
+      a++
+      n++
+    } else if (star >= 0) {
+      a = star + 1
+      n = ++resume
+    } else return false
+  }
+  while (atoms[a] === "*") a++
+  return a === atoms.length
+}
+
+type Step = "**" | ((name: string) => boolean)
+
+/** The same walk as over the characters of a name, with `**` for any run of names. */
+const walks = (steps: ReadonlyArray<Step>, names: ReadonlyArray<string>): boolean => {
+  let s = 0
+  let n = 0
+  let star = -1
+  let resume = 0
+  while (n < names.length) {
+    const step = steps[s]
+    if (step === "**") {
+      star = s++
+      resume = n
+    } else if (step !== undefined && step(names[n] as string)) {
+      s++
+      n++
+    } else if (star >= 0) {
+      s = star + 1
+      n = ++resume
+    } else return false
+  }
+  // A last `**` that is left stands for nothing: `src/**` is what is in src, not src.
+  return s === steps.length
+}
+
+const stepsOf = (pattern: string): ReadonlyArray<Step> => {
+  const steps: Array<Step> = []
+  for (const name of pattern.split("/")) {
+    if (name === "" || name === ".") continue
+    if (name !== "**") steps.push(nameMatcher(name))
+    else if (steps.at(-1) !== "**") steps.push("**")
+  }
+  return steps
+}
+
+/**
+ * Whether a path (relative, with `/`) fits a pattern: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any directories. A pattern
+ * without a slash fits names in every directory.
+ */
+export const compileGlob = (pattern: string): Either.Either<(path: string) => boolean, string> => {
+  const written = alternatives(pattern)
+  if (written.length === 0) return Either.left(`its braces stand for more than ${maximumAlternatives} patterns`)
+  const compiled = written.map((each) => {
+    const steps = stepsOf(each.includes("/") ? each : `**/${each}`)
+    const last = steps.at(-1)
+    return { steps, last: last === undefined || last === "**" ? undefined : last }
+  })
+  return Either.right((path) => {
+    const names = path.split("/")
+    const name = names.at(-1) ?? ""
+    return compiled.some(({ last, steps }) => (last === undefined || last(name)) && walks(steps, names))
+  })
+}

@@ -1,0 +1,220 @@
+/** Writes markdown from the elements of a page as they open and close. */
+
+interface List {
+  readonly ordered: boolean
+  next: number
+}
+
+/** Elements that begin on a line of their own, with the empty lines around them. */
+const blocks: Readonly<Record<string, number>> = Object.fromEntries([
+  ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "figure", "dl"].map((name) => [name, 2]),
+  ...["div", "section", "article", "header", "footer", "main", "aside", "nav", "form", "fieldset", "address", "details"]
+    .map((name) => [name, 1]),
+  ...["li", "tr", "dt", "dd", "summary", "figcaption", "caption", "title", "option"].map((name) => [name, 1])
+])
+
+const marks: Readonly<Record<string, string>> = { b: "**", strong: "**", i: "*", em: "*", code: "`", del: "~~", s: "~~" }
+
+const flat = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+/** Takes elements and text in the order of the page. `plain`: without marks. */
+export const markdownWriter = (base: string, plain: boolean) => {
+  let out: Array<string> = []
+  let breaks = 0
+  // The page's first line needs no line before it.
+  let isStart = true
+  let endsInSpace = true
+  let preformatted = 0
+  let quotes = 0
+  let tables = 0
+  let rows = 0
+  let cells: Array<string> = []
+  const lists: Array<List> = []
+  // What is inside a link, a mark or a cell is collected apart; each kind once, so that this stays shallow.
+  const collected: Array<{ readonly name: string; readonly out: Array<string> }> = []
+
+  const indent = () => "> ".repeat(quotes) + "  ".repeat(Math.max(0, lists.length - 1))
+
+  const put = (text: string) => {
+    if (text === "") return
+    if (breaks > 0 && !isStart) {
+      const prefix = indent()
+      out.push(`\n${prefix}`.repeat(breaks))
+    } else if (isStart) out.push(indent())
+    breaks = 0
+    isStart = false
+    out.push(text)
+    endsInSpace = /\s$/.test(text)
+  }
+
+  const breakLine = (lines: number) => {
+    breaks = Math.max(breaks, lines)
+    endsInSpace = true
+  }
+
+  const collect = (name: string) => {
+    collected.push({ name, out })
+    out = []
+  }
+
+  const isCollecting = (name: string) => collected.some((each) => each.name === name)
+
+  /** What was collected since `name` opened; `undefined` where it did not. */
+  const collectedIn = (name: string): string | undefined => {
+    if (collected.at(-1)?.name !== name) return undefined
+    const text = out.join("")
+    out = collected.pop()?.out ?? []
+    return text
+  }
+
+  const link = (target: string | undefined): string | undefined => {
+    if (target === undefined || !URL.canParse(target, base)) return undefined
+    const { href, protocol } = new URL(target, base)
+    return protocol === "http:" || protocol === "https:" || protocol === "mailto:" ? href : undefined
+  }
+
+  const hrefs: Array<string | undefined> = []
+
+  const open = (name: string, attributes: Readonly<Record<string, string>>) => {
+    const lines = blocks[name]
+    if (lines !== undefined && !(lists.length > 0 && (name === "ul" || name === "ol" || name === "p"))) breakLine(lines)
+    switch (name) {
+      case "br":
+        breakLine(1)
+        return
+      case "hr":
+        breakLine(2)
+        put("---")
+        breakLine(2)
+        return
+      case "img": {
+        const source = link(attributes["src"])
+        const alt = flat(attributes["alt"] ?? "")
+        if (plain || source === undefined) put(alt)
+        else if (alt !== "") put(`![${alt}](${source})`)
+        return
+      }
+      case "a":
+        if (isCollecting("a")) return
+        hrefs.push(link(attributes["href"]))
+        collect("a")
+        return
+      case "pre":
+        if (preformatted++ === 0 && !plain) {
+          const language = /\blanguage-([\w+#-]+)/.exec(attributes["class"] ?? "")?.[1] ?? ""
+          put(`\`\`\`${language}\n`)
+        }
+        return
+      case "blockquote":
+        if (!plain) quotes++
+        return
+      case "ul":
+      case "ol":
+        if (lists.length > 0) breakLine(1)
+        lists.push({ ordered: name === "ol", next: Number.parseInt(attributes["start"] ?? "1", 10) || 1 })
+        return
+      case "li": {
+        const list = lists.at(-1)
+        put(list?.ordered === true ? `${list.next++}. ` : "- ")
+        endsInSpace = true
+        return
+      }
+      case "table":
+        if (tables++ === 0) rows = 0
+        return
+      case "tr":
+        if (tables === 1) cells = []
+        return
+      case "td":
+      case "th":
+        if (tables === 1 && !isCollecting("cell")) collect("cell")
+        return
+    }
+    if (/^h[1-6]$/.test(name) && !plain) put(`${"#".repeat(Number(name.charAt(1)))} `)
+    const mark = marks[name]
+    if (mark !== undefined && preformatted === 0 && !plain && !isCollecting(mark)) collect(mark)
+  }
+
+  const close = (name: string) => {
+    switch (name) {
+      case "a": {
+        const text = collectedIn("a")
+        if (text === undefined) return
+        const href = hrefs.pop()
+        const label = flat(text)
+        breaks = 0
+        if (label !== "") put(plain || href === undefined ? label : `[${label}](${href})`)
+        return
+      }
+      case "pre":
+        if (--preformatted === 0 && !plain) {
+          breaks = 0
+          put(out.at(-1)?.endsWith("\n") === true ? "```" : "\n```")
+        }
+        breakLine(2)
+        return
+      case "blockquote":
+        if (!plain) quotes = Math.max(0, quotes - 1)
+        break
+      case "ul":
+      case "ol":
+        lists.pop()
+        breakLine(lists.length > 0 ? 1 : 2)
+        return
+      case "td":
+      case "th": {
+        const text = tables === 1 ? collectedIn("cell") : undefined
+        breaks = text === undefined ? breaks : 0
+        if (text !== undefined) cells.push(flat(text).replaceAll("|", "\\|"))
+        return
+      }
+      case "tr":
+        if (tables !== 1) return
+        if (cells.some((cell) => cell !== "")) {
+          breakLine(rows === 0 ? 2 : 1)
+          put(plain ? cells.join("\t") : `| ${cells.join(" | ")} |`)
+          if (rows++ === 0 && !plain) {
+            breakLine(1)
+            put(`|${" --- |".repeat(cells.length)}`)
+          }
+        }
+        return
+      case "table":
+        tables = Math.max(0, tables - 1)
+        break
+    }
+    const mark = marks[name]
+    const text = mark === undefined ? undefined : collectedIn(mark)
+    if (mark !== undefined && text !== undefined) {
+      const label = flat(text)
+      if (label !== "") {
+        if (/^\s/.test(text) && !endsInSpace) put(" ")
+        put(`${mark}${label}${mark}`)
+        if (/\s$/.test(text)) put(" ")
+      }
+      return
+    }
+    const lines = blocks[name]
+    if (lines !== undefined && !(lists.length > 0 && name === "p")) breakLine(lines)
+  }
+
+  const text = (data: string) => {
+    if (preformatted > 0) {
+      put(data)
+      return
+    }
+    const words = data.replace(/\s+/g, " ")
+    put(endsInSpace ? words.replace(/^ /, "") : words)
+  }
+
+  return {
+    open,
+    close,
+    text,
+    /** All that was written. */
+    end: (): string => {
+      while (collected.length > 0) collectedIn(collected.at(-1)?.name ?? "")
+      return out.join("").replace(/[ \t]+\n/g, "\n").trim()
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** Finds and ends the processes that a command has started. */
+import * as Either from "effect/Either"
+import { readdirSync, readFileSync } from "node:fs"
+
+/** A process, told apart from a later one of the same number by when it began. */
+export interface Stray {
+  readonly pid: number
+  readonly began: string
+}
+
+// Reading /proc and sending signals is a race with processes that end: one that is gone needs no more attention.
+const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(Either.try(read), () => otherwise)
+
+const beginning = (pid: number): string | undefined =>
+  attempt(() => {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+    // The name of the program stands in brackets and may have anything in it; what follows the last one is regular.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+  }, undefined)
+
+const children = (pid: number): ReadonlyArray<number> =>
+  attempt(() => readdirSync(`/proc/${pid}/task`), []).flatMap((thread) =>
+    attempt(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"), "").split(" ").filter(Boolean).map(Number)
+  )
+
+/** The processes below one, whatever group or session they made for themselves. Finds none where there is no /proc. */
+export const descendants = (pid: number): ReadonlyArray<Stray> => {
+  const found = new Map<number, Stray>()
+  const open = [pid]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const child of children(next)) {
+      const began = found.has(child) ? undefined : beginning(child)
+      if (began === undefined) continue
+      found.set(child, { pid: child, began })
+      open.push(child)
+    }
+  }
+  return [...found.values()]
+}
+
+/** Sends a signal to a process group, if there is one. */
+export const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
+  attempt(() => process.kill(-leader, signal), false)
+}
+
+/** Sends a signal to those of the processes that are still the same. */
+export const signalStrays = (strays: ReadonlyArray<Stray>, signal: NodeJS.Signals): void => {
+  for (const { began, pid } of strays) if (beginning(pid) === began) attempt(() => process.kill(pid, signal), false)
+}

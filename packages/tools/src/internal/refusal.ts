@@ -1,0 +1,47 @@
+/** The words in which a tool says that it will not or cannot do a thing. */
+import type { PlatformError } from "@effect/platform/Error"
+import { ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+
+/** An error of a call: a tag for programs, a sentence for the model. */
+export const refusal = (kind: string, message: string, metadata?: Readonly<Record<string, unknown>>): ToolError =>
+  new ToolError(metadata === undefined ? { kind, message } : { kind, message, metadata })
+
+/** Fails with such an error. */
+export const refuse = (kind: string, message: string, metadata?: Readonly<Record<string, unknown>>) =>
+  Effect.fail(refusal(kind, message, metadata))
+
+const reasonOf = (error: PlatformError): string => {
+  const cause = error.cause
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  switch (code) {
+    case "ENOENT":
+      return "it does not exist"
+    case "EACCES":
+    case "EPERM":
+      return "its mode or owner does not let this user do that"
+    case "ENOTDIR":
+      return "a part of its path is a file, not a directory"
+    case "EISDIR":
+      return "it is a directory"
+    case "ENOSPC":
+    case "EDQUOT":
+      return "the disk is full; free some space and try again"
+    case "EROFS":
+      return "the file system is read-only"
+    case "ENAMETOOLONG":
+      return "the name is too long"
+    case "EMFILE":
+    case "ENFILE":
+      return "too many files are open; try again with fewer calls at once"
+    default:
+      return error._tag === "SystemError" ? error.description ?? error.reason : error.message
+  }
+}
+
+/** Says what could not be done to which file, and why. */
+export const cannot = (verb: string, shown: string) => (error: PlatformError): ToolError =>
+  refusal(
+    error._tag === "SystemError" && error.reason === "NotFound" ? "not_found" : "file",
+    `Could not ${verb} ${shown}: ${reasonOf(error)}.`
+  )

@@ -1,0 +1,120 @@
+/** One run of a shell: started in a process group of its own, read to its end, and never left behind. */
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import { type ChildProcess, spawn } from "node:child_process"
+import { stat } from "node:fs"
+import type { Readable } from "node:stream"
+import { descendants, signalGroup, signalStrays } from "./processes.ts"
+
+/** A shell could not be started. */
+export class NotStarted extends Data.TaggedError("NotStarted")<{ readonly code: string | undefined; readonly reason: string }> {}
+
+/** How a shell ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A shell that runs. */
+export interface ShellProcess {
+  readonly ended: Deferred.Deferred<Ended>
+  /** The next piece of its output; none when nobody can write to it any more. One reader at a time. */
+  readonly next: Effect.Effect<Option.Option<Buffer>>
+  /** Asks it and all below it to end; after a second they have to. */
+  readonly stop: Effect.Effect<void>
+  /** Ends what is left of it, at once. */
+  readonly kill: Effect.Effect<void>
+}
+
+/** How long a process may take to end by itself once it was asked to. */
+const grace = "1 second"
+
+/**
+ * Node gives a child sockets, and a program that opens /dev/stderr fails on one. So the output goes through a pipe and
+ * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words.
+ */
+const wrapped = "exec 3> >(trap \"\" TERM INT HUP; exec cat); exec \"$@\" >&3 2>&1 3>&-"
+
+const shells = {
+  bash: (command: string) => ["-c", wrapped, "bash", "bash", "-c", command],
+  sh: (command: string) => ["-c", "exec \"$@\" 2>&1", "sh", "sh", "-c", command]
+}
+
+/** What to run, where, and what it may see. */
+export interface ShellStart {
+  readonly command: string
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
+const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> =>
+  Effect.async((resume) => {
+    const read = () => {
+      const bytes: Buffer | null = stream.read()
+      if (bytes === null && !stream.readableEnded && !stream.destroyed) return
+      for (const event of ["readable", "end", "close"]) stream.off(event, read)
+      resume(Effect.succeed(Option.fromNullable(bytes)))
+    }
+    for (const event of ["readable", "end", "close"]) stream.on(event, read)
+    read()
+    return Effect.sync(() => {
+      for (const event of ["readable", "end", "close"]) stream.off(event, read)
+    })
+  })
+
+const handle = (child: ChildProcess, output: Readable, ended: Deferred.Deferred<Ended>): ShellProcess => {
+  const pid = child.pid as number
+  const kill = Effect.sync(() => {
+    signalGroup(pid, "SIGKILL")
+    output.destroy()
+  })
+  const stop = Effect.gen(function*() {
+    if (yield* Deferred.isDone(ended)) return
+    const strays = descendants(pid)
+    signalGroup(pid, "SIGTERM")
+    signalStrays(strays, "SIGTERM")
+    const inTime = yield* Effect.timeoutOption(Deferred.await(ended), grace)
+    const all = [...strays, ...descendants(pid)]
+    if (Option.isNone(inTime)) {
+      signalGroup(pid, "SIGKILL")
+      yield* Effect.timeoutOption(Deferred.await(ended), grace)
+    }
+    signalStrays(all, "SIGKILL")
+  })
+  return { ended, next: pieces(output), stop, kill }
+}
+
+const started = (shell: keyof typeof shells, start: ShellStart) =>
+  Effect.flatMap(
+    Effect.try({
+      try: () =>
+        spawn(shell, shells[shell](start.command), {
+          cwd: start.directory,
+          env: start.environment,
+          stdio: ["ignore", "pipe", "ignore"],
+          detached: true
+        }),
+      catch: (cause) => new NotStarted({ code: undefined, reason: String(cause) })
+    }),
+    (child) =>
+      Effect.async<ShellProcess, NotStarted>((resume) => {
+        const ended = Deferred.unsafeMake<Ended>(FiberId.none)
+        child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed({ code, signal })))
+        child.once("spawn", () => resume(Effect.succeed(handle(child, child.stdout, ended))))
+        child.once("error", (error: NodeJS.ErrnoException) =>
+          stat(start.directory, (missing) =>
+            resume(Effect.fail(
+              missing === null
+                ? new NotStarted({ code: error.code, reason: error.message })
+                : new NotStarted({ code: undefined, reason: `the directory ${start.directory} is gone` })
+            ))))
+      })
+  )
+
+/** Starts a shell: bash, or what there is. */
+export const startShell = (start: ShellStart): Effect.Effect<ShellProcess, NotStarted> =>
+  Effect.catchIf(started("bash", start), ({ code }) => code === "ENOENT", () => started("sh", start))

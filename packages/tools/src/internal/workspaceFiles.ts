@@ -1,0 +1,59 @@
+/** The files below a directory that ignore files leave, for the tools that look for files. */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type { ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Target } from "../Paths.ts"
+import type { Ripgrep, RipgrepRun } from "../Ripgrep.ts"
+import { cannot, refuse } from "./refusal.ts"
+
+/** How long ripgrep may look. */
+export const patience = "30 seconds"
+
+/** What is to be said of a search that did not see all. */
+export const incomplete = {
+  late: "(Stopped after 30 seconds: there may be more. Look in a smaller directory.)",
+  /** For complaints of single files; `undefined` where there are none. */
+  unreadable: (complaints: string): string | undefined => {
+    const lines = complaints.split("\n").filter((line) => line !== "")
+    return lines.length === 0
+      ? undefined
+      : `(Not everything could be read: ${lines.slice(0, 3).join("; ")}${lines.length > 3 ? ` and ${lines.length - 3} more` : ""}.)`
+  }
+}
+
+/** A path below a target, as it is shown. */
+export const below = (target: Target, path: string): string => {
+  const plain = path.startsWith("./") ? path.slice(2) : path
+  return target.shown === "." ? plain : target.shown.endsWith("/") ? target.shown + plain : `${target.shown}/${plain}`
+}
+
+/** Runs ripgrep as long as patience lasts; `undefined` where it did not. */
+export const search = (ripgrep: typeof Ripgrep.Service, run: RipgrepRun) =>
+  Effect.map(Effect.timeoutOption(ripgrep.run(run), patience), Option.getOrUndefined)
+
+/** Refuses a search in what is no directory. */
+export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Effect.Effect<void, ToolError> =>
+  Effect.flatMap(Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)), ({ type }) =>
+    type === "Directory"
+      ? Effect.void
+      : refuse("not_a_directory", `${target.shown} is a ${type}. Give a directory as path.`))
+
+/** Calls `each` with every file below a directory, by its path from there, in no order. Gives what is to be said of it. */
+export const eachFile = (
+  ripgrep: typeof Ripgrep.Service,
+  target: Target,
+  each: (path: string) => void
+): Effect.Effect<ReadonlyArray<string>, ToolError> =>
+  Effect.map(
+    search(ripgrep, {
+      args: ["--files", "--null"],
+      directory: target.real,
+      separator: "\0",
+      each: (path) => {
+        each(path.startsWith("./") ? path.slice(2) : path)
+        return true
+      }
+    }),
+    (end) => [end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)].filter((note) => note !== undefined)
+  )
