@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import { chatWire } from "./support/chatWire.ts"
@@ -149,6 +150,20 @@ describe("OpenAiCompatible", () => {
         { type: "text", text: "a.lua:\ngrün" },
         { type: "text", text: "file:\n{\"a\":1}" }
       ])
+    }))
+
+  it.scoped("sockets that are kept for the next request are closed with the scope", () =>
+    Effect.gen(function*() {
+      const gone = yield* Deferred.make<void>()
+      const server = yield* serve((response) => sse(response, ...wire.text("ok"), ...wire.finish("stop")).end())
+      server.server.keepAliveTimeout = 0
+      server.server.on("connection", (socket) => socket.on("close", () => Deferred.unsafeDone(gone, Effect.void)))
+      yield* Effect.scoped(Effect.gen(function*() {
+        const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+        yield* ask(yield* vendor.model("m"))
+        expect(yield* Deferred.isDone(gone)).toBe(false)
+      }))
+      yield* Deferred.await(gone)
     }))
 
   it.scoped("P04: secrets in headers of the config appear in no message", () =>
