@@ -1,6 +1,22 @@
 /** Owns which commands there are. */
-import type { CommandSpec } from "./CommandSpec.ts"
+import { agents } from "./commands/agents.ts"
+import { completions } from "./commands/completions.ts"
+import { config } from "./commands/config.ts"
+import { doctor } from "./commands/doctor.ts"
+import { models } from "./commands/models.ts"
+import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
+import { sessions } from "./commands/sessions.ts"
+import type { CommandSpec } from "./CommandSpec.ts"
 
 /** The commands, in the order in which the help names them. */
-export const commands: ReadonlyArray<CommandSpec> = [run]
+export const commands: ReadonlyArray<CommandSpec> = [
+  run,
+  sessions,
+  agents,
+  models,
+  permissions,
+  config,
+  doctor,
+  completions
+]

@@ -9,12 +9,15 @@ import { Config } from "@skein/core/Config"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
+import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as Providers from "@skein/provider/Providers"
 import * as Sqlite from "@skein/storage/Sqlite"
+import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { environment } from "./environment.ts"
 
 /** Where files are, and the files themselves. */
 export const platform = (options: { readonly database?: string | undefined }) =>
@@ -38,7 +41,7 @@ export const settle = Effect.fnUntraced(function*(directory: string, overrides?:
 /** Config and agents, ready for use. */
 export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>
 
-/** All services of Skein over this config. */
+/** All services of Skein over this config, with all tools. */
 export const services = (
   { origins, permission, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
@@ -50,12 +53,21 @@ export const services = (
       return Skein.layer({
         provider: Providers.layer,
         storage: Layer.effect(SessionStorage, SessionStorage),
+        tools: BuiltinTools.tools,
+        spill: Layer.succeed(Spill, yield* Spill),
         config: Layer.succeed(Config, { settings, origins }),
         agents: Agent.layer(agents, permission),
         permission: { asks, home }
       })
     })
-  )
+  ).pipe(Layer.provide(workbench))
+
+const workbench = Layer.unwrapEffect(
+  Effect.gen(function*() {
+    const { data } = yield* DataDirs
+    return BuiltinTools.layerWorkbench({ dataDirectory: data, environment: yield* environment })
+  })
+)
 
 /** What a command line says of limits, as config. */
 export const limitsOf = (flags: {

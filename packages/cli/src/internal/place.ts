@@ -6,12 +6,13 @@ import { UsageError } from "../UsageError.ts"
 
 /** The directory that was asked for, absolute; the current one where none was. */
 export const directoryOf = (given: string | undefined): Effect.Effect<string, UsageError> =>
-  Effect.flatMap(current, (directory) => {
+  Effect.flatMap(currentDirectory, (directory) => {
     const path = resolve(directory, given ?? ".")
     return Effect.as(checkDirectory(path, given === undefined ? "" : "--dir: "), path)
   })
 
-const current = Effect.try({
+/** The directory that the program was started in. */
+export const currentDirectory: Effect.Effect<string, UsageError> = Effect.try({
   try: () => process.cwd(),
   catch: () =>
     new UsageError({ message: "The current directory does not exist any more. Change to another one, then try again." })

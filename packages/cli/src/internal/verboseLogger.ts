@@ -1,23 +1,17 @@
 /** Logs to standard error, without secrets: what `--verbose` turns on. */
-import * as Config from "effect/Config"
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { Stdio } from "../Stdio.ts"
+import { environment } from "./environment.ts"
 import { escapeLine } from "./escape.ts"
 
 const secretName = /key|token|secret|password|passwd|credential|auth/i
 
 /** The values of variables whose names say that they are secret. */
-const secrets = Config.hashMap(Config.string()).pipe(
-  Effect.withConfigProvider(ConfigProvider.fromEnv({ pathDelim: "\0", seqDelim: "\0" })),
-  Effect.map((variables) =>
-    [...variables].flatMap(([name, value]) => secretName.test(name) && value.length >= 8 ? [value] : [])
-  ),
-  Effect.orElseSucceed((): ReadonlyArray<string> => [])
-)
+const secrets = Effect.map(environment, (variables) =>
+  Object.entries(variables).flatMap(([name, value]) => secretName.test(name) && value.length >= 8 ? [value] : []))
 
 /** Everything that is logged, one line each, in the place of the default logger. */
 export const layer: Layer.Layer<never, never, Stdio> = Layer.unwrapEffect(

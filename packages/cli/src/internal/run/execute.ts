@@ -4,6 +4,7 @@ import { Bus } from "@skein/core/Bus"
 import { Config } from "@skein/core/Config"
 import { Session } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,9 +19,11 @@ import { UsageError } from "../../UsageError.ts"
 import { limitsOf, platform, services, settle, storage } from "../app.ts"
 import { formatDuration } from "../duration.ts"
 import { errorLine, explain } from "../explain.ts"
+import { currentDirectory } from "../place.ts"
+import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { checkModels, readModel } from "./models.ts"
-import type { Presenter, Streams } from "./presenter.ts"
+import { type Shown, shownAs } from "./shownAs.ts"
 import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult } from "./result.ts"
 import { readStdin } from "./stdin.ts"
 import { findTarget, type Target } from "./target.ts"
@@ -35,73 +38,92 @@ interface Progress {
   readonly denials: Denials
 }
 
-const presenterOf = (format: RunInput["flags"]["format"], stdio: Streams): Effect.Effect<Presenter> => {
-  switch (format) {
-    case "quiet":
-      return Effect.map(Effect.promise(() => import("./quiet.ts")), ({ quiet }) => quiet(stdio))
-    case "json":
-      return Effect.map(Effect.promise(() => import("./json.ts")), ({ json }) => json(stdio))
-    case "default":
-      return Effect.map(Effect.promise(() => import("./quiet.ts")), ({ quiet }) => quiet(stdio))
-  }
-}
-
 /** The agents, of which the one at the root may make only so many steps. */
 const bounded = (agents: ReadonlyArray<AgentInfo>, name: string, steps: number | undefined) =>
   steps === undefined ? agents : agents.map((agent) => agent.name === name ? { ...agent, steps } : agent)
 
-const prompted = Effect.fnUntraced(
-  function*({ flags, operands }: RunInput, target: Target, presenter: Presenter, progress: Progress) {
-    const stdio = yield* Stdio
-    const session = yield* Session
-    const agents = yield* Agent
-    const bus = yield* Bus
-    const { settings } = yield* Config
-    const piped = yield* Effect.fork(readStdin(stdio, operands.length > 0))
-    const agent = yield* agents.get(flags.agent ?? target.session?.agent ?? settings.default_agent)
-    const model = yield* readModel(flags.model)
-    const fallback = yield* checkModels(model ?? target.session?.model, agent)
-    if (fallback?.startsWith("offline/") === true) {
-      presenter.note(`No model is configured: ${fallback} answers, which is no AI. Set OPENAI_API_KEY, or \`model\` in skein.json.`)
-    }
-    const text = [operands.join(" "), yield* Fiber.join(piped)].filter((part) => part.trim() !== "").join("\n\n")
-    if (text === "" && flags.file.length === 0) {
-      return yield* new UsageError({
-        message: "There is no prompt. Write it after `skein run`, or pipe it in: skein run \"What does this project do?\""
-      })
-    }
-    yield* bus.listen({ all: true }, (event) => {
-      progress.denials.see(event)
-      presenter.event(event)
+/** The prompt: what was typed, what was piped in, and the files. */
+const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
+  const stdio = yield* Stdio
+  const text = [operands.join(" "), yield* readStdin(stdio, operands.length > 0)].filter((part) => part.trim() !== "")
+  const files = flags.file.length === 0
+    ? []
+    : yield* Effect.flatMap(
+      Effect.promise(() => import("./attachments.ts")),
+      ({ attachments }) => Effect.flatMap(currentDirectory, (directory) => attachments(directory, flags.file))
+    )
+  if (text.length === 0 && files.length === 0) {
+    return yield* new UsageError({
+      message: "There is no prompt. Write it after `skein run`, or pipe it in: skein run \"What does this project do?\""
     })
-    const current = target.session ?? (yield* session.create({
-      directory: target.directory,
-      projectID: target.projectID,
-      agent: agent.name,
-      ...(model === undefined ? {} : { model }),
-      ...(flags.title === undefined ? {} : { title: flags.title })
-    }))
-    progress.session = current
-    presenter.begin(current)
-    const turn = yield* runTurn(current, [{ type: "text", text }], {
-      ...(flags.agent === undefined ? {} : { agent: flags.agent }),
-      ...(model === undefined ? {} : { model })
-    }, flags.timeout)
-    return turn === undefined
-      ? ofTimeout(yield* unfinished(current), formatDuration(flags.timeout ?? 0))
-      : ofTurn(turn, progress.denials.count)
   }
-)
+  const typed: ReadonlyArray<PartInput> = text.length === 0 ? [] : [{ type: "text", text: text.join("\n\n").toWellFormed() }]
+  return [...typed, ...files]
+})
 
-const concluded = (exit: Exit.Exit<RunResult, CommandError>, progress: Progress) =>
-  Effect.gen(function*() {
+/** The turn from a session that is ready to its result. */
+const prompted = Effect.fnUntraced(function*(
+  { flags }: RunInput,
+  target: Target,
+  prompt: Effect.Effect<ReadonlyArray<PartInput>, CommandError>,
+  { attend, presenter }: Shown,
+  progress: Progress
+) {
+  const session = yield* Session
+  const agents = yield* Agent
+  const bus = yield* Bus
+  const { settings } = yield* Config
+  const agent = yield* agents.get(flags.agent ?? target.session?.agent ?? settings.default_agent)
+  const model = yield* readModel(flags.model)
+  const fallback = yield* checkModels(model ?? target.session?.model, agent)
+  if (fallback?.startsWith("offline/") === true) {
+    presenter.note(`No model is configured, so ${fallback} answers, which is no AI. Set OPENAI_API_KEY, or \`model\` in skein.json.`)
+  }
+  const parts = yield* prompt
+  yield* bus.listen({ all: true }, (event) => {
+    progress.denials.see(event)
+    presenter.event(event)
+  })
+  const current = target.session ?? (yield* session.create({
+    directory: target.directory,
+    projectID: target.projectID,
+    agent: agent.name,
+    ...(model === undefined ? {} : { model }),
+    ...(flags.title === undefined ? {} : { title: flags.title })
+  }))
+  progress.session = current
+  presenter.begin(current)
+  yield* attend
+  const turn = yield* runTurn(current, parts, {
+    ...(flags.agent === undefined ? {} : { agent: flags.agent }),
+    ...(model === undefined ? {} : { model })
+  }, flags.timeout)
+  return turn === undefined
+    ? ofTimeout(yield* unfinished(current), formatDuration(flags.timeout ?? 0))
+    : ofTurn(turn, progress.denials.count)
+})
+
+/** The result of a run, however it ended. */
+const concluded = (exit: Exit.Exit<RunResult, CommandError>, { session }: Progress) =>
+  Effect.map(Stop, (stop) => {
     if (Exit.isSuccess(exit)) return exit.value
-    const stop = yield* Stop
     const reason = stop.reason()
-    const known = progress.session === undefined ? nothing : { ...nothing, sessionID: progress.session.id }
-    return Cause.isInterruptedOnly(exit.cause) && reason !== undefined
+    const known = session === undefined ? nothing : { ...nothing, sessionID: session.id }
+    return Cause.isInterrupted(exit.cause) && reason !== undefined
       ? ofStop(known, reason)
       : ofError(known, explain(exit.cause))
+  })
+
+const work = (input: RunInput, shown: Shown, progress: Progress) =>
+  Effect.gen(function*() {
+    const { flags } = input
+    const reading = yield* Effect.forkScoped(readPrompt(input))
+    const target = yield* findTarget(flags)
+    const settled = yield* settle(target.directory, limitsOf(flags))
+    const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
+    const asks = flags.auto ? "auto" : shown.canAsk ? "person" : "nobody"
+    const context = yield* Layer.build(services(settled, bounded(settled.agents, root, flags["max-steps"]), asks))
+    return yield* Effect.provide(prompted(input, target, Fiber.join(reading), shown, progress), context)
   })
 
 /** Runs it. */
@@ -109,23 +131,18 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
   Effect.scoped(Effect.gen(function*() {
     const { flags } = input
     const stdio = yield* Stdio
-    const presenter = yield* presenterOf(flags.format, stdio)
+    const stop = yield* Stop
+    const shown = yield* shownAs(flags.format, stdio)
     const progress: Progress = { session: undefined, denials: new Denials() }
     const foundation = Layer.build(Layer.provideMerge(storage, platform({ database: flags.db })))
-    const work = Effect.flatMap(foundation, (context) => Effect.provide(Effect.gen(function*() {
-      const target = yield* findTarget(flags)
-      const settled = yield* settle(target.directory, limitsOf(flags))
-      const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
-      const asks = flags.auto ? "auto" : "nobody"
-      const context = yield* Layer.build(services(settled, bounded(settled.agents, root, flags["max-steps"]), asks))
-      return yield* Effect.provide(prompted(input, target, presenter, progress), context)
-    }), context))
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
-        const exit = yield* Effect.exit(restore(work))
+        const exit = yield* Effect.exit(
+          restore(Effect.flatMap(foundation, (context) => Effect.provide(work(input, shown, progress), context)))
+        )
         const result = yield* concluded(exit, progress)
-        presenter.end(result)
-        if (result.error !== undefined) stdio.err(errorLine(result.error.message))
+        shown.presenter.end(result)
+        for (const line of closingLines(result, progress.denials, stop.reason()?.by === "EPIPE")) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) stdio.err(errorLine(Cause.pretty(exit.cause)))
         return result.exitCode
       })

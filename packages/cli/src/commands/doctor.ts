@@ -1,0 +1,11 @@
+/** Declares `skein doctor`. */
+import { command } from "../CommandSpec.ts"
+import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+
+/** Checks what Skein needs. */
+export const doctor = command({
+  name: "doctor",
+  summary: "Checks what Skein needs, and says how to get what is missing",
+  flags: { ...formatFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags },
+  load: () => import("../internal/doctor/execute.ts").then(({ executeDoctor }) => executeDoctor)
+})

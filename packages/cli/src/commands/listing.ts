@@ -1,0 +1,27 @@
+/** Declares what all listing commands have in common. */
+import type { Flags } from "../CommandSpec.ts"
+
+/** How a listing is printed. */
+export const formatFlags = {
+  format: { type: "choice", choices: ["default", "json"], description: "default: for people; json: one JSON value" }
+} as const satisfies Flags
+
+/** For commands that read the database. */
+export const databaseFlags = {
+  db: {
+    type: "text",
+    value: "FILE",
+    completes: "file",
+    description: "The database; SKEIN_DB or the data directory otherwise"
+  }
+} as const satisfies Flags
+
+/** For commands whose answer depends on the directory. */
+export const directoryFlags = {
+  dir: { type: "text", value: "PATH", completes: "directory", description: "Looks from this directory instead of the current one" }
+} as const satisfies Flags
+
+/** For every command. */
+export const verboseFlags = {
+  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" }
+} as const satisfies Flags

@@ -1,0 +1,16 @@
+/** What `skein completions` does. */
+import * as Effect from "effect/Effect"
+import { commands } from "../../Commands.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { bash, fish, zsh } from "./scripts.ts"
+
+/** Prints the script for a shell. */
+export const executeCompletions = ({ operands: [shell] }: {
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, never, Stdio> =>
+  Effect.map(Stdio, (stdio) => {
+    const write = shell === "zsh" ? zsh : shell === "fish" ? fish : bash
+    stdio.out(write(commands))
+    return ExitCode.done
+  })

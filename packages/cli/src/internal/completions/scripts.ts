@@ -1,0 +1,172 @@
+/** Writes completions for shells from what the commands declare. */
+import type { CommandSpec, Flag } from "../../CommandSpec.ts"
+
+/** A command with the words that lead to it, such as `sessions show`. */
+interface Reached {
+  readonly words: ReadonlyArray<string>
+  readonly command: CommandSpec
+}
+
+const reached = (commands: ReadonlyArray<CommandSpec>, before: ReadonlyArray<string> = []): ReadonlyArray<Reached> =>
+  commands.flatMap((command) =>
+    [command.name, ...command.aliases ?? []].flatMap((name) => {
+      const words = [...before, name]
+      return [{ words, command }, ...reached(command.commands ?? [], words)]
+    })
+  )
+
+/** The words that may follow a command besides its flags. */
+const nextWords = ({ commands = [], operands }: CommandSpec): ReadonlyArray<string> => [
+  ...commands.map(({ name }) => name),
+  ...operands?.choices ?? []
+]
+
+const flagsOf = ({ flags }: CommandSpec): ReadonlyArray<readonly [name: string, flag: Flag]> => [
+  ...Object.entries(flags),
+  ["help", { type: "switch", short: "h", description: "Tells more" }]
+]
+
+const allFlags = (commands: ReadonlyArray<CommandSpec>): ReadonlyMap<string, Flag> =>
+  new Map(reached(commands).flatMap(({ command }) => [...flagsOf(command)]))
+
+const names = (name: string, { short }: Flag): string => short === undefined ? `--${name}` : `--${name}|-${short}`
+
+const words = (list: ReadonlyArray<string>): string => list.join(" ")
+
+/** Single quotes for a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const topWords = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> => [
+  ...commands.flatMap(({ aliases = [], name }) => [name, ...aliases]),
+  "help",
+  "--help",
+  "--version"
+]
+
+const valueCase = (name: string, flag: Flag): string | undefined => {
+  if (flag.type === "choice") return `    ${names(name, flag)}) COMPREPLY=($(compgen -W ${quoted(words(flag.choices))} -- "$cur")); return ;;`
+  if (flag.type === "switch") return undefined
+  const files = flag.type === "text" && flag.completes !== undefined
+  const how = files ? `COMPREPLY=($(compgen -${flag.completes === "directory" ? "d" : "f"} -- "$cur"))` : "COMPREPLY=()"
+  return `    ${names(name, flag)}) ${how}; return ;;`
+}
+
+/** For bash. */
+export const bash = (commands: ReadonlyArray<CommandSpec>): string => {
+  const values = [...allFlags(commands)].flatMap(([name, flag]) => valueCase(name, flag) ?? [])
+  const cases = reached(commands).map(({ command, words: path }) => {
+    const flags = flagsOf(command).map(([name]) => `--${name}`)
+    return `    ${quoted(words(path))}) words=${quoted(words([...nextWords(command), ...flags]))} ;;`
+  })
+  const groups = commands.filter((command) => command.commands !== undefined).map(({ name }) => name)
+  return `# Completions of skein for bash.
+_skein() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" path="" words="" word
+  # Readline makes a word of its own of each "=".
+  if [[ "$cur" == "=" ]]; then cur=""; elif [[ "$prev" == "=" ]]; then prev="\${COMP_WORDS[COMP_CWORD-2]}"; fi
+  case "$prev" in
+${values.join("\n")}
+  esac
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path" in
+      "") path="$word" ;;
+      ${groups.join("|")}) [[ "$word" == -* ]] || path="$path $word" ;;
+    esac
+  done
+  case "$path" in
+    '') words=${quoted(words(topWords(commands)))} ;;
+    help) words=${quoted(words(commands.map(({ name }) => name)))} ;;
+${cases.join("\n")}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _skein skein
+`
+}
+
+const zshFlag = (name: string, flag: Flag): string => {
+  const about = flag.description.replaceAll(/[[\]:]/g, "\\$&")
+  const action = flag.type === "choice"
+    ? `:${name}:(${words(flag.choices)})`
+    : flag.type === "text" && flag.completes !== undefined
+    ? `:${name}:${flag.completes === "directory" ? "_files -/" : "_files"}`
+    : flag.type === "switch"
+    ? ""
+    : `:${name}: `
+  const long = `--${name}${flag.type === "switch" ? "" : "="}`
+  const many = flag.type === "text" && flag.many === true ? "*" : ""
+  if (flag.short === undefined) return quoted(`${many}${long}[${about}]${action}`)
+  const short = `-${flag.short}${flag.type === "switch" ? "" : "+"}`
+  const exclusive = many === "" ? `(-${flag.short} --${name})` : "*"
+  return `${quoted(exclusive)}{${short},${long}}${quoted(`[${about}]${action}`)}`
+}
+
+/** For zsh. */
+export const zsh = (commands: ReadonlyArray<CommandSpec>): string => {
+  const described = (list: ReadonlyArray<CommandSpec>) =>
+    list.map(({ name, summary }) => quoted(`${name}:${summary.replaceAll(":", "\\:")}`)).join(" ")
+  const cases = reached(commands).map(({ command, words: path }) => {
+    const flags = flagsOf(command).map(([name, flag]) => `      ${zshFlag(name, flag)}`)
+    const next = command.commands !== undefined
+      ? `'*::command:((${described(command.commands).replaceAll("'", "\"")}))'`
+      : command.operands?.choices === undefined
+      ? "'*: :_default'"
+      : `':word:(${words(command.operands.choices)})'`
+    return `    ${quoted(words(path))}) _arguments -S \\\n${flags.join(" \\\n")} \\\n      ${next} ;;`
+  })
+  const groups = commands.filter((command) => command.commands !== undefined).map(({ name }) => name)
+  return `#compdef skein
+# Completions of skein for zsh.
+_skein() {
+  local curcontext="$curcontext" path
+  if (( CURRENT == 2 )); then
+    local -a commands=(${described(commands)} 'help:Tells more of a command')
+    _describe command commands
+    return
+  fi
+  path="$words[2]"
+  shift words; (( CURRENT-- ))
+  if [[ "$path" == (${groups.join("|")}) && CURRENT -gt 2 && "$words[2]" != -* ]]; then
+    path="$path $words[2]"
+    shift words; (( CURRENT-- ))
+  fi
+  case "$path" in
+${cases.join("\n")}
+  esac
+}
+compdef _skein skein
+`
+}
+
+/** For fish. */
+export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
+  const lines = commands.flatMap((command) => {
+    const own = [command.name, ...command.aliases ?? []]
+    const seen = `__fish_seen_subcommand_from ${words(own)}`
+    const below = command.commands ?? []
+    const flag = (condition: string) => ([name, each]: readonly [string, Flag]): string => {
+      const short = each.short === undefined ? "" : ` -s ${each.short}`
+      const value = each.type === "choice"
+        ? ` -x -a ${quoted(words(each.choices))}`
+        : each.type === "switch"
+        ? ""
+        : each.type === "text" && each.completes !== undefined
+        ? " -r -F"
+        : " -x"
+      return `complete -c skein -n ${quoted(condition)} -l ${name}${short}${value} -d ${quoted(each.description)}`
+    }
+    const others = below.length === 0 ? seen : `${seen}; and not __fish_seen_subcommand_from ${words(below.map(({ name }) => name))}`
+    return [
+      ...own.map((name) =>
+        `complete -c skein -n __fish_use_subcommand -f -a ${name} -d ${quoted(command.summary)}`
+      ),
+      ...flagsOf(command).map(flag(others)),
+      ...(command.operands?.choices === undefined ? [] : [`complete -c skein -n ${quoted(seen)} -f -a ${quoted(words(command.operands.choices))}`]),
+      ...below.flatMap((each) => [
+        `complete -c skein -n ${quoted(others)} -f -a ${each.name} -d ${quoted(each.summary)}`,
+        ...flagsOf(each).map(flag(`${seen}; and __fish_seen_subcommand_from ${each.name}`))
+      ])
+    ]
+  })
+  return `# Completions of skein for fish.\ncomplete -c skein -n __fish_use_subcommand -f -a help -d 'Tells more of a command'\n${lines.join("\n")}\n`
+}

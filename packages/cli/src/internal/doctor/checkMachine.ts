@@ -1,0 +1,105 @@
+/** Looks at the programs of the machine. */
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import { Stdio } from "../../Stdio.ts"
+import type { Check } from "./check.ts"
+import { probe } from "./probe.ts"
+
+/** How a program is got. */
+const install = (apt: string, brew: string): string => `Get it with: apt install ${apt}, or brew install ${brew}`
+
+/** Node itself. */
+export const checkNode: Effect.Effect<Check> = Effect.sync(() => {
+  const { version, versions } = process
+  const isNew = Number.parseInt(versions.node, 10) >= 20
+  return {
+    name: "node",
+    state: isNew ? "ok" : "missing",
+    essential: true,
+    detail: `${version} on ${process.platform} ${process.arch}`,
+    ...(isNew ? {} : { mend: "Node 20 or newer is needed: https://nodejs.org" })
+  }
+})
+
+/** Git, which worktrees need. */
+export const checkGit: Effect.Effect<Check> = Effect.map(probe("git", ["--version"]), ({ said, works }) => ({
+  name: "git",
+  state: works ? "ok" : "missing",
+  essential: false,
+  detail: works ? said : `git cannot be run: ${said}`,
+  ...(works ? {} : { mend: install("git", "git") })
+}))
+
+const bundled = Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
+  Effect.flatMap(({ rgPath }) => probe(rgPath, ["--version"])),
+  Effect.orElseSucceed(() => ({ works: false, said: "it is not installed" }))
+)
+
+/** Ripgrep: the one that comes with Skein, or the one of the machine. */
+export const checkRipgrep: Effect.Effect<Check> = Effect.map(
+  Effect.all([bundled, probe("rg", ["--version"])], { concurrency: "unbounded" }),
+  ([own, other]): Check => {
+    const version = (said: string) => said.split("\n", 1).join("")
+    const base = { name: "ripgrep", essential: true } as const
+    if (own.works) {
+      return { ...base, state: "ok", detail: `${version(own.said)} (comes with Skein)${other.works ? `; on the PATH: ${version(other.said)}` : ""}` }
+    }
+    if (other.works) return { ...base, state: "ok", detail: `${version(other.said)} on the PATH; that of Skein cannot be used: ${own.said}` }
+    return {
+      ...base,
+      state: "missing",
+      detail: `grep and glob cannot work: that of Skein cannot be used (${own.said}), and on the PATH there is none`,
+      mend: install("ripgrep", "ripgrep")
+    }
+  }
+)
+
+/** A shell for the tool `bash`. */
+export const checkShell: Effect.Effect<Check> = Effect.map(probe("bash", ["--version"]), ({ said, works }) => ({
+  name: "bash",
+  state: works ? "ok" : "warn",
+  essential: false,
+  detail: works ? said.split("\n", 1).join("") : `bash cannot be run (${said}): commands run in sh`,
+  ...(works ? {} : { mend: install("bash", "bash") })
+}))
+
+/** Bubblewrap: whether it is there, and whether the system lets it work. */
+export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
+  const base = { name: "sandbox", essential: false } as const
+  if (process.platform !== "linux") {
+    return { ...base, state: "warn", detail: `there is none on ${process.platform}: commands are asked for instead` } satisfies Check
+  }
+  const there = yield* probe("bwrap", ["--version"])
+  if (!there.works) {
+    return {
+      ...base,
+      state: "missing",
+      detail: "bubblewrap is not installed: commands run without a sandbox, and are asked for",
+      mend: "Get it with: apt install bubblewrap"
+    } satisfies Check
+  }
+  const works = yield* probe("bwrap", ["--ro-bind", "/", "/", "--unshare-all", "true"])
+  return {
+    ...base,
+    state: works.works ? "ok" : "warn",
+    detail: works.works ? `${there.said} works` : `${there.said} is installed and cannot work: ${works.said}`,
+    ...(works.works ? {} : { mend: "User namespaces may be turned off: see `man bwrap`" })
+  } satisfies Check
+})
+
+/** The terminal, for the live view. */
+export const checkTerminal: Effect.Effect<Check, never, Stdio> = Effect.gen(function*() {
+  const stdio = yield* Stdio
+  const name = yield* Effect.orElseSucceed(Config.withDefault(Config.string("TERM"), ""), () => "")
+  const { input, output } = stdio.isTerminal
+  const { columns, rows } = stdio.size()
+  const base = { name: "terminal", essential: false } as const
+  if (!output || name === "dumb") {
+    return { ...base, state: "warn", detail: "output is no terminal: progress comes as plain lines, and nobody is asked" } satisfies Check
+  }
+  return {
+    ...base,
+    state: input ? "ok" : "warn",
+    detail: `${name === "" ? "unknown" : name}, ${columns} x ${rows}${input ? "" : "; input is no terminal: nobody is asked"}`
+  } satisfies Check
+})

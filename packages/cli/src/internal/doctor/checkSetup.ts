@@ -1,0 +1,80 @@
+/** Looks at what belongs to Skein itself: its database, its config, and the keys of providers. */
+import { DataDirs } from "@skein/config/DataDirs"
+import { defaults } from "@skein/core/Config"
+import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import { presets } from "@skein/provider/OpenAiCompatible"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { statSync } from "node:fs"
+import { type Settled, settle, storage } from "../app.ts"
+import { environment } from "../environment.ts"
+import { directoryOf } from "../place.ts"
+import type { Check } from "./check.ts"
+
+const sizeOf = (file: string): string => {
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** The database: opened as every command opens it, and made where there is none. */
+export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(function*() {
+  const { database } = yield* DataDirs
+  const opened = yield* Effect.either(Effect.scoped(Effect.provide(Effect.void, storage)))
+  const base = { name: "database", essential: true } as const
+  return Either.isRight(opened)
+    ? { ...base, state: "ok", detail: `${database} (${sizeOf(database)}) can be read and written` } satisfies Check
+    : { ...base, state: "missing", detail: opened.left.message } satisfies Check
+})
+
+const settled = (directory: string | undefined) => Effect.flatMap(directoryOf(directory), (found) => settle(found))
+
+/** The config of the directory. */
+export const checkConfig = (directory: string | undefined) =>
+  Effect.map(Effect.either(settled(directory)), (found): Check => {
+    const base = { name: "config", essential: true } as const
+    if (Either.isLeft(found)) return { ...base, state: "missing", detail: found.left.message }
+    const { files, warnings } = found.right
+    const detail = files.length === 0 ? "no file: the defaults hold" : files.join(", ")
+    return warnings.length === 0
+      ? { ...base, state: "ok", detail }
+      // What does not count takes nothing away from what does.
+      : { ...base, essential: false, state: "warn", detail, mend: `${warnings.length} of its values do not count: see \`skein config\`` }
+  })
+
+const keyCheck = (
+  id: string,
+  config: ProviderConfig | undefined,
+  variables: Readonly<Record<string, string>>
+): Check => {
+  const preset = Object.entries(presets).find(([name]) => name === id)?.[1]
+  const name = config?.key_env ?? (id === "openai" ? "OPENAI_API_KEY" : preset?.keyName)
+  const base = { name: "key", essential: false } as const
+  if (name === undefined) return { ...base, state: "ok", detail: `${id}: needs none` }
+  if ((variables[name] ?? "").trim() !== "") return { ...base, state: "ok", detail: `${id}: ${name} is set` }
+  const isKeyless = preset !== undefined && "keyless" in preset
+  return isKeyless
+    ? { ...base, state: "ok", detail: `${id}: ${name} is not set, and not needed` }
+    : { ...base, state: "missing", detail: `${id}: ${name} is not set` }
+}
+
+/** The keys: whether there is one, and never what it is. */
+export const checkKeys = (directory: string | undefined) =>
+  Effect.gen(function*() {
+    const variables = yield* environment
+    // A config that cannot be read is told of by its own check.
+    const { settings } = yield* Effect.orElseSucceed(settled(directory), (): Pick<Settled, "settings"> => ({ settings: defaults }))
+    const configs = settings.provider ?? {}
+    const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
+    const checks = [...ids].map((id) => keyCheck(id, configs[id], variables))
+    const isAny = checks.some(({ detail }) => detail.endsWith("is set"))
+    const first: Check = isAny
+      ? { name: "model", state: "ok", essential: false, detail: "there is a key for a model" }
+      : {
+        name: "model",
+        state: "warn",
+        essential: false,
+        detail: "no key is set: offline/survey answers, which is no AI",
+        mend: "Set OPENAI_API_KEY, or name a model of a server of your own: \"model\" and \"provider\" in skein.json"
+      }
+    return [first, ...checks]
+  })

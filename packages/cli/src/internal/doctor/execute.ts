@@ -1,0 +1,44 @@
+/** What `skein doctor` does: looks at everything that Skein needs or can use, and says how to get what is missing. */
+import * as Effect from "effect/Effect"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { platform } from "../app.ts"
+import { escapeLine } from "../escape.ts"
+import type { Check } from "./check.ts"
+import { checkConfig, checkDatabase, checkKeys } from "./checkSetup.ts"
+import { checkGit, checkNode, checkRipgrep, checkSandbox, checkShell, checkTerminal } from "./checkMachine.ts"
+
+const lineOf = ({ detail, mend, name, state }: Check): string =>
+  `${state.padEnd(7)}  ${name.padEnd(9)}  ${escapeLine(detail)}${mend === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(mend)}`}\n`
+
+/** Checks everything; 1 where something that cannot be done without is broken. */
+export const executeDoctor = ({ flags }: {
+  readonly flags: {
+    readonly format: "default" | "json"
+    readonly dir: string | undefined
+    readonly db: string | undefined
+  }
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const found = yield* Effect.all(
+      [
+        checkNode,
+        checkGit,
+        checkRipgrep,
+        checkShell,
+        checkSandbox,
+        checkDatabase,
+        checkConfig(flags.dir),
+        checkKeys(flags.dir),
+        checkTerminal
+      ],
+      { concurrency: "unbounded" }
+    )
+    const checks = found.flat()
+    const isBroken = checks.some(({ essential, state }) => essential && state !== "ok")
+    if (flags.format === "json") stdio.out(`${JSON.stringify({ ok: !isBroken, checks }, undefined, 2)}\n`)
+    else stdio.out(checks.map(lineOf).join(""))
+    return isBroken ? ExitCode.failed : ExitCode.done
+  }).pipe(Effect.provide(platform({ database: flags.db })))

@@ -1,0 +1,33 @@
+/** What `skein config` does. */
+import { describeConfig } from "@skein/config/ConfigDescription"
+import { formatIssue } from "@skein/config/ConfigError"
+import * as Effect from "effect/Effect"
+import type { CommandError } from "../../CommandSpec.ts"
+import { Stdio } from "../../Stdio.ts"
+import { platform, settle } from "../app.ts"
+import { escapeLine } from "../escape.ts"
+import { directoryOf } from "../place.ts"
+import { printList } from "./print.ts"
+
+/** Shows every value with its origin; what does not count is told on standard error. */
+export const showConfig = ({ flags }: {
+  readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const settled = yield* Effect.flatMap(directoryOf(flags.dir), (directory) => settle(directory))
+    const { json, rows } = describeConfig(settled)
+    for (const issue of settled.warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+    return yield* printList({
+      format: flags.format,
+      json: {
+        config: json,
+        origins: Object.fromEntries(rows.map(({ origin, path }) => [path, origin])),
+        files: settled.files,
+        warnings: settled.warnings
+      },
+      head: ["KEY", "VALUE", "FROM"],
+      rows: rows.map(({ origin, path, value }) => [path, typeof value === "string" ? value : JSON.stringify(value), origin]),
+      empty: "Nothing is configured."
+    })
+  }).pipe(Effect.provide(platform({})))

@@ -1,0 +1,42 @@
+/** What `skein models` does. */
+import { Config } from "@skein/core/Config"
+import { Provider } from "@skein/core/Provider"
+import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import * as Providers from "@skein/provider/Providers"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { CommandError } from "../../CommandSpec.ts"
+import type { Stdio } from "../../Stdio.ts"
+import { platform, settle } from "../app.ts"
+import { directoryOf } from "../place.ts"
+import { formatCount } from "../tree/treeLines.ts"
+import { printList } from "./print.ts"
+
+const priceOf = ({ price }: ModelInfo): string =>
+  price === undefined ? "unknown" : `$${price.input} / $${price.output}`
+
+/** Lists the models that are known, and whether there is a key for them. */
+export const listModels = ({ flags }: {
+  readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const { origins, settings } = yield* Effect.flatMap(directoryOf(flags.dir), (directory) => settle(directory))
+    const provider = yield* Effect.provide(
+      Provider,
+      Layer.provide(Providers.layer, Layer.succeed(Config, { settings, origins }))
+    )
+    const models = yield* provider.list
+    const fallback = formatRef(yield* provider.defaultModel)
+    return yield* printList({
+      format: flags.format,
+      json: models.map((model) => ({ ...model, default: formatRef(model) === fallback })),
+      head: ["MODEL", "READY", "CONTEXT", "PRICE (IN / OUT, PER MILLION TOKENS)"],
+      rows: models.map((model) => [
+        formatRef(model) === fallback ? `${formatRef(model)} (default)` : formatRef(model),
+        model.available ? "yes" : "no key",
+        model.limit === undefined ? "unknown" : formatCount(model.limit.context),
+        priceOf(model)
+      ]),
+      empty: "There are no models."
+    })
+  }).pipe(Effect.provide(platform({})))

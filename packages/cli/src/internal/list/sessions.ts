@@ -1,0 +1,140 @@
+/** What `skein sessions` does. */
+import { Session } from "@skein/core/Session"
+import { notFound } from "@skein/core/SessionError"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import type { MessageWithParts, Part } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { platform, services, settle, storage } from "../app.ts"
+import { escapeLine, escapeText } from "../escape.ts"
+import { directoryOf, projectOf } from "../place.ts"
+import { callLine } from "../run/callLine.ts"
+import { formatCount } from "../tree/treeLines.ts"
+import { formatTime, printList } from "./print.ts"
+
+const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
+
+const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>) =>
+  Effect.map(Stdio, (stdio) => {
+    for (const { id, reason } of unreadable) stdio.err(`skein: ${escapeLine(`${id} cannot be read: ${reason}`)}`)
+  })
+
+const rowOf = ({ agent, depth, id, time, title, usage }: SessionInfo) => [
+  id,
+  formatTime(time.updated),
+  agent,
+  String(usage.subtree.steps),
+  formatCount(usage.subtree.tokens.input + usage.subtree.tokens.output),
+  `${"  ".repeat(depth)}${title}`
+]
+
+/** Lists sessions. */
+export const listSessions = ({ flags }: {
+  readonly flags: {
+    readonly format: "default" | "json"
+    readonly all: boolean
+    readonly limit: number | undefined
+    readonly dir: string | undefined
+    readonly db: string | undefined
+  }
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStorage
+    const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
+    const { rows, unreadable } = yield* store.sessions({
+      roots: true,
+      limit: flags.limit ?? 50,
+      ...(flags.all ? {} : { projectID })
+    })
+    yield* warnUnreadable(unreadable)
+    return yield* printList({
+      format: flags.format,
+      json: rows,
+      head: ["SESSION", "CHANGED", "AGENT", "STEPS", "TOKENS", "TITLE"],
+      rows: rows.map(rowOf),
+      empty: flags.all
+        ? "There are no sessions yet. `skein run` begins one."
+        : `There are no sessions in ${escapeLine(projectID)} yet. \`skein run\` begins one; \`skein sessions --all\` lists those of other projects.`
+    })
+  }).pipe(Effect.provide(database(flags.db)))
+
+const existing = (id: string) =>
+  Effect.flatMap(SessionStorage, (store) =>
+    Effect.flatMap(
+      store.session(id as SessionID),
+      Option.match({ onNone: () => Effect.fail(notFound(id)), onSome: Effect.succeed })
+    ))
+
+const partText = (part: Part): string => {
+  switch (part.type) {
+    case "text":
+      return `${part.partial === true ? "(cut off) " : ""}${escapeText(part.text.trim())}\n`
+    case "file":
+      return `[${escapeLine(part.filename ?? part.mime)}]\n`
+    case "subtask":
+      return `> task description=${escapeLine(part.description)}\n`
+    case "tool": {
+      const { state } = part
+      const end = state.status === "error" ? `\n  failed: ${escapeLine(state.error.message.slice(0, 300))}` : ""
+      return `> ${callLine(part.tool, state.input)}${end}\n`
+    }
+    default:
+      return ""
+  }
+}
+
+const messageText = ({ info, parts }: MessageWithParts): string => {
+  const head = info.role === "user" ? "user" : `${info.agent} (${info.providerID}/${info.modelID})`
+  const error = info.role === "assistant" && info.error !== undefined ? `! ${escapeText(info.error.message)}\n` : ""
+  return `--- ${formatTime(info.time.created)} ${escapeLine(head)}\n${parts.map(partText).join("")}${error}`
+}
+
+/** Shows one. */
+export const showSession = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStorage
+    const stdio = yield* Stdio
+    const session = yield* existing(id)
+    const messages = yield* store.messages(session.id)
+    const children = yield* store.sessions({ parentID: session.id })
+    yield* warnUnreadable([...messages.unreadable, ...children.unreadable])
+    if (flags.format === "json") {
+      stdio.out(`${JSON.stringify({ session, messages: messages.rows, children: children.rows }, undefined, 2)}\n`)
+      return ExitCode.done
+    }
+    stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
+    stdio.out(messages.rows.map(messageText).join("\n"))
+    for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
+    return ExitCode.done
+  }).pipe(Effect.provide(database(flags.db)))
+
+/** Does something with a session by the service that owns it. */
+const changing = <A>(db: string | undefined, id: string, use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session>) =>
+  Effect.flatMap(existing(id), (session) =>
+    Effect.flatMap(settle(session.directory), (settled) =>
+      Effect.provide(use(session), services(settled, settled.agents, "nobody")))).pipe(Effect.provide(database(db)))
+
+/** Gives one another title. */
+export const renameSession = ({ flags, operands: [id = "", ...title] }: {
+  readonly flags: { readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  changing(flags.db, id, (session) =>
+    Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done))
+
+/** Removes one. */
+export const deleteSession = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  changing(flags.db, id, (session) =>
+    Effect.as(Effect.flatMap(Session, (service) => service.remove(session.id)), ExitCode.done))

@@ -1,0 +1,48 @@
+/** Turns the files that `--file` names into parts of the prompt. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import type { PartInput } from "@skein/domain/Part"
+import * as Effect from "effect/Effect"
+import { isUtf8 } from "node:buffer"
+import { basename, resolve } from "node:path"
+import { UsageError } from "../../UsageError.ts"
+
+/** The longest file that is attached, in bytes. */
+const longest = 20 * 1024 * 1024
+
+/** How the images that models read begin, and what they are. */
+const images: ReadonlyArray<readonly [mime: string, isIt: (bytes: Buffer) => boolean]> = [
+  ["image/png", (bytes) => bytes.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n"],
+  ["image/jpeg", (bytes) => bytes.toString("latin1", 0, 3) === "\xff\xd8\xff"],
+  ["image/gif", (bytes) => /^GIF8[79]a/.test(bytes.toString("latin1", 0, 6))],
+  ["image/webp", (bytes) => /^RIFF.{4}WEBP/s.test(bytes.toString("latin1", 0, 12))]
+]
+
+const refuse = (path: string, why: string) => new UsageError({ message: `--file: ${path} ${why}` })
+
+const readText = (path: string, bytes: Buffer): Effect.Effect<string, UsageError> =>
+  isUtf8(bytes) && !bytes.includes(0)
+    ? Effect.succeed(bytes.toString("utf8"))
+    : refuse(path, "is neither an image (PNG, JPEG, GIF, WebP) nor text in UTF-8. Convert it first, for example with iconv -t utf-8.")
+
+const attach = Effect.fnUntraced(function*(directory: string, given: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = resolve(directory, given)
+  const failed = (error: { readonly message: string }) =>
+    refuse(path, `cannot be read (${error.message}). Check the path; it is taken from the current directory.`)
+  const info = yield* Effect.mapError(fs.stat(path), failed)
+  if (info.type !== "File") return yield* refuse(path, `is no file (${info.type.toLowerCase()}). Name a text file or an image.`)
+  if (Number(info.size) > longest) return yield* refuse(path, "is longer than 20 MB. Name it in the prompt instead: the agent reads it in pieces.")
+  const read = yield* Effect.mapError(fs.readFile(path), failed)
+  const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
+  const mime = images.find(([, isIt]) => isIt(bytes))?.[0]
+  if (mime !== undefined) {
+    const url = `data:${mime};base64,${bytes.toString("base64")}`
+    return { type: "file", mime, filename: basename(path), url } satisfies PartInput
+  }
+  const text = yield* readText(path, bytes)
+  return { type: "text", text: `The file ${path}:\n\n${text}`, synthetic: true } satisfies PartInput
+})
+
+/** Reads the files; paths are taken from a directory. */
+export const attachments = (directory: string, paths: ReadonlyArray<string>) =>
+  Effect.forEach(paths, (path) => attach(directory, path))

@@ -1,0 +1,22 @@
+/** Decides what is said on standard error when a run has ended: what was wrong, and how to go on. */
+import { escapeLine } from "../escape.ts"
+import { errorLine } from "../explain.ts"
+import type { Denials } from "./denials.ts"
+import type { RunResult } from "./result.ts"
+
+/** How a session that has not come to its end is gone on with. */
+const resume = ({ outcome, sessionID }: RunResult): string =>
+  sessionID === undefined || outcome === "denied" ? "" : ` Go on with \`skein sessions resume ${sessionID}\`.`
+
+/** The lines; none where all is well, or where nobody reads them. */
+export const closingLines = (result: RunResult, denials: Denials, readerIsGone: boolean): ReadonlyArray<string> => {
+  if (readerIsGone) return []
+  const denied = denials.count === 0
+    ? []
+    : [errorLine(
+      escapeLine(
+        `${denials.summary}. Run it on a terminal to be asked, pass --auto, or allow it under "permission" in the config.`
+      )
+    )]
+  return result.error === undefined ? denied : [...denied, errorLine(`${result.error.message}${resume(result)}`)]
+}

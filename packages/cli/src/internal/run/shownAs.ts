@@ -1,0 +1,34 @@
+/** Chooses how a run is shown: by its format, and by whether there is a terminal. */
+import type { Permission } from "@skein/core/Permission"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import type { Scope } from "effect/Scope"
+import type { Presenter, Streams } from "./presenter.ts"
+
+/** How a run is shown. */
+export interface Shown {
+  readonly presenter: Presenter
+  /** What goes on beside the run until the scope closes. */
+  readonly attend: Effect.Effect<void, never, Permission | Scope>
+  /** Whether somebody is there who can be asked. */
+  readonly canAsk: boolean
+}
+
+const still = (presenter: Presenter): Shown => ({ presenter, attend: Effect.void, canAsk: false })
+
+/** A terminal that can only print one line below the other. */
+const isDumb = Effect.orElseSucceed(
+  Effect.map(Config.withDefault(Config.string("TERM"), ""), (name) => name === "dumb"),
+  () => false
+)
+
+/** Loads what shows a run. */
+export const shownAs = (format: "default" | "json" | "quiet", stdio: Streams): Effect.Effect<Shown, never, Scope> =>
+  Effect.gen(function*() {
+    if (format === "quiet") return still((yield* Effect.promise(() => import("./quiet.ts"))).quiet(stdio))
+    if (format === "json") return still((yield* Effect.promise(() => import("./json.ts"))).json(stdio))
+    const { error, input, output } = stdio.isTerminal
+    if (!output || !error || (yield* isDumb)) return still((yield* Effect.promise(() => import("./plain.ts"))).plain(stdio))
+    const { live } = yield* Effect.promise(() => import("./live.ts"))
+    return { ...(yield* live(stdio)), canAsk: input }
+  })

@@ -1,0 +1,89 @@
+/** Gathers the words of the agent at the root as they come: whole lines to be printed for good, and the one that grows. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import { escapeText } from "../escape.ts"
+
+/** The words of one session. */
+export class AnswerText {
+  readonly #sessionID: SessionID
+  #part: string | undefined
+  #text = ""
+  #printed = 0
+  #lines: Array<string> = []
+  /** Whether anything was printed before the present part. */
+  #before = false
+
+  constructor(sessionID: SessionID) {
+    this.#sessionID = sessionID
+  }
+
+  /** Takes an event in; says whether there is anything new. */
+  see(event: Event): boolean {
+    if (event.sessionID !== this.#sessionID) return false
+    if (event.type === "message.part.delta" && event.properties.field === "text") {
+      this.#begin(event.properties.partID)
+      this.#text += event.properties.delta
+      return true
+    }
+    if (event.type === "session.status" && event.properties.status.type === "retry") return this.#restart()
+    if (event.type !== "message.part.updated") return false
+    const { part } = event.properties
+    return part.type === "text" && part.id === this.#part && part.time?.end !== undefined && this.#end()
+  }
+
+  /** The text of the last part that was written. */
+  get last(): string {
+    return this.#text
+  }
+
+  /** The lines that are complete, once. */
+  take(): ReadonlyArray<string> {
+    const end = this.#text.lastIndexOf("\n") + 1
+    if (end > this.#printed) this.#print(end)
+    const lines = this.#lines
+    this.#lines = []
+    return lines
+  }
+
+  /** What there is of the line that grows. */
+  get growing(): string {
+    return escapeText(this.#text.slice(Math.max(this.#printed, this.#text.lastIndexOf("\n") + 1)))
+  }
+
+  /** Everything that is left, once. */
+  finish(): ReadonlyArray<string> {
+    this.#end()
+    return this.take()
+  }
+
+  #begin(part: string): void {
+    if (part === this.#part) return
+    this.#end()
+    this.#part = part
+    this.#text = ""
+    this.#printed = 0
+    if (this.#before) this.#lines.push("")
+  }
+
+  #end(): boolean {
+    if (this.#printed >= this.#text.length) return false
+    this.#print(this.#text.length)
+    return true
+  }
+
+  /** A try failed: what it said will be said again. */
+  #restart(): boolean {
+    if (this.#text === "") return false
+    if (this.#printed > 0) this.#lines.push("[the answer broke off here, and begins again]")
+    this.#part = undefined
+    this.#text = ""
+    this.#printed = 0
+    return true
+  }
+
+  #print(end: number): void {
+    this.#lines.push(...escapeText(this.#text.slice(this.#printed, end)).replace(/\n$/, "").split("\n"))
+    this.#printed = end
+    this.#before = true
+  }
+}

@@ -1,0 +1,81 @@
+/** Puts the parts of the live view together: the answer as it comes, the tree of agents, and the question that waits. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { escapeLine } from "../escape.ts"
+import type { Style } from "../terminal/style.ts"
+import { fit, wrap } from "../terminal/width.ts"
+import { AgentTree } from "./agentTree.ts"
+import { AnswerText } from "./answerText.ts"
+import { askLines, keysLine } from "./askLines.ts"
+import { AskQueue } from "./askQueue.ts"
+import { type Tone, treeLines } from "./treeLines.ts"
+
+/** What is to be seen: lines that stay, and those that are drawn again below them. */
+export interface View {
+  readonly above: ReadonlyArray<string>
+  readonly below: ReadonlyArray<string>
+}
+
+/** The most rows that the growing line of an answer takes. */
+const tail = 4
+
+/** What is seen of one run. */
+export class LiveView {
+  readonly tree: AgentTree
+  readonly asks = new AskQueue()
+  readonly answer: AnswerText
+  readonly #style: Style
+  readonly #notes: Array<string> = []
+
+  constructor(session: SessionInfo, now: number, style: Style) {
+    this.tree = new AgentTree(session, now)
+    this.answer = new AnswerText(session.id)
+    this.#style = style
+  }
+
+  /** Takes an event in; says whether there is anything new to be seen. */
+  see(event: Event): boolean {
+    if (event.type === "permission.asked") this.asks.add(event.properties)
+    if (event.type === "permission.replied") this.asks.remove(event.properties.id)
+    const changed = this.tree.see(event)
+    return this.answer.see(event) || changed
+  }
+
+  /** Adds a line that stays. */
+  note(line: string): void {
+    this.#notes.push(this.#style.dim(escapeLine(line)))
+  }
+
+  /** What is to be seen now. */
+  view(size: { readonly columns: number; readonly rows: number }, now: number): View {
+    const columns = Math.max(20, size.columns)
+    const fresh = this.asks.show()
+    const above = [
+      ...this.#notes.splice(0),
+      ...this.answer.take(),
+      ...(fresh === undefined ? [] : askLines(fresh, columns, this.#style))
+    ]
+    const growing = this.answer.growing
+    const words = growing === "" ? [] : wrap(growing, columns - 1).slice(-tail)
+    const prompt = this.#prompt(columns)
+    const rows = Math.max(1, size.rows - 1 - words.length - prompt.length)
+    const agents = treeLines(this.tree.root, { columns, rows, now }).map(({ text, tone }) => this.#paint(tone, text))
+    return { above, below: [...words, ...agents, ...prompt] }
+  }
+
+  #prompt(columns: number): ReadonlyArray<string> {
+    const { current, message, others } = this.asks
+    if (current === undefined) return []
+    const written = message === undefined ? undefined : wrap(escapeLine(message), columns - 12).at(-1) ?? ""
+    const line = written === undefined ? keysLine(current, others) : `because: ${written}▏ (Enter sends, Esc goes back)`
+    return [this.#style.bold(fit(line, columns - 1))]
+  }
+
+  #paint(tone: Tone, text: string): string {
+    const { cyan, dim, red, yellow } = this.#style
+    const paint = { active: cyan, waiting: yellow, done: dim, failed: red }[tone]
+    // Only the glyph of those at work is coloured, so that the words stay easy to read.
+    if (tone === "done" || tone === "failed") return paint(text)
+    return text.replace(/[●○]/u, (glyph) => paint(glyph))
+  }
+}
