@@ -90,6 +90,7 @@ const below = (state: State, ids: ReadonlySet<SessionID>): ReadonlySet<SessionID
 }
 
 const deleteSession = (state: State, id: SessionID): State => {
+  if (!HashMap.has(state.sessions, id)) return state
   const gone = below(state, new Set([id]))
   const inbox = HashMap.filter(state.inbox, ({ row }) => !gone.has(row.sessionID))
   const events = Chunk.filter(state.events, ({ event }) => !gone.has(event.sessionID))

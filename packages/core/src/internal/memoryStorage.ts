@@ -12,25 +12,28 @@ import type { Approval, Found, LoggedEvent, SessionStorage, Write } from "../Ses
 import { apply, empty, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {
-  Session: 0,
   DeleteSession: 0,
+  Session: 0,
   Message: 1,
   Part: 2,
   RemovePart: 2,
   Run: 3,
   Inbox: 4,
-  InboxTaken: 4,
-  Approval: 5,
-  RemoveApproval: 5,
-  Todos: 6,
-  Event: 7
+  InboxTaken: 5,
+  Approval: 6,
+  RemoveApproval: 6,
+  Todos: 7,
+  Event: 8
 }
+
+const byRank = Order.mapInput(Order.number, (write: Write) => ranks[write._tag])
+const fromTheTop = Order.mapInput(Order.number, (write: Write) => (write._tag === "Session" ? write.info.depth : 0))
 
 /** What belongs to a row may stand before it in the same commit, as in a database, but not across a deletion. */
 const inOrder = (writes: ReadonlyArray<Write>): ReadonlyArray<Write> => {
   const at = writes.findIndex((write) => write._tag === "DeleteSession")
   const head = at < 0 ? writes : writes.slice(0, at)
-  const sorted = head.toSorted((a, b) => ranks[a._tag] - ranks[b._tag])
+  const sorted = head.toSorted(Order.combine(byRank, fromTheTop))
   return at < 0 ? sorted : [...sorted, ...writes.slice(at, at + 1), ...inOrder(writes.slice(at + 1))]
 }
 

@@ -51,6 +51,8 @@ export interface Live {
   readonly turnstile: Effect.Semaphore
   /** How many questions of it and of all below wait for a person, since when, and how long earlier ones did (ms). */
   readonly person: { waiting: number; since: number; total: number }
+  /** Open once a model has taken a request of this session: what is less urgent goes after that. */
+  readonly connected: Effect.Latch
   /** Answers of a given form that prompts in the inbox or in this turn ask for, by the id of their message. */
   readonly wanted: Map<MessageID, Wanted>
   /** Subagents that the user named in this turn: asking for them again is not needed. */

@@ -21,8 +21,9 @@ export const firstWords = (text: string): string => {
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
 }
 
-/** Asks the small model for a title. Whatever goes wrong leaves the title as it is, and is logged. */
+/** Asks the small model for a title, after the request that the user waits for. Whatever goes wrong leaves the title as it is, and is logged. */
 export const makeTitle = Effect.fn("Session.title")(function*(live: Live, text: string) {
+  yield* live.connected.await
   const agents = yield* Agent
   const provider = yield* Provider
   const journal = yield* Journal

@@ -279,7 +279,10 @@ const ask = Effect.fnUntraced(function*(
     request,
     deadlines: settings.deadlines,
     retry: settings.retry,
-    emit: (event) => buffer.emit(event),
+    emit: (event) => {
+      live.connected.unsafeOpen()
+      buffer.emit(event)
+    },
     check: Effect.suspend(() =>
       buffer.parts.some((part) => part.type === "tool" || (part.type === "text" && part.text !== ""))
         ? Effect.void
