@@ -11,7 +11,7 @@ import { readTurn } from "./internal/offline/conversation.ts"
 import { explorePart } from "./internal/offline/explorer.ts"
 import { type Decision, leadSurvey } from "./internal/offline/lead.ts"
 import { titleOf } from "./internal/offline/title.ts"
-import { toolboxOf } from "./internal/offline/toolbox.ts"
+import { toolboxOf, type Wanted } from "./internal/offline/toolbox.ts"
 
 const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
   const turn = readTurn(request.messages)
@@ -19,10 +19,15 @@ const decide = (request: ModelRequest): Decision & { readonly callCount: number 
   const tools = toolboxOf(request)
   const brief = readBrief(turn.prompt)
   const decision = brief === undefined
-    ? leadSurvey(turn, tools, request.origin.directory)
-    : explorePart(brief, turn, tools, request.origin.directory)
-  return { ...decision, callCount: turn.callCount }
+    ? leadSurvey(turn, tools)
+    : explorePart(brief, turn, tools)
+  return { text: decision.text, calls: distinct(decision.calls), callCount: turn.callCount }
 }
+
+/** The same call twice in one step would tell nothing new. */
+const distinct = (calls: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => [
+  ...new Map(calls.map((call) => [JSON.stringify(call), call])).values()
+]
 
 /** A token is taken to be four characters. */
 const tokens = (characters: number): number => Math.ceil(characters / 4)

@@ -1,14 +1,14 @@
 /** Decides how the agent at the top finds the files of a project, folder by folder where there are too many to list at once. */
 import type { Call } from "./conversation.ts"
 import { anyLine } from "./exploring.ts"
-import { gather } from "./findings.ts"
-import { folderOf, isIgnored, isIgnoredFolder, isManifest, isTest } from "./language.ts"
+import { gather } from "./gathered.ts"
+import { folderOf, isIgnored, isManifest, isTest } from "./language.ts"
 import { isCut, readTree } from "./outputs.ts"
 import type { Toolbox, Wanted } from "./toolbox.ts"
 
 const everything = "**/*"
 /** Files right in a folder. */
-const beside = "*"
+const beside = "./*"
 const manifests = "**/{package.json,pyproject.toml,setup.py,go.mod}"
 
 const firstLook = (tools: Toolbox): ReadonlyArray<Wanted> => {
@@ -47,13 +47,19 @@ const foldersBelow = (
   const packages = files.filter((file) => isManifest(file) && !isTest(file)).map(folderOf)
   return cut.flatMap((top) =>
     [...known].filter((folder) => folder !== "" && folderOf(folder) === top)
-      .filter((folder) => !isIgnored(`${folder}/`) && !isIgnoredFolder(folder))
+      .filter((folder) => !isIgnored(`${folder}/`))
       .flatMap((folder) => {
         const below = packages.filter((each) => each.startsWith(`${folder}/`))
         return below.length > 1 ? below : [folder]
       })
   ).toSorted()
 }
+
+/** Without glob, folders that list did not open are listed on their own. */
+const closedFolders = (calls: ReadonlyArray<Call>, directory: string): ReadonlyArray<string> =>
+  calls.filter((call) => call.name === "list" && call.output?.failed === false)
+    .flatMap((call) => readTree(call.output?.text ?? "", directory).closed)
+    .filter((folder) => !isIgnored(`${folder}/`))
 
 /** What was done to find the files, and what is to be done next. */
 export interface Discovery {
@@ -65,7 +71,7 @@ export interface Discovery {
 }
 
 /** Follows the rounds that were made, and says which comes next. */
-export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Toolbox, directory: string): Discovery => {
+export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Toolbox): Discovery => {
   if (rounds.length === 0) return { next: firstLook(tools), rounds: 0, notes: [] }
   const notes: Array<string> = []
   const hidden = (folders: ReadonlyArray<string>): void => {
@@ -77,9 +83,10 @@ export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Tool
     const made = rounds[round - 1] ?? []
     const cut = cutFolders(made, everything)
     hidden(cutFolders(made, beside))
-    const folders = foldersBelow(cut, rounds.slice(0, round).flat(), directory)
-    if (cut.length === 0 || round === mostRounds) {
-      hidden(cut)
+    const closed = tools.offers("glob") ? [] : closedFolders(made, tools.directory)
+    const folders = closed.length > 0 ? closed : foldersBelow(cut, rounds.slice(0, round).flat(), tools.directory)
+    if ((cut.length === 0 && closed.length === 0) || round === mostRounds) {
+      hidden([...cut, ...closed])
       return { next: [], rounds: round, notes }
     }
     if (round === rounds.length) {

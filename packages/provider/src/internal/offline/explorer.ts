@@ -1,21 +1,23 @@
 /** Decides what a subagent of the survey does with its part. */
 import type { Brief } from "./brief.ts"
 import type { Turn } from "./conversation.ts"
-import { lookAround, lookCloser, mostRounds, unseen } from "./exploring.ts"
-import { conclude, gather } from "./findings.ts"
+import { lookAround, lookCloser, mostRounds } from "./exploring.ts"
+import { conclude } from "./findings.ts"
+import { gather } from "./gathered.ts"
 import type { Decision } from "./lead.ts"
 import { ownerIndex } from "./modules.ts"
 import { writePart } from "./partReport.ts"
+import { unseen } from "./portions.ts"
 import type { Toolbox } from "./toolbox.ts"
 
 /** Decides the next step of an agent that surveys a part. */
-export const explorePart = (brief: Brief, turn: Turn, tools: Toolbox, directory: string): Decision => {
+export const explorePart = (brief: Brief, turn: Turn, tools: Toolbox): Decision => {
   if (turn.rounds.length === 0) {
     const look = lookAround(brief, tools, false)
     if (look.length > 0) return { text: `Looking at ${brief.label}.`, calls: look }
   }
   const calls = turn.rounds.flat()
-  const found = gather(calls, directory, brief.modules.flatMap((module) => module.files))
+  const found = gather(calls, tools.directory, brief.modules.flatMap((module) => module.files))
   const owner = ownerIndex(brief.all)
   const files = found.files.filter((file) => brief.modules.some((module) => module.path === owner(file)))
   if (turn.rounds.length < mostRounds) {

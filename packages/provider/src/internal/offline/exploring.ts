@@ -2,22 +2,10 @@
 import type { Brief } from "./brief.ts"
 import type { Call } from "./conversation.ts"
 import { importPatterns } from "./imports.ts"
-import {
-  baseName,
-  byText,
-  families,
-  familyOf,
-  folderOf,
-  includeOf,
-  isCode,
-  isGenerated,
-  isManifest,
-  isTest,
-  manifestNames
-} from "./language.ts"
+import { baseName, byText, folderOf, isCode, isGenerated, isManifest, isTest, manifestNames } from "./language.ts"
 import { entryPattern, exportPattern, todoPattern } from "./marks.ts"
-import { isCut } from "./outputs.ts"
 import { placesOf, within } from "./places.ts"
+import { portions } from "./portions.ts"
 import type { Toolbox, Wanted } from "./toolbox.ts"
 import { searchPattern } from "./words.ts"
 
@@ -33,7 +21,11 @@ export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): Readon
   // One place is worth a call for each kind of mark; several share one, so that a part stays at about a dozen calls.
   const marks = places.length === 1 ? [entryPattern, todoPattern] : [`${entryPattern}|${todoPattern}`]
   return places.flatMap((place) => [
-    ...(known || place.names !== undefined ? [] : tools.glob("**/*", place.path)),
+    ...(known || place.names !== undefined
+      ? []
+      : tools.offers("glob")
+      ? tools.glob("**/*", place.path)
+      : tools.list(place.path)),
     ...some(within(place), (at) => tools.count(anyLine, at)),
     ...brief.families.flatMap((family) =>
       some(within(place, family), (at) => [
@@ -60,7 +52,9 @@ const telling = (brief: Brief, files: ReadonlyArray<string>, owner: (file: strin
     const manifests = manifestNames.flatMap((name) => right.filter((file) => baseName(file) === name))
     const readme = top === "" ? [] : right.filter((file) => /^readme(\.(md|rst|txt))?$/i.test(baseName(file)))
     const depth = (file: string): number => file.split("/").length
-    const first = own.filter((file) => introductions.test(baseName(file)) && isCode(file))
+    // What lies deeper speaks for itself, not for the module.
+    const near = (file: string): boolean => depth(file) <= depth(folder) + 2 && !file.includes("/internal/")
+    const first = own.filter((file) => introductions.test(baseName(file)) && isCode(file) && near(file))
       .toSorted((a, b) => depth(a) - depth(b) || byText(a, b)).slice(0, 1)
     return [...manifests, ...readme.slice(0, 1), ...(own.length === 1 ? own.filter(isCode) : first)]
   })
@@ -75,81 +69,10 @@ const readable = (files: ReadonlyArray<string>): ReadonlyArray<string> =>
       Number(introductions.test(baseName(b))) - Number(introductions.test(baseName(a))) || byText(a, b)
     )
 
-/** As many files side by side as one call is expected to answer for. */
-const side = 16
-
-const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
-  all.length === 0 ? [] : [all.slice(0, side), ...chunks(all.slice(side))]
-
-/** A search whose output was cut, again for each folder below, and for files side by side in groups. */
-const narrower = (call: Call, files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<Wanted> => {
-  const { mode, path, pattern } = call.input
-  if (typeof pattern !== "string") return []
-  const include = tools.includeOf(call.input)
-  const family = families.find((each) => includeOf(each) === include)
-  // A call for named files was narrow already.
-  if (include !== undefined && family === undefined) return []
-  const relevant = family === undefined ? files : files.filter((file) => familyOf(file) === family)
-  const again = (at: { readonly path?: string; readonly include?: string }): ReadonlyArray<Wanted> =>
-    call.name === "glob"
-      ? tools.glob(pattern, at.path)
-      : mode === "count"
-      ? tools.count(pattern, at)
-      : tools.grep(pattern, at)
-  const calls: Array<Wanted> = []
-  for (let top = typeof path === "string" ? path : "";;) {
-    const prefix = top === "" ? "" : `${top}/`
-    const below = relevant.filter((file) => file.startsWith(prefix)).map((file) => file.slice(prefix.length))
-    const folders = [
-      ...new Set(below.flatMap((rest) => (rest.includes("/") ? [rest.slice(0, rest.indexOf("/"))] : [])))
-    ]
-    // Files side by side cannot be globbed in groups before their names are known.
-    for (const names of call.name === "glob" ? [] : chunks(below.filter((rest) => !rest.includes("/")))) {
-      calls.push(...some(within({ path: top, names }), again))
-    }
-    const [only] = folders
-    if (only === undefined || folders.length > 1) {
-      return [
-        ...calls,
-        ...folders.flatMap((folder) =>
-          again({ path: `${prefix}${folder}`, ...(include === undefined ? {} : { include }) })
-        )
-      ]
-    }
-    top = `${prefix}${only}`
-  }
-}
-
-/** Calls that have to be made again in smaller portions; the search for words is not worth it, its first matches do. */
-const portions = (calls: ReadonlyArray<Call>, files: ReadonlyArray<string>, brief: Brief, tools: Toolbox) => {
-  const search = brief.words.length === 0 ? undefined : searchPattern(brief.words)
-  return calls.filter((call) => call.name === "grep" || call.name === "glob")
-    .filter((call) => call.output?.failed === false && isCut(call.output.text) && call.input["pattern"] !== search)
-    .map((call) => ({ call, again: narrower(call, files, tools) }))
-}
-
-/** Says what was cut off and not seen in smaller portions either. */
-export const unseen = (
-  brief: Brief,
-  tools: Toolbox,
-  calls: ReadonlyArray<Call>,
-  files: ReadonlyArray<string>
-): ReadonlyArray<string> => {
-  const made = new Set(calls.map((call) => JSON.stringify(call.input)))
-  return portions(calls, files, brief, tools)
-    .filter(({ again }) => again.length === 0 || !again.every((call) => made.has(JSON.stringify(call.input))))
-    .map(({ call }) => {
-      const { path } = call.input
-      return `The output of ${call.name}${
-        typeof path === "string" ? ` in ${path}` : ""
-      } was cut: there is more than was counted.`
-    })
-}
-
 const mostPortions = 32
 
 /** A survey of one part ends after so many rounds of calls, whatever was cut off. */
-export const mostRounds = 4
+export const mostRounds = 5
 
 /** The next of `rounds`, of which there is one at least: what tells most is read, and what was cut off is asked for in portions. */
 export const lookCloser = (

@@ -58,8 +58,10 @@ const goBuiltins = new Set(
 )
 
 /** Whether what stands before a place in a line opens a string that is not closed: the place is then inside it. */
-export const insideString = (before: string): boolean =>
-  ["\"", "'", "`"].some((quote) => (before.split(quote).length - 1) % 2 === 1)
+export const insideString = (before: string): boolean => {
+  const plain = before.replace(/\\./g, "")
+  return ["\"", "'", "`"].some((quote) => (plain.split(quote).length - 1) % 2 === 1)
+}
 
 const jsStatements = [
   /^\s*(?:import|export)\b[^"'`]*\bfrom\s*["']([^"']+)["']/,

@@ -72,7 +72,7 @@ const blocksOf = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Block> => {
       const end = lines.findIndex((at, index) => index >= i && isEnd(at, index))
       return lines.slice(i, end < 0 ? undefined : end + 1)
     }
-    const quote = /^[rRuU]?("""|\'\'\')/.exec(first.text)?.[1]
+    const quote = /^[rRuU]?("""|''')/.exec(first.text)?.[1]
     if (/^\s*\/\*/.test(first.text)) {
       const own = until((at) => at.text.includes("*/"))
       blocks.push({ first, text: joined(own, (text) => text.replace(/^\s*(\/\*+|\*(?!\/))|\*\/.*$/g, "")) })

@@ -107,9 +107,6 @@ const ignoredFolder = new RegExp(`(^|/)(${ignored.join("|").replaceAll(".", "\\.
 /** Whether a survey passes a file over: dependencies, build results and caches that a project forgot to ignore. */
 export const isIgnored = (path: string): boolean => ignoredFolder.test(path)
 
-/** Whether a folder of this name is passed over. */
-export const isIgnoredFolder = (name: string): boolean => ignored.includes(name)
-
 /** Whether a file was written by a program: its lines are counted, what it says is not looked at. */
 export const isGenerated = (path: string): boolean =>
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|[^/]+\.lock)$/.test(path)

@@ -1,16 +1,18 @@
 /** Decides what the agent at the top does: look at the tree, send a subagent to each part, and put the reports together. */
+import { isNotification, readNotifications, readTask, type TaskAnswer } from "./answers.ts"
 import { type Brief, familiesOf, readBrief, writeBrief } from "./brief.ts"
 import type { Call, Turn } from "./conversation.ts"
 import { discover } from "./discovery.ts"
-import { lookAround, lookCloser, mostRounds, unseen } from "./exploring.ts"
-import { conclude, gather, type Gathered } from "./findings.ts"
+import { lookAround, lookCloser, mostRounds } from "./exploring.ts"
+import { conclude } from "./findings.ts"
+import { gather, type Gathered } from "./gathered.ts"
 import { readIntroduction } from "./introduction.ts"
 import { isManifest } from "./language.ts"
 import { readManifest } from "./manifest.ts"
 import { type Module, modulesOf, ownerIndex } from "./modules.ts"
-import { readTask } from "./outputs.ts"
-import { readPart } from "./partReport.ts"
+import { readPart, writePart } from "./partReport.ts"
 import { partsOf } from "./parts.ts"
+import { unseen } from "./portions.ts"
 import { importsOfProject } from "./project.ts"
 import { disclaimer, type Missing, writeReport } from "./report.ts"
 import type { Toolbox, Wanted } from "./toolbox.ts"
@@ -33,8 +35,8 @@ interface Outcome {
 }
 
 /** Reads what the subagents brought back. */
-const outcomesOf = (tasks: ReadonlyArray<Call>): Outcome => {
-  const results = tasks.map((call) => {
+const outcomesOf = (tasks: ReadonlyArray<Call>): Outcome =>
+  outcomeOf(tasks.map((call) => {
     const prompt = call.input["prompt"]
     const description = call.input["description"]
     const label = (typeof prompt === "string" ? readBrief(prompt)?.label : undefined)
@@ -42,15 +44,16 @@ const outcomesOf = (tasks: ReadonlyArray<Call>): Outcome => {
     const answer = call.output === undefined
       ? { state: "unknown", reason: "no result came back", text: "" }
       : readTask(call.output.text, call.output.failed)
-    return { label, answer, part: readPart(answer.text) }
-  })
+    return { label, ...answer }
+  }))
+
+const outcomeOf = (answers: ReadonlyArray<TaskAnswer & { readonly label: string }>): Outcome => {
+  const read = answers.map((answer) => ({ answer, part: readPart(answer.text) }))
   return {
-    parts: results.flatMap(({ part }) => (part === undefined ? [] : [part])),
-    missing: results.flatMap(({ answer, label }) =>
-      answer.state === "completed" ? [] : [{ label, state: answer.state, reason: answer.reason }]
-    ),
-    others: results.flatMap(({ answer, label, part }) =>
-      part === undefined && answer.text !== "" ? [{ label, text: answer.text }] : []
+    parts: read.flatMap(({ part }) => (part === undefined ? [] : [part])),
+    missing: answers.flatMap(({ label, reason, state }) => (state === "completed" ? [] : [{ label, state, reason }])),
+    others: read.flatMap(({ answer, part }) =>
+      part === undefined && answer.text !== "" ? [{ label: answer.label, text: answer.text }] : []
     )
   }
 }
@@ -101,22 +104,24 @@ const retell = (outcome: Outcome): string =>
   [
     disclaimer,
     ...outcome.others.map((other) => `## ${other.label}\n\n${other.text}`),
-    ...outcome.missing.map((each) => `## ${each.label}\n\nThe subagent ended as ${each.state}: ${each.reason}`)
+    ...outcome.parts.map(writePart),
+    ...outcome.missing.map((each) => `## ${each.label}\n\nNo full report (${each.state}): ${each.reason}`)
   ].join("\n\n")
 
 /** Decides the next step of an agent that surveys a whole project. */
-export const leadSurvey = (turn: Turn, tools: Toolbox, directory: string): Decision => {
+export const leadSurvey = (turn: Turn, tools: Toolbox): Decision => {
   const calls = turn.rounds.flat()
   const tasks = calls.filter((call) => call.name === "task")
   const say = (text: string): Decision => ({ text, calls: [] })
-  const found = gather(calls, directory, [])
+  const found = gather(calls, tools.directory, [])
   const looked = calls.some((call) => call.name !== "task")
   if (tasks.length > 0) {
     const outcome = outcomesOf(tasks)
-    const { notes } = discover(turn.rounds, tools, directory)
+    const { notes } = discover(turn.rounds, tools)
     return say(looked ? report(turn, found, modulesOf(found.files), outcome, tasks.length, notes) : retell(outcome))
   }
-  const discovery = discover(turn.rounds, tools, directory)
+  if (calls.length === 0 && isNotification(turn.prompt)) return say(retell(outcomeOf(readNotifications(turn.prompt))))
+  const discovery = discover(turn.rounds, tools)
   if (discovery.next.length > 0) {
     const [first] = turn.rounds
     return {

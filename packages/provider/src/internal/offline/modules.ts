@@ -133,7 +133,7 @@ export const targetIndex = (modules: ReadonlyArray<string>): (target: string) =>
     modules.filter((path) => !path.endsWith("/") && !path.endsWith("/*"))
       .flatMap((path) => [[withoutExtension(path), path], [path, path]] as const)
   )
-  return (target) => {
+  const find = (target: string): string | undefined => {
     const tried = [
       target,
       withoutExtension(target),
@@ -144,6 +144,11 @@ export const targetIndex = (modules: ReadonlyArray<string>): (target: string) =>
     // Last, what is imported may be a name in the file: Python writes both alike.
     return [`${target}/`, `${target}/*`].find((path) => known.has(path)) ?? files.get(folderOf(target)) ??
       above(target, known)
+  }
+  const found = new Map<string, string | undefined>()
+  return (target) => {
+    if (!found.has(target)) found.set(target, find(target))
+    return found.get(target)
   }
 }
 

@@ -1,4 +1,4 @@
-/** Decides how the text of each tool is read. Tolerant: layouts differ, and what cannot be read is passed over. */
+/** Decides how the text of the tools that look at files is read. Tolerant: layouts differ, and what cannot be read is passed over. */
 
 /** A line of a file. */
 export interface SourceLine {
@@ -16,6 +16,10 @@ const notesOf = (output: string): ReadonlyArray<string> => {
   return last.slice(last.findLastIndex((line) => !note.test(line)) + 1)
 }
 
+/** What an output says at its end that it could not read. */
+export const unreadable = (output: string): ReadonlyArray<string> =>
+  notesOf(output).filter((line) => /could not be read/i.test(line)).map((line) => line.trim().slice(1, -1))
+
 /** Whether an output says at its end that it is not all there is. */
 export const isCut = (output: string): boolean => notesOf(output).some((line) => cutNote.test(line))
 
@@ -25,7 +29,7 @@ const relative = (path: string, directory: string): string => {
   return plain.startsWith("./") ? plain.slice(2) : plain
 }
 
-const looksLikeProse = (line: string): boolean => /^(no (files|matches)|found \d+)/i.test(line)
+const looksLikeProse = (line: string): boolean => /^(no (files|matches)\b|nothing fits |found \d+)/i.test(line)
 
 /** The paths in the output of glob. */
 export const readPaths = (output: string, directory: string): ReadonlyArray<string> =>
@@ -34,29 +38,39 @@ export const readPaths = (output: string, directory: string): ReadonlyArray<stri
     return path === "" || note.test(path) || looksLikeProse(path) ? [] : [relative(path, directory)]
   })
 
-/** The files and folders in the output of list: an indented tree with `/` after folders, or flat paths. */
-export const readTree = (
-  output: string,
-  directory: string
-): { readonly files: ReadonlyArray<string>; readonly folders: ReadonlyArray<string> } => {
+/** What list shows. */
+export interface Tree {
+  readonly files: ReadonlyArray<string>
+  readonly folders: ReadonlyArray<string>
+  /** Folders that hold files and were not opened. */
+  readonly closed: ReadonlyArray<string>
+}
+
+/** Reads the output of list: an indented tree with `/` after folders and perhaps their numbers of files, or flat paths. */
+export const readTree = (output: string, directory: string): Tree => {
   const files: Array<string> = []
   const folders: Array<string> = []
   const open: Array<{ readonly indent: number; readonly path: string }> = []
-  for (const raw of output.split("\n")) {
-    const line = raw.trimEnd()
-    if (line === "" || note.test(line) || looksLikeProse(line)) continue
+  const heading = /^(.*[^/]) \(\d+ files?\)$/.exec(output.split("\n", 1)[0] ?? "")?.[1]
+  const top = heading === undefined || heading === directory || heading === "."
+    ? ""
+    : `${relative(heading, directory)}/`
+  for (const raw of output.split("\n").slice(heading === undefined ? 0 : 1)) {
+    const line = raw.trimEnd().replace(/\/ \(\d+ files?\)$/, "/")
+    if (line === "" || note.test(line) || looksLikeProse(line) || line.trimStart().startsWith("…")) continue
     const name = line.replace(/^[\s│├└─]*(- )?/, "")
     const indent = line.length - name.length
     while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
-    const top = indent === 0 && (name.startsWith("/") || name === "./")
-    const path = top ? "" : `${open.at(-1)?.path ?? ""}${relative(name, directory)}`
+    const isTop = indent === 0 && (name.startsWith("/") || name === "./")
+    const path = isTop ? top : `${open.at(-1)?.path ?? top}${relative(name, directory)}`
     if (!name.endsWith("/")) files.push(path)
     else {
       open.push({ indent, path })
       if (path !== "") folders.push(path.slice(0, -1))
     }
   }
-  return { files, folders }
+  const closed = folders.filter((folder) => ![...files, ...folders].some((path) => path.startsWith(`${folder}/`)))
+  return { files, folders, closed }
 }
 
 /** The counts in the output of grep in mode `count`. */
@@ -66,32 +80,46 @@ export const readCounts = (output: string, directory: string): ReadonlyArray<rea
     return match === null ? [] : [[relative(match[1] ?? "", directory), Number(match[2])] as const]
   })
 
+/** The first split of `path:line:text` that gives a known file: a path may itself hold `:12:`. */
+const splitMatch = (raw: string, directory: string, known: (path: string) => boolean): SourceLine | undefined => {
+  const number = /:(\d+):/g
+  let first: SourceLine | undefined
+  for (let match = number.exec(raw); match !== null; match = number.exec(raw)) {
+    const text = raw.slice(number.lastIndex)
+    const split = {
+      path: relative(raw.slice(0, match.index), directory),
+      line: Number(match[1]),
+      text: text.startsWith(" ") ? text.slice(1) : text
+    }
+    if (known(split.path)) return split
+    first ??= split
+    // The colon that ends one split may begin the next.
+    number.lastIndex--
+  }
+  return first
+}
+
 /** The lines in the output of grep: `path:line: text`, or a path with `line: text` below it. */
 export const readMatches = (
   output: string,
   directory: string,
   known: (path: string) => boolean
 ): ReadonlyArray<SourceLine> => {
+  const found: Array<SourceLine> = []
   let heading = ""
-  return output.split("\n").flatMap((raw): ReadonlyArray<SourceLine> => {
-    if (raw.trim() === "" || note.test(raw)) return []
-    const below = /^\s*(?:Line )?(\d+)[:\t] ?(.*)$/.exec(raw)
-    if (below !== null && heading !== "") return [{ path: heading, line: Number(below[1]), text: below[2] ?? "" }]
-    // A path may itself hold `:12:`, so that the first split that gives a known file is the right one.
-    const splits = [...raw.matchAll(/:(\d+):/g)].map((match) => ({
-      path: relative(raw.slice(0, match.index), directory),
-      line: Number(match[1]),
-      text: raw.slice(match.index + match[0].length).replace(/^ /, "")
-    }))
-    const right = splits.find(({ path }) => known(path)) ?? splits[0]
-    if (right !== undefined) {
-      heading = ""
-      return [right]
+  for (const raw of output.split("\n")) {
+    if (raw.trim() === "" || note.test(raw)) continue
+    const below = heading === "" ? null : /^\s*(?:Line )?(\d+)[:\t] ?(.*)$/.exec(raw)
+    if (below !== null) {
+      found.push({ path: heading, line: Number(below[1]), text: below[2] ?? "" })
+      continue
     }
-    const path = relative(raw.trimEnd().replace(/:$/, ""), directory)
-    if (known(path)) heading = path
-    return []
-  })
+    const split = splitMatch(raw, directory, known)
+    if (split !== undefined) found.push(split)
+    const path = split === undefined ? relative(raw.trimEnd().replace(/:$/, ""), directory) : ""
+    heading = known(path) ? path : ""
+  }
+  return found
 }
 
 /** The lines in the output of read, and how many the file has where the output tells. */
@@ -107,41 +135,4 @@ export const readNumbered = (
     match !== null
   )
   return { lines, total: told === undefined ? undefined : Number(told[1] ?? told[2]) }
-}
-
-/** What came back from a subagent. */
-export interface TaskAnswer {
-  /** `completed`, another outcome, `background`, or `refused` where no subagent started. */
-  readonly state: string
-  /** Why it did not complete; empty where it did. */
-  readonly reason: string
-  /** Its conclusion, or what there was of one. */
-  readonly text: string
-}
-
-const unescape = (text: string): string =>
-  text.replace(/&lt;(?=\/?(task_result|task_error|task-notification|task_metadata))/gi, "<")
-
-const block = (output: string, tag: string): string => {
-  const begin = output.indexOf(`<${tag}>`)
-  const end = output.indexOf(`</${tag}>`, begin)
-  return begin < 0 || end < 0 ? "" : unescape(output.slice(begin + tag.length + 2, end)).trim()
-}
-
-/** Reads the result of a task call. */
-export const readTask = (output: string, failed: boolean): TaskAnswer => {
-  const head = output.slice(0, Math.max(0, output.search(/<task_(result|error)>/)))
-  const state = /^state: (\S+)/m.exec(head)?.[1]
-  const text = block(output, "task_result")
-  if (output.startsWith("Background task accepted")) {
-    return { state: "background", reason: "it was moved to the background and had not settled yet", text: "" }
-  }
-  if (!failed && state === undefined) {
-    return text === "" && !output.includes("<task_result>")
-      ? { state: "completed", reason: "", text: output.trim() }
-      : { state: "completed", reason: "", text }
-  }
-  const reason = block(output, "task_error") ||
-    (output.split("\n").find((line) => line.trim() !== "") ?? "no reason given")
-  return { state: state ?? "refused", reason: reason.replace(/\s+/g, " "), text }
 }

@@ -19,16 +19,18 @@ const placesOf = (modules: ReadonlyArray<Module>): number =>
 
 const filesOf = (modules: ReadonlyArray<Module>): number => modules.reduce((sum, each) => sum + each.files.length, 0)
 
+/** A few words for people: the path of one module, the last names of several. */
 const nameOf = (modules: ReadonlyArray<Module>): string => {
-  const [first, second] = modules.map(({ path }) => label(path))
-  if (first === undefined || second === undefined) return first ?? ""
-  return modules.length === 2 ? `${first}, ${second}` : `${first}, ${second}, …`
+  const [first] = modules
+  if (first !== undefined && modules.length === 1) return label(first.path)
+  const names = modules.map(({ path }) => (path.endsWith("/*") ? label(path) : label(path).split("/").at(-1) ?? ""))
+  return names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")}, …`
 }
 
 /** Groups modules into parts: neighbours that are smallest together are joined first. */
 export const partsOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Part> => {
   const files = filesOf(modules)
-  const wanted = files < 6 ? 1 : Math.min(most, Math.max(3, Math.ceil(files / 10)))
+  const wanted = files < 6 ? 1 : Math.min(most, Math.max(3, Math.ceil(files / 6)))
   const groups = modules.map((module): ReadonlyArray<Module> => [module])
   while (groups.length > wanted) {
     let best = -1

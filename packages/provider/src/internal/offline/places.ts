@@ -41,3 +41,7 @@ export const within = (
   const names = family === undefined ? place.names : place.names.filter((name) => familyOf(name) === family)
   return names.length === 0 ? undefined : { path: place.path, include: anyOf(names) }
 }
+
+/** The names that a wildcard made of names stands for. */
+export const namesIn = (include: string): ReadonlyArray<string> =>
+  include.startsWith("{") ? include.slice(1, -1).split(",") : [include]

@@ -1,12 +1,13 @@
 /** Decides what the final report says, and in which order. */
 import { circles, draw, shortNames, table } from "./drawing.ts"
-import { baseName, byText, folderOf, isCode, isCodeLanguage, languageOf, stem } from "./language.ts"
+import { byText, isCode, isCodeLanguage, languageOf, stem } from "./language.ts"
 import type { Manifest } from "./manifest.ts"
 import type { Fact } from "./marks.ts"
 import { label, type Module, ownerIndex } from "./modules.ts"
-import { type Match, type ModuleFacts, oneLine, type PartReport } from "./partReport.ts"
+import { type ModuleFacts, oneLine, type PartReport } from "./partReport.ts"
 import { languagesOf } from "./parts.ts"
 import type { Arrow, Imports } from "./project.ts"
+import { answersOf, entryPointsOf } from "./ranking.ts"
 import type { Question } from "./words.ts"
 
 /** A subagent that gave no report. */
@@ -94,36 +95,8 @@ const opening = (survey: Survey): ReadonlyArray<string> => {
   ]
 }
 
-const rankOf = (text: string): number =>
-  [/^command /, /^(main function|runs |python -m|renders)/, /application$|^server /, /^npm /, /^executable/, /^library/]
-    .findIndex((pattern) => pattern.test(text))
-
-const depth = (path: string): number => path.split("/").length
-
-/** Entry points, the ones that people start first; each once. */
-const entriesOf = (survey: Survey): ReadonlyArray<Fact> => {
-  const all = survey.parts.flatMap((part) => part.entries)
-  const targets = new Set(all.flatMap((fact) => {
-    const target = /^command \S+ -> (?:\.\/)?(\S+)$/.exec(fact.text)?.[1]
-    const folder = folderOf(fact.path)
-    return target === undefined ? [] : [folder === "" ? target : `${folder}/${target}`]
-  }))
-  const topScripts = all.some((fact) => fact.path === "package.json" && fact.text.startsWith("npm "))
-  const seen = new Set<string>()
-  return all.filter((fact) => {
-    const key = `${at(fact)} ${fact.text}`
-    const double = seen.has(key) || (fact.text.startsWith("executable") && targets.has(fact.path))
-      || (fact.text === "runs as a script" && baseName(fact.path) === "__main__.py")
-      || (topScripts && fact.text.startsWith("npm ") && fact.path !== "package.json")
-    seen.add(key)
-    return !double
-  }).toSorted((a, b) =>
-    rankOf(a.text) - rankOf(b.text) || depth(a.path) - depth(b.path) || byText(a.path, b.path) || a.line - b.line
-  )
-}
-
 const entryLines = (survey: Survey): ReadonlyArray<string> => {
-  const entries = entriesOf(survey)
+  const entries = entryPointsOf(survey.parts)
   const shown = entries.slice(0, most.entries)
   return [...shown.map((fact) => `- ${oneLine(fact.text, 90)} (${at(fact)})`), ...more(entries.length, shown.length)]
 }
@@ -214,34 +187,21 @@ const todoLines = ({ parts }: Survey): readonly [total: number, lines: ReadonlyA
 const largestLines = ({ parts }: Survey): ReadonlyArray<string> => {
   const size = (fact: Fact): number => Number(/^\d+/.exec(fact.text)?.[0] ?? 0)
   const all = parts.flatMap((part) => part.largest)
-  const code = all.filter((fact) => isCode(fact.path))
-  return (code.length > 0 ? code : all).toSorted((a, b) => size(b) - size(a) || byText(a.path, b.path))
+  const written = all.filter((fact) => isCode(fact.path))
+  return (written.length > 0 ? written : all).toSorted((a, b) => size(b) - size(a) || byText(a.path, b.path))
     .slice(0, most.largest).map((fact) => `- ${at(fact)}  ${grouped(size(fact))} lines`)
 }
 
-/** What fits the question, best first: matching lines, and entry points where the question is after one. */
-const answerLines = (survey: Survey): ReadonlyArray<string> => {
-  const { entry, words } = survey.question
-  if (words.length === 0) return []
-  const plain = words.map((word) => word.text.toLowerCase())
-  const entries = entriesOf(survey).map((fact): Match => {
-    const text = `${fact.path} ${fact.text}`.toLowerCase()
-    const hits = plain.filter((word) => text.includes(word)).length
-    return { ...fact, score: hits === 0 ? 0 : hits * 6 + (entry ? 20 - 2 * rankOf(fact.text) : 0) }
-  }).filter((match) => match.score > 0)
-  const best = new Map<string, Match>()
-  for (const match of [...entries, ...survey.parts.flatMap((part) => part.matches)]) {
-    const known = best.get(at(match))
-    if (known === undefined || match.score > known.score) best.set(at(match), match)
-  }
-  const ranked = [...best.values()].toSorted((a, b) => b.score - a.score || byText(a.path, b.path) || a.line - b.line)
-  const sought = words.map((word) => `\`${word.text}\``).join(", ")
+const answerLines = ({ parts, question }: Survey): ReadonlyArray<string> => {
+  if (question.words.length === 0) return []
+  const sought = question.words.map((word) => `\`${word.text}\``).join(", ")
+  const found = answersOf(parts, question)
   return [
     `Found by plain search for ${sought}, best fit first. This is no understanding of the question, and nothing was changed.`,
     "",
-    ...(ranked.length === 0
+    ...(found.length === 0
       ? ["- Nothing matches."]
-      : ranked.slice(0, most.answers).map((match) => `- ${at(match)}  ${oneLine(match.text, 100)}`))
+      : found.slice(0, most.answers).map((match) => `- ${at(match)}  ${oneLine(match.text, 100)}`))
   ]
 }
 
@@ -250,9 +210,7 @@ const gapLines = (survey: Survey): ReadonlyArray<string> => {
     ...new Set([...survey.notes, ...survey.parts.flatMap((part) => part.notes.map((note) => `${part.label}: ${note}`))])
   ]
   return [
-    ...survey.missing.map((each) =>
-      `- ${each.label}: the subagent ended as ${each.state}: ${oneLine(each.reason, 200)}`
-    ),
+    ...survey.missing.map((each) => `- ${each.label}: no full report (${each.state}): ${oneLine(each.reason, 200)}`),
     ...notes.slice(0, most.notes).map((note) => `- ${oneLine(note, 200)}`),
     ...more(notes.length, most.notes)
   ]

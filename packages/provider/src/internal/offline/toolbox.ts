@@ -7,11 +7,16 @@ export interface Wanted {
   readonly input: Readonly<Record<string, unknown>>
 }
 
+/** How many lines grep shows at most. */
+const mostLines = 1_900
+
 /** What a tool that is not offered gives: no call. */
 type Calls = ReadonlyArray<Wanted>
 
 /** The tools of a request. */
 export interface Toolbox {
+  /** The working directory, as results may name it. */
+  readonly directory: string
   readonly glob: (pattern: string, path?: string) => Calls
   readonly list: (path?: string) => Calls
   readonly grep: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
@@ -49,13 +54,19 @@ export const toolboxOf = (request: ModelRequest): Toolbox => {
     ...(at?.path === undefined || at.path === "" ? {} : { path: at.path }),
     ...(at?.include === undefined ? {} : { [include]: at.include })
   })
+  // The survey counts: it wants all that a call can give, not the first of it.
+  const all = takes("grep", "limit") ? { limit: mostLines } : {}
   const task = tools.get("task")
   const agent = task === undefined ? undefined : surveyor(task)
   return {
+    directory: request.origin.directory,
     glob: (pattern, path) => call("glob", { pattern, ...where(path === undefined ? {} : { path }) }),
     list: (path) => call("list", where(path === undefined ? {} : { path })),
-    grep: (pattern, at) => call("grep", { pattern, ...where(at) }),
-    count: (pattern, at) => (takes("grep", "mode") ? call("grep", { pattern, ...where(at), mode: "count" }) : []),
+    grep: (pattern, at) => call("grep", { pattern, ...where(at), ...all }),
+    count: (
+      pattern,
+      at
+    ) => (takes("grep", "mode") ? call("grep", { pattern, ...where(at), mode: "count", ...all }) : []),
     read: (path, limit) => call("read", { [file]: path, ...(limit === undefined ? {} : { limit }) }),
     task: (description, prompt) =>
       agent === undefined ? [] : call("task", { description, prompt, subagent_type: agent }),

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { go, large, mixed, monorepo, python } from "./OfflineFixtures.ts"
+import { runWith } from "./OfflineLoop.ts"
+import { realTools } from "./OfflineTools.ts"
+import { type Files, run } from "./OfflineWorkspace.ts"
+
+const prompt = "Survey this repository: entry points, modules, dependencies, open TODOs."
+
+const onDisk = (files: Files) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-offline-")))
+      for (const [path, text] of Object.entries(files)) {
+        mkdirSync(join(directory, dirname(path)), { recursive: true })
+        writeFileSync(join(directory, path), text ?? Buffer.from([0x89, 0x50, 0, 1, 2, 0xff]))
+      }
+      return directory
+    }),
+    (directory) => Effect.sync(() => rmSync(directory, { recursive: true }))
+  )
+
+describe("with the real tools", () => {
+  for (const [name, files] of Object.entries({ monorepo, python, go, mixed, large, nothing: {} })) {
+    it.scoped(`the project ${name} has the report that it has in memory`, () =>
+      Effect.gen(function*() {
+        const directory = yield* onDisk(files)
+        const { text } = yield* Effect.flatMap(realTools(directory), (tools) => runWith(tools, prompt))
+        expect(text).toBe((yield* run(files, prompt)).text)
+      }))
+  }
+})
+
+describe("of this repository", () => {
+  const root = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "")
+  const lineAt = (path: string, line: number): string =>
+    readFileSync(join(root, path), "utf8").split("\n")[line - 1] ?? ""
+
+  it.effect(
+    "the report is short, complete, and every place in it holds what is said of it",
+    () =>
+      Effect.gen(function*() {
+        const { text } = yield* Effect.flatMap(realTools(root), (tools) => runWith(tools, prompt))
+        const lines = text.split("\n")
+        expect(lines.length).toBeLessThanOrEqual(120)
+        expect(text).not.toContain("Not covered")
+        expect(text).toContain("- command skein -> ./bin/skein.js (packages/cli/package.json:")
+
+        const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) =>
+          entry.isDirectory()
+        )
+        for (const { name } of packages) expect(text).toContain(`| packages/${name} `)
+
+        let from = ""
+        let arrows = 0
+        for (const line of lines) {
+          if (/^[\w./*()]+$/.test(line)) from = line
+          const [, to = "", path = "", number = ""] = /^ {2}-> (\S+) +\d+x {2}(.+):(\d+)$/.exec(line) ?? []
+          if (to === "") continue
+          arrows++
+          expect(path).toMatch(new RegExp(`(^|/)${from}/`))
+          expect(lineAt(path, Number(number))).toMatch(new RegExp(`["'](@skein/|\\.).*${to}`))
+        }
+        expect(arrows).toBeGreaterThan(8)
+
+        const todos = lines.flatMap((line) => {
+          const [, path = "", number = "", said = ""] = /^- (.+):(\d+) {2}((?:TODO|FIXME|HACK|XXX)\b.*)$/.exec(line) ??
+            []
+          return path === "" ? [] : [{ path, line: Number(number), said }]
+        })
+        for (const { line, path, said } of todos) expect(lineAt(path, line)).toContain(said.slice(0, 40))
+      }),
+    60_000
+  )
+})
