@@ -1,4 +1,9 @@
-/** Decides by which statements a group of commits is made: as few as can be, with the effect of all in their order. */
+/**
+ * Decides by which statements a group of commits is made: as few as can be, with the effect of all in their order.
+ *
+ * It is more lenient in this: a row that a later one of the group replaces is not written, and so not refused; and since
+ * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
+ */
 import type { Dialect } from "./database.ts"
 import { type Op, type TableName, tables } from "./op.ts"
 import type { Value } from "./tables.ts"
@@ -35,12 +40,17 @@ const add = ({ changes }: Segment, op: Exclude<Op, Take | { _tag: "Delete" }>) =
   let of = changes.get(op.table)
   if (of === undefined) changes.set(op.table, of = { put: new Map(), removed: new Map() })
   if (op._tag === "Remove") {
-    of.put.delete(op.key)
     of.removed.set(op.key, op.values)
   } else if (tables[op.table].second === "replaces" || !of.put.has(op.key)) {
     of.put.set(op.key, op.values)
+    of.removed.delete(op.key)
   }
 }
+
+const depth = tables.session.columns.indexOf("depth")
+
+/** Parents come before their children, which may be in different statements. */
+const fromTheTop = (a: ReadonlyArray<Value>, b: ReadonlyArray<Value>): number => Number(a[depth]) - Number(b[depth])
 
 /** Rows in one statement at most. The sizes are powers of two, so that few different statements are prepared. */
 const largest = 32
@@ -106,11 +116,11 @@ export const makePlan = (dialect: Dialect): Plan => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
-      // A row that was removed and put again is both: the removal comes first.
+      const rows = [...of.put.values()]
+      put(about, about === "session" ? rows.toSorted(fromTheTop) : rows, out)
       for (const params of of.removed.values()) {
         out.push({ about, params, sql: text(`${about} remove`, () => removeText(about)) })
       }
-      put(about, [...of.put.values()], out)
     }
     for (const { at, id, sessionID } of taken) {
       out.push({ about: "inbox", sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })

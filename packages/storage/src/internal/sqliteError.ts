@@ -24,7 +24,10 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["SQLITE_CONSTRAINT", "constraint"],
   ["ENOSPC", "full"],
   ["EDQUOT", "full"],
-  ["EROFS", "readonly"]
+  ["EROFS", "readonly"],
+  ["ENOTDIR", "unreadable"],
+  ["ELOOP", "unreadable"],
+  ["ENAMETOOLONG", "unreadable"]
 ]
 
 /** How each reason is mended; `other` is anything that has no better name. */

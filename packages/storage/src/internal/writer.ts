@@ -55,11 +55,13 @@ const groupsOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<
   return groups
 }
 
-const closed = new StorageError({
-  operation: "commit",
-  reason: "other",
-  message: "The storage was closed before this was stored: keep its layer open until everything that uses it has ended."
-})
+const closed = () =>
+  new StorageError({
+    operation: "commit",
+    reason: "other",
+    message:
+      "The storage was closed before this was stored: keep its layer open until everything that uses it has ended."
+  })
 
 /** Starts the writer. When its scope closes, what waits is still made, and later commits are refused. */
 export const makeWriter = ({ flush, plan, transaction, turns }: {
@@ -77,7 +79,7 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
 
     const commit: Commit = (ops) =>
       Effect.suspend(() => {
-        if (isClosed) return Effect.fail(closed)
+        if (isClosed) return Effect.fail(closed())
         if (waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops))
         return Effect.async<void, StorageError>((resume) => {
           waiting.push({ ops, resume })
@@ -108,8 +110,9 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
       Effect.suspend(() => {
         const taken = waiting
         waiting = []
-        work.unsafeClose()
         room.unsafeOpen()
+        // When nothing more will be asked for, the loop goes round until nothing is left.
+        if (!isClosed) work.unsafeClose()
         const made = Effect.forEach(groupsOf(taken), make, { discard: true })
         return isClosed && taken.length === 0 ? Effect.void : Effect.zipRight(made, loop)
       })

@@ -42,16 +42,28 @@ export const commits: Tests = {
     for (const orphan of orphans) expect(yield* use(reasonOf(commit([orphan])))).toBe("constraint")
   }),
 
+  "takes what a row belongs to from the same commit, wherever it stands there": Effect.fnUntraced(function*(use) {
+    const children = Array.from({ length: 70 }, (_, index) => session(`c${index}`, { parent: "root" }))
+    yield* use(commit([
+      write.part(part("c0", "a", "a")),
+      write.message(message("c0", "a")),
+      ...children.map(write.session),
+      write.session(session("root"))
+    ]))
+    expect((yield* use(sessions({ parentID: ids.ses("root") }))).rows.length).toBe(70)
+    expect((yield* use(messages(ids.ses("c0")))).rows.flatMap((row) => row.parts)).toEqual([part("c0", "a", "a")])
+  }),
+
   "makes commits in the order in which they were asked for": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root"))]))
-    const titles = Array.from({ length: 200 }, (_, index) => `${index}`)
+    const titles = Array.from({ length: 1_500 }, (_, index) => `${index}`)
     yield* use(Effect.forEach(
       titles,
       (title) =>
         commit([write.session(session("root", { title })), write.event(event("root", title, "session.idle", {}))]),
       { concurrency: "unbounded", discard: true }
     ))
-    expect(Option.map(yield* use(sessionOf(ids.ses("root"))), (info) => info.title)).toEqual(Option.some("199"))
+    expect(Option.map(yield* use(sessionOf(ids.ses("root"))), (info) => info.title)).toEqual(Option.some("1499"))
     expect((yield* use(events({ after: 0 }))).map((logged) => logged.event.id)).toEqual(titles.map(ids.evt))
   }),
 

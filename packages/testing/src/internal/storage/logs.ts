@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import { commit, commitEach, events, type Tests } from "./access.ts"
 import { event, ids, message, part, session, write } from "./rows.ts"
 
-const idle = (session: string, name: string, root?: string) =>
-  write.event(event(session, name, "session.idle", {}, root))
+const idle = (of: string, name: string, root?: string) => write.event(event(of, name, "session.idle", {}, root))
 const idsOf = (filter: Parameters<typeof events>[0]) =>
   Effect.map(events(filter), (found) => found.map((logged) => logged.event.id))
 

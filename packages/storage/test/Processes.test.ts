@@ -1,0 +1,98 @@
+import { describe, expect, it } from "@effect/vitest"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { SessionID } from "@skein/domain/Id"
+import * as Sqlite from "@skein/storage/Sqlite"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { integrity } from "./support/sql.ts"
+import { program, type Started, temporary } from "./support/startProcess.ts"
+
+class Program extends Context.Tag("test/Program")<Program, Effect.Effect.Success<typeof program>>() {}
+
+const stored = (filename: string) =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const { rows } = yield* storage.sessions({})
+    const found = yield* Effect.forEach(rows, (info) => storage.messages(info.id))
+    return new Set(found.flatMap((messages) => messages.rows.map(({ info }): string => info.id)))
+  }).pipe(Effect.provide(Sqlite.layer({ filename })))
+
+const linesOf = (out: string): ReadonlyArray<string> => out.split("\n").slice(0, -1)
+
+describe("SQLite, used by several processes", () => {
+  it.layer(Layer.scoped(Program, program), { timeout: "30 seconds", excludeTestServices: true })((test) => {
+    test.scoped(
+      "makes one database when eight processes make it at once, and stores what each of them writes",
+      () =>
+        Effect.gen(function*() {
+          const start = yield* Program
+          const filename = join(yield* temporary, "new", "skein.db")
+          const names = ["a", "b", "c", "d", "e", "f", "g", "h"]
+          const started = yield* Effect.forEach(names, (name) => start(["write", filename, name, "50"]))
+          const ended = yield* Effect.forEach(started, (each: Started) => each.ended)
+          expect(ended.map(({ code, err }) => ({ code, err }))).toEqual(names.map(() => ({ code: 0, err: "" })))
+          expect((yield* stored(filename)).size).toBe(400)
+          expect(yield* integrity(filename)).toBe("ok")
+        }),
+      60_000
+    )
+
+    test.scoped("has all that was acknowledged before a process was killed", () =>
+      Effect.gen(function*() {
+        const start = yield* Program
+        const filename = join(yield* temporary, "skein.db")
+        const { child, ended, lines } = yield* start(["stream", filename])
+        yield* lines(500)
+        child.kill("SIGKILL")
+        const acknowledged = linesOf((yield* ended).out)
+        const found = yield* stored(filename)
+        expect(acknowledged.length).toBeGreaterThanOrEqual(500)
+        expect(acknowledged.filter((id) => !found.has(id))).toEqual([])
+        expect(yield* integrity(filename)).toBe("ok")
+      }), 60_000)
+
+    test.scoped("waits for the lock of another process, while reading goes on", () =>
+      Effect.gen(function*() {
+        const start = yield* Program
+        const filename = join(yield* temporary, "skein.db")
+        const storage = Context.get(yield* Layer.build(Sqlite.layer({ filename })), SessionStorage)
+        const { child, ended, lines } = yield* start(["hold", filename])
+        yield* lines(1)
+        const waiting = yield* Effect.fork(storage.commit([{ _tag: "RemoveApproval", id: "none" }]))
+        yield* Effect.yieldNow()
+        for (let read = 0; read < 20; read++) yield* storage.session(SessionID.make("ses_none"))
+        const before = yield* Fiber.poll(waiting)
+        child.stdin.end()
+        yield* Fiber.join(waiting)
+        yield* ended
+        expect(before._tag).toBe("None")
+      }), 60_000)
+
+    test.scoped("keeps its hold on a file that the same process opens twice", () =>
+      Effect.gen(function*() {
+        const start = yield* Program
+        const filename = join(yield* temporary, "skein.db")
+        yield* Effect.gen(function*() {
+          const storage = yield* SessionStorage
+          yield* storage.approvals("project").pipe(Effect.provide(Sqlite.layer({ filename })))
+          const { ended } = yield* start(["write", filename, "a", "1"])
+          expect((yield* ended).err).toBe("")
+          // Whoever believes to be the last one to close a database takes its log away.
+          expect(existsSync(`${filename}-wal`)).toBe(true)
+          yield* storage.commit([{
+            _tag: "Approval",
+            approval: { id: "a", projectID: "project", permission: "bash", pattern: "*", created: 1 }
+          }])
+        }).pipe(Effect.provide(Sqlite.layer({ filename })))
+        const approvals = yield* Effect.flatMap(SessionStorage, (storage) => storage.approvals("project")).pipe(
+          Effect.provide(Sqlite.layer({ filename }))
+        )
+        expect(approvals.map(({ id }) => id)).toEqual(["a"])
+        expect((yield* stored(filename)).size).toBe(1)
+      }), 60_000)
+  })
+})

@@ -1,0 +1,147 @@
+import { describe, expect, it } from "@effect/vitest"
+import type { Write } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import { connect, execute, sqlite } from "../../src/internal/sqliteConnection.ts"
+import { migrate } from "../../src/internal/sqliteMigrate.ts"
+import { makeSqlStorage } from "../../src/internal/sqlStorage.ts"
+import { retryBusy } from "../../src/internal/writer.ts"
+
+const approval = (id: string, pattern = "*"): Write => ({
+  _tag: "Approval",
+  approval: { id, projectID: "project", permission: "bash", pattern, created: 1 }
+})
+
+/** Storage in memory whose connection and flush a test can get at, and which may be closed before its connection. */
+const make = (flush: Effect.Effect<void, StorageError> = Effect.void, scope?: Scope.Scope) =>
+  Effect.gen(function*() {
+    const connection = yield* connect(":memory:")
+    yield* migrate(connection, ":memory:")
+    const storage = yield* Scope.extend(
+      makeSqlStorage({ connection, flush, dialect: sqlite(":memory:") }),
+      scope ?? (yield* Effect.scope)
+    )
+    return { storage, run: (sql: string) => execute(connection, ":memory:", sql) }
+  })
+
+/** A place that is passed when it is open. */
+const gate = Effect.gen(function*() {
+  const reached = yield* Deferred.make<void>()
+  const open = yield* Deferred.make<void>()
+  return {
+    reached: Deferred.await(reached),
+    open: Deferred.succeed(open, undefined),
+    pass: Effect.zipRight(Deferred.succeed(reached, undefined), Deferred.await(open))
+  }
+})
+
+/** Starts something that waits, and goes on when it does. */
+const ask = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.gen(function*() {
+    const started = yield* Deferred.make<void>()
+    const fiber = yield* Effect.fork(Effect.zipRight(Deferred.succeed(started, undefined), effect))
+    yield* Deferred.await(started)
+    return fiber
+  })
+
+const error = (reason: StorageError["reason"]) => new StorageError({ operation: "commit", reason, message: reason })
+
+describe("writer", () => {
+  it.scoped("makes what waits while the disk is busy in one transaction", () =>
+    Effect.gen(function*() {
+      const gates = yield* Effect.all([gate, gate])
+      let flushes = 0
+      const { run, storage } = yield* make(Effect.suspend(() => gates[flushes++]?.pass ?? Effect.void))
+      const first = yield* ask(storage.commit([approval("first")]))
+      yield* gates[0].reached
+      const rest = yield* Effect.forEach(["a", "b", "c"], (id) => ask(storage.commit([approval(id)])))
+      expect((yield* Fiber.poll(first))._tag).toBe("None")
+      yield* gates[0].open
+      yield* Fiber.join(first)
+      yield* gates[1].reached
+      expect(yield* run("SELECT id FROM approval")).toHaveLength(4)
+      yield* gates[1].open
+      yield* Fiber.joinAll(rest)
+      expect(flushes).toBe(2)
+    }))
+
+  it.scoped("acknowledges nothing that could not be flushed", () =>
+    Effect.gen(function*() {
+      const { storage } = yield* make(Effect.fail(error("full")))
+      expect((yield* Effect.flip(storage.commit([approval("a")]))).reason).toBe("full")
+    }))
+
+  it.scoped("says that the disk is full, stores nothing of what did not fit, and goes on when there is space", () =>
+    Effect.gen(function*() {
+      const { run, storage } = yield* make()
+      yield* storage.commit([approval("before")])
+      const [pages] = yield* run("PRAGMA page_count")
+      yield* run(`PRAGMA max_page_count = ${String(pages?.["page_count"])}`)
+      const results = yield* Effect.forEach(
+        ["a", "b"],
+        (id) => Effect.either(storage.commit([approval(id, "x".repeat(100_000))])),
+        { concurrency: "unbounded" }
+      )
+      expect(results.map((result) => Either.isLeft(result) && result.left.reason)).toEqual(["full", "full"])
+      expect(results.map((result) => Either.isLeft(result) && result.left.message)[0]).toMatch(
+        /no space left.*Free some/
+      )
+      yield* run("PRAGMA max_page_count = 1000000")
+      yield* storage.commit([approval("after", "x".repeat(100_000))])
+      expect((yield* storage.approvals("project")).map(({ id }) => id)).toEqual(["after", "before"])
+    }))
+
+  it.scoped("tells a value that has no JSON, and goes on", () =>
+    Effect.gen(function*() {
+      const { storage } = yield* make()
+      const todos = [{ content: 1n }] as never
+      const refused = yield* Effect.flip(storage.commit([{ _tag: "Todos", sessionID: "ses_a" as never, todos }]))
+      expect(refused.message).toMatch(/has no JSON/)
+      yield* storage.commit([approval("a")])
+    }))
+
+  it.scoped("makes what waits when it is closed, and refuses what comes later", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const flush = yield* gate
+      const { run, storage } = yield* make(flush.pass, scope)
+      const waiting = yield* Effect.forEach(["a", "b", "c"], (id) => ask(storage.commit([approval(id)])))
+      const closing = yield* ask(Scope.close(scope, Exit.void))
+      const late = yield* Effect.flip(storage.commit([approval("d")]))
+      yield* flush.open
+      yield* Fiber.join(closing)
+      yield* Fiber.joinAll(waiting)
+      expect(late.message).toMatch(/was closed before/)
+      expect(yield* run("SELECT id FROM approval")).toHaveLength(3)
+    }))
+
+  it.effect("gives up on a lock after 30 seconds", () =>
+    Effect.gen(function*() {
+      let tries = 0
+      const fiber = yield* Effect.fork(Effect.flip(retryBusy(Effect.suspend(() => {
+        tries++
+        return Effect.fail(error("busy"))
+      }))))
+      yield* TestClock.adjust("29 seconds")
+      expect((yield* Fiber.poll(fiber))._tag).toBe("None")
+      expect(tries).toBeGreaterThan(100)
+      yield* TestClock.adjust("2 seconds")
+      expect((yield* Fiber.join(fiber)).reason).toBe("busy")
+    }))
+
+  it.effect("does not try again what no waiting mends", () =>
+    Effect.gen(function*() {
+      let tries = 0
+      const failure = yield* Effect.flip(retryBusy(Effect.suspend(() => {
+        tries++
+        return Effect.fail(error("corrupt"))
+      })))
+      expect([failure.reason, tries]).toEqual(["corrupt", 1])
+    }))
+})

@@ -1,0 +1,18 @@
+/** Looks into a database, or spoils it, past the port. */
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+
+/** Runs a statement on a connection of its own. */
+export const sql = <Row extends object>(filename: string, text: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (client) => client.unsafe<Row>(text)).pipe(
+    Effect.provide(SqliteClient.layer({ filename, disableWAL: true })),
+    Effect.orDieWith((error) => new Error(`${text}: ${String(error)}`))
+  )
+
+/** What SQLite says of the state of a file: `ok`. */
+export const integrity = (filename: string) =>
+  Effect.map(
+    sql<{ readonly integrity_check: string }>(filename, "PRAGMA integrity_check"),
+    ([row]) => row?.integrity_check
+  )

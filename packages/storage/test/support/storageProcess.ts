@@ -1,0 +1,84 @@
+/** A process of its own that uses a database: `write FILE NAME COUNT`, `stream FILE`, `open FILE` or `hold FILE`. */
+import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import { MessageID, SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import * as Sqlite from "@skein/storage/Sqlite"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { writeSync } from "node:fs"
+
+const [, , mode, filename = "", name = "stream", count = "1"] = process.argv
+
+// Written at once: what was said before the process is killed has been said.
+const say = (line: string) => Effect.sync(() => writeSync(1, `${line}\n`))
+
+const session = (id: string): SessionInfo => ({
+  id: SessionID.make(`ses_${id}`),
+  rootID: SessionID.make(`ses_${id}`),
+  depth: 0,
+  projectID: "project",
+  directory: "/",
+  title: id,
+  agent: "build",
+  permission: [],
+  usage: { own: none, subtree: none },
+  version: 1,
+  time: { created: 1, updated: 1 }
+})
+
+const message = (id: string, index: number): Write => ({
+  _tag: "Message",
+  info: {
+    id: MessageID.make(`msg_${id}x${index}`),
+    sessionID: SessionID.make(`ses_${id}`),
+    role: "user",
+    agent: "build",
+    time: { created: 1 }
+  }
+})
+
+const write = (id: string, messages: number) =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    yield* storage.commit([{ _tag: "Session", info: session(id) }])
+    for (let index = 0; index < messages; index++) {
+      yield* storage.commit([message(id, index)])
+      yield* say(`msg_${id}x${index}`)
+    }
+  })
+
+const names = Array.from({ length: 20 }, (_, index) => `${name}${index}`)
+
+const hold = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`BEGIN IMMEDIATE`
+  yield* say("held")
+  yield* Effect.async<void>((resume) => process.stdin.once("end", () => resume(Effect.void)).resume())
+}).pipe(Effect.provide(SqliteClient.layer({ filename })))
+
+const work = {
+  write: write(name, Number(count)),
+  stream: Effect.forEach(names, (each) => write(each, Number.POSITIVE_INFINITY), {
+    concurrency: "unbounded",
+    discard: true
+  }),
+  open: SessionStorage
+}
+
+const program = mode === "hold"
+  ? hold
+  : Effect.provide(
+    work[mode as keyof typeof work] as Effect.Effect<void, unknown, SessionStorage>,
+    Sqlite.layer({ filename })
+  )
+
+const fail = (cause: Cause.Cause<unknown>) =>
+  Effect.sync(() => {
+    writeSync(2, `${JSON.stringify(Cause.squash(cause))}\n`)
+    process.exitCode = 1
+  })
+
+void Effect.runPromise(Effect.catchAllCause(program, fail))
