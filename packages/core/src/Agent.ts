@@ -146,6 +146,8 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
     Layer.sync(Agent, () => {
       const byName = new Map(agents.map((each) => [each.name, each]))
       const all = [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      const rules = new Map(all.map((each) => [each.name, [...defaultRules, ...permission, ...each.permission]]))
+      const ceilings = new Map(all.map((each) => [each.name, each.ceiling ?? denials(each.permission)]))
       const visible = all.filter((each) => !each.hidden).map((each) => each.name).join(", ")
       return {
         all,
@@ -157,8 +159,8 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
             )
             : Effect.succeed(found)
         },
-        rules: (info) => [...defaultRules, ...permission, ...info.permission],
-        ceiling: (info) => info.ceiling ?? denials(info.permission)
+        rules: ({ name }) => rules.get(name) ?? [],
+        ceiling: ({ name }) => ceilings.get(name) ?? []
       }
     })
 

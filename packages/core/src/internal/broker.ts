@@ -59,8 +59,27 @@ const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk, pattern: st
   return action
 }
 
-const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean =>
-  deniesAll(rules, permission) || (names(rules, name) && deniesAll(rules, name))
+/** Keeps what was made of a set of rules: sets do not change, and the same few are asked about at every step. */
+const remembered = <A>(make: (rules: Ruleset) => A): (rules: Ruleset) => A => {
+  const known = new WeakMap<Ruleset, A>()
+  return (rules) => {
+    const found = known.get(rules)
+    if (found !== undefined) return found
+    const made = make(rules)
+    known.set(rules, made)
+    return made
+  }
+}
+
+const deniedTools = remembered((_rules) => new Map<string, boolean>())
+
+const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean => {
+  const known = deniedTools(rules)
+  const key = `${name} ${permission}`
+  const found = known.get(key) ?? (deniesAll(rules, permission) || (names(rules, name) && deniesAll(rules, name)))
+  known.set(key, found)
+  return found
+}
 
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
@@ -74,7 +93,7 @@ export const makeBroker = (options: PermissionOptions) =>
     const pending = new Map<PermissionID, Pending>()
     const approvedInTree = new Map<SessionID, Array<Rule>>()
     const home = options.home
-    const expand = (rules: Ruleset) => home === undefined ? rules : expandHome(rules, home)
+    const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
 
     const decide = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
       const subject = { ...given, rules: expand(given.rules), ceilings: given.ceilings.map(expand) }
@@ -84,7 +103,7 @@ export const makeBroker = (options: PermissionOptions) =>
       if (ask.protected === true) return "ask"
       if (strictest === "allow" || ask.consented === true) return "allow"
       const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
-      const approved = [...(approvedInTree.get(subject.session.rootID) ?? []), ...expand(project)]
+      const approved = [...(approvedInTree.get(subject.session.rootID) ?? []), ...(home === undefined ? project : expandHome(project, home))]
       const open = ask.patterns.some((pattern, i) =>
         actions[i] === "ask" && evaluate(approved, ask.permission, pattern) !== "allow"
       )

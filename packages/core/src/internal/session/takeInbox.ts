@@ -4,6 +4,7 @@ import type { InboxRow } from "@skein/domain/InboxRow"
 import type { UserMessage } from "@skein/domain/Message"
 import type { Part, PartInput } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Write } from "../../SessionStorage.ts"
@@ -28,11 +29,18 @@ const messageOf = (live: Live, row: InboxRow): UserMessage => ({
 })
 
 /** The parts of a prompt with their ids. */
-const partsOf = Effect.fnUntraced(function*(message: UserMessage, inputs: ReadonlyArray<PartInput>) {
-  const ids = yield* Ids
-  return yield* Effect.forEach(inputs, (input) =>
-    Effect.map(ids.make("prt"), (id): Part => ({ ...input, id, sessionID: message.sessionID, messageID: message.id })))
-})
+const partsOf = (
+  ids: Context.Tag.Service<typeof Ids>,
+  message: UserMessage,
+  inputs: ReadonlyArray<PartInput>,
+  now: number
+) =>
+  inputs.map((input): Part => ({
+    ...input,
+    id: ids.unsafeMake("prt", now),
+    sessionID: message.sessionID,
+    messageID: message.id
+  }))
 
 const consentsOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
@@ -50,12 +58,13 @@ export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean
   const taken: Array<LiveMessage> = []
   if (rows.length === 0) return taken
   const journal = yield* Journal
+  const ids = yield* Ids
   const now = yield* Clock.currentTimeMillis
   const writes: Array<Write> = []
   const events = []
   for (const row of rows) {
     const info = messageOf(live, row)
-    const parts = yield* partsOf(info, row.parts)
+    const parts = partsOf(ids, info, row.parts, now)
     const message = putMessage(live, info)
     for (const part of parts) putPart(message, part)
     taken.push(message)

@@ -129,6 +129,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const ask = (each: PermissionAsk) =>
     Effect.flatMap(permission.decide(subject, tool, each), (action) => {
+      if (action === "allow") return Effect.void
       const authorise = permission.authorise(subject, tool, each)
       return action === "ask" ? call.waiting(whileAsking(authorise)) : authorise
     })
