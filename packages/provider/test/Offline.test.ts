@@ -112,6 +112,24 @@ describe("a workspace of npm packages", () => {
       }
     }))
 
+  it.effect("names places that begin alike together, those of the project before those of its scripts", () =>
+    Effect.map(
+      report({
+        ...monorepo,
+        "packages/cli/src/arguments.ts": lines(
+          "export const given = process.argv",
+          "// process.argv",
+          "export const all = process.argv"
+        ),
+        ...Object.fromEntries(["a", "b", "c"].map((name) => [`scripts/${name}.mjs`, lines("", "run(process.argv)")])),
+        "packages/cli/test/run.test.ts": lines("run(process.argv)")
+      }),
+      (text) =>
+        expect(section(text, "Entry points")).toContain(
+          "- reads the command line (packages/cli/src/arguments.ts:1, scripts/a.mjs:2, scripts/b.mjs:2 and 1 more)"
+        )
+    ))
+
   it.effect("says of a circle that it is one", () =>
     Effect.map(
       report({
@@ -200,6 +218,7 @@ describe("a flat folder", () => {
         ])
         expect(section(text, "Open TODO")).toEqual([
           "- helper.py:1  FIXME slow",
+          "- lib/x:3:y.ts:2  FIXME: 4:5: colons",
           "- run.sh:2  TODO: quote",
           "- we:12:ird  name.ts:2  TODO: rename: 3: times"
         ])

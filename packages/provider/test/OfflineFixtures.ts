@@ -195,6 +195,8 @@ export const mixed: Files = {
   "späte datei.ts": lines("export const b = 1"),
   "[id].tsx": lines("import { a } from \"./we:12:ird  name.ts\"", "export const page = a"),
   "run.sh": lines("#!/bin/sh", "# TODO: quote", "echo \"# TODO: no\""),
+  "lib/x:3:y.ts": lines("", "// FIXME: 4:5: colons"),
+  "lib/z.ts": lines("import \"./x:3:y.ts\""),
   "notes.txt": lines("nothing"),
   "image.png": undefined
 }

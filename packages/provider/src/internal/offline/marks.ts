@@ -8,7 +8,7 @@ export interface Fact extends SourceLine {}
 
 /** Finds lines where programs begin. */
 export const entryPattern =
-  `^#!|^func main\\(\\)|__name__\\s*==|\\brunMain\\s*\\(|\\.listen\\s*\\(|\\bcreateRoot\\s*\\(|\\brequire\\.main\\b|\\bimport\\.meta\\.main\\b|=\\s*(FastAPI|Flask)\\(`
+  `^#!|^func main\\(\\)|__name__\\s*==|\\brunMain\\s*\\(|\\.listen\\s*\\(|\\bcreateRoot\\s*\\(|\\brequire\\.main\\b|\\bimport\\.meta\\.main\\b|\\bprocess\\.argv\\b|=\\s*(FastAPI|Flask)\\(`
 
 /** Finds lines that a person left to be done. */
 export const todoPattern = `\\b(TODO|FIXME|HACK|XXX)\\b`
@@ -26,7 +26,8 @@ const entryRules: ReadonlyArray<readonly [family: string, pattern: RegExp, says:
   ["js", /\b(app|server|https?|fastify|express|koa|api|io)\.listen\s*\(/i, "server listens"],
   ["js", /\bcreateRoot\s*\(/, "renders the page"],
   ["js", /\brequire\.main\s*===?\s*module|\bmodule\s*===?\s*require\.main/, "runs as a script"],
-  ["js", /\bimport\.meta\.main\b/, "runs as a script"]
+  ["js", /\bimport\.meta\.main\b/, "runs as a script"],
+  ["js", /\bprocess\.argv\b/, "reads the command line"]
 ]
 
 const entryOf = (at: SourceLine, rules: typeof entryRules): Fact | undefined => {
@@ -48,7 +49,9 @@ export const entriesOf = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Fact>
   if (path === undefined || isTest(path) || isGenerated(path)) return []
   const family = familyOf(path)
   const rules = entryRules.filter(([of]) => of === family)
-  return lines.flatMap((at) => entryOf(at, rules) ?? [])
+  const entries = lines.flatMap((at) => entryOf(at, rules) ?? [])
+  // A file begins once, however often it says so.
+  return entries.filter((entry, index) => entries.findIndex((other) => other.text === entry.text) === index)
 }
 
 const slashes = /\/\/|\/\*|(?<=^\s*)\*/g

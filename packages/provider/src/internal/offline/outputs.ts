@@ -114,10 +114,10 @@ export const readMatches = (
       found.push({ path: heading, line: Number(below[1]), text: below[2] ?? "" })
       continue
     }
-    const split = splitMatch(raw, directory, known)
-    if (split !== undefined) found.push(split)
-    const path = split === undefined ? relative(raw.trimEnd().replace(/:$/, ""), directory) : ""
+    const path = raw.endsWith(":") ? relative(raw.slice(0, -1), directory) : relative(raw, directory)
     heading = known(path) ? path : ""
+    const split = heading === "" ? splitMatch(raw, directory, known) : undefined
+    if (split !== undefined) found.push(split)
   }
   return found
 }

@@ -7,8 +7,18 @@ import type { Question } from "./words.ts"
 const at = (fact: Fact): string => `${fact.path}:${fact.line}`
 
 const rankOf = (text: string): number =>
-  [/^command /, /^(main function|runs |python -m|renders)/, /application$|^server /, /^npm /, /^executable/, /^library/]
+  [
+    /^command /,
+    /^(main function|runs |python -m|renders)/,
+    /application$|^server /,
+    /^npm /,
+    /^(executable|reads the command line)/,
+    /^library/
+  ]
     .findIndex((pattern) => pattern.test(text))
+
+/** Folders of what helps to work on a project, and is not the project. */
+const isAside = (path: string): boolean => /(^|\/)(scripts?|bench(marks?)?|examples?|docs?)\//.test(path)
 
 const depth = (path: string): number => path.split("/").length
 
@@ -30,7 +40,8 @@ export const entryPointsOf = (parts: ReadonlyArray<PartReport>): ReadonlyArray<F
     seen.add(key)
     return !double
   }).toSorted((a, b) =>
-    rankOf(a.text) - rankOf(b.text) || depth(a.path) - depth(b.path) || byText(a.path, b.path) || a.line - b.line
+    rankOf(a.text) - rankOf(b.text) || Number(isAside(a.path)) - Number(isAside(b.path)) ||
+    depth(a.path) - depth(b.path) || byText(a.path, b.path) || a.line - b.line
   )
 }
 

@@ -6,7 +6,7 @@ import type { Fact } from "./marks.ts"
 import { label, type Module, ownerIndex } from "./modules.ts"
 import { type ModuleFacts, oneLine, type PartReport } from "./partReport.ts"
 import { languagesOf } from "./parts.ts"
-import type { Arrow, Imports } from "./project.ts"
+import type { Imports } from "./project.ts"
 import { answersOf, entryPointsOf } from "./ranking.ts"
 import type { Question } from "./words.ts"
 
@@ -40,7 +40,7 @@ export const disclaimer = [
   "> For a model's answer set a key, such as OPENAI_API_KEY, and name a model: `skein run -m openai/MODEL \"…\"`. `skein models` lists them."
 ].join("\n")
 
-const most = { arrows: 48, outside: 10, todos: 10, entries: 14, largest: 5, answers: 12, notes: 8 }
+const most = { arrows: 48, outside: 10, todos: 10, entries: 14, largest: 5, answers: 12, notes: 8, tests: 6, places: 3 }
 
 const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",")
 
@@ -95,10 +95,17 @@ const opening = (survey: Survey): ReadonlyArray<string> => {
   ]
 }
 
-const entryLines = (survey: Survey): ReadonlyArray<string> => {
-  const entries = entryPointsOf(survey.parts)
-  const shown = entries.slice(0, most.entries)
-  return [...shown.map((fact) => `- ${oneLine(fact.text, 90)} (${at(fact)})`), ...more(entries.length, shown.length)]
+const entryLines = ({ parts }: Survey): ReadonlyArray<string> => {
+  const groups = new Map<string, ReadonlyArray<Fact>>()
+  for (const fact of entryPointsOf(parts)) groups.set(fact.text, [...(groups.get(fact.text) ?? []), fact])
+  const shown = [...groups].slice(0, most.entries)
+  return [
+    ...shown.map(([text, facts]) => {
+      const rest = facts.length > most.places ? ` and ${facts.length - most.places} more` : ""
+      return `- ${oneLine(text, 90)} (${facts.slice(0, most.places).map(at).join(", ")}${rest})`
+    }),
+    ...more(groups.size, shown.length)
+  ]
 }
 
 /** A path inside a module, without what the row says already. */
@@ -146,10 +153,6 @@ const moduleLines = (survey: Survey): ReadonlyArray<string> => {
     : table(["module", "files", "lines", "exports", "mostly", "what it is"], rows, new Set([1, 2, 3]))
 }
 
-const arrowList = (arrows: ReadonlyArray<Arrow>, short: (path: string) => string, shown: number): string =>
-  arrows.slice(0, shown).map((arrow) => `${short(arrow.from)} -> ${short(arrow.to)} (${at(arrow)})`).join(", ")
-  + (arrows.length > shown ? `, and ${arrows.length - shown} more` : "")
-
 const dependencyLines = ({ imports, modules }: Survey): ReadonlyArray<string> => {
   const paths = modules.map((module) => module.path)
   const short = shortNames(paths)
@@ -159,21 +162,22 @@ const dependencyLines = ({ imports, modules }: Survey): ReadonlyArray<string> =>
       circle.length > 8 ? ` and ${circle.length - 8} more` : ""
     }`
   )
-  const tests = imports.testArrows.length === 0
-    ? []
-    : [`- In tests only: ${arrowList(imports.testArrows, short, 6)}`]
+  const tests = imports.testArrows.slice(0, most.tests).map((arrow) =>
+    `- In tests only: ${short(arrow.from)} -> ${short(arrow.to)} (${at(arrow)})`
+  )
   const none = drawn.length === 0 && paths.length > 1 ? ["- No module was seen to import another."] : []
-  const notes = [...none, ...round, ...tests]
+  const notes = [...none, ...round, ...tests, ...more(imports.testArrows.length, tests.length)]
   return [...drawn, ...(drawn.length > 0 && notes.length > 0 ? [""] : []), ...notes]
 }
 
 const outsideLines = ({ imports }: Survey): ReadonlyArray<string> => {
   const shown = imports.outside.slice(0, most.outside)
-  const tests = imports.testOutside.slice(0, 6).map((arrow) => `${arrow.to} (${at(arrow)})`)
+  const tests = imports.testOutside.slice(0, most.tests)
   return [
     ...shown.map((arrow) => `- ${arrow.to}: ${count(arrow.count, "import")} (first: ${at(arrow)})`),
     ...more(imports.outside.length, shown.length),
-    ...(tests.length === 0 ? [] : [`- In tests only: ${tests.join(", ")}`])
+    ...tests.map((arrow) => `- In tests only: ${arrow.to} (${at(arrow)})`),
+    ...more(imports.testOutside.length, tests.length)
   ]
 }
 
