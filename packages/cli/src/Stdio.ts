@@ -73,3 +73,6 @@ const flushed = (stream: Writable) =>
     if (stream.destroyed || stream.errored || stream.writableLength === 0) return resume(Effect.void)
     stream.write("", () => resume(Effect.void))
   })
+
+/** What can be done with the streams. */
+export type Streams = Context.Tag.Service<typeof Stdio>

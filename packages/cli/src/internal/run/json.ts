@@ -1,5 +1,6 @@
 /** The format `json`: every event of the tree as a line, and the result as the last one. */
-import type { Presenter, Streams } from "./presenter.ts"
+import type { Streams } from "../../Stdio.ts"
+import type { Presenter } from "./presenter.ts"
 
 /** Makes the presenter. */
 export const json = (stdio: Streams): Presenter => {

@@ -10,8 +10,9 @@ import { Screen } from "../terminal/screen.ts"
 import { coloured, colourless } from "../terminal/style.ts"
 import type { Answer } from "../tree/askQueue.ts"
 import { LiveView } from "../tree/liveView.ts"
-import { summaryLines } from "../tree/summaryLines.ts"
-import type { Presenter, Streams } from "./presenter.ts"
+import { summaryLines } from "./summaryLines.ts"
+import type { Streams } from "../../Stdio.ts"
+import type { Presenter } from "./presenter.ts"
 
 /** How long a frame stays at least, in milliseconds: twelve a second are smooth enough. */
 const pace = 84

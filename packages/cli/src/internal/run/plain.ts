@@ -4,7 +4,8 @@ import type { ToolPart } from "@skein/domain/Part"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import { callLine } from "./callLine.ts"
-import { type Presenter, type Streams, writeAnswer } from "./presenter.ts"
+import type { Streams } from "../../Stdio.ts"
+import { type Presenter, writeAnswer } from "./presenter.ts"
 
 /** The first line of a message, as much of it as is read in passing. */
 const firstLine = (text: string): string => escapeLine(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "")

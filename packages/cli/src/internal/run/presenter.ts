@@ -1,8 +1,7 @@
 /** Shows a run while it lasts and when it ends; each format has one. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import type * as Context from "effect/Context"
-import type { Stdio } from "../../Stdio.ts"
+import type { Streams } from "../../Stdio.ts"
 import { escapeText } from "../escape.ts"
 import type { RunResult } from "./result.ts"
 
@@ -17,9 +16,6 @@ export interface Presenter {
   /** The last call, also where the run never began. What `result.error` says is told by the caller. */
   readonly end: (result: RunResult) => void
 }
-
-/** The streams of the process. */
-export type Streams = Context.Tag.Service<typeof Stdio>
 
 /** Writes the answer: as it is for programs, without what a terminal would obey for people. */
 export const writeAnswer = (stdio: Streams, { outcome, text }: RunResult): void => {

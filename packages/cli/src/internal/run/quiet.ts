@@ -1,5 +1,6 @@
 /** The format `quiet`: nothing of a run is shown but its answer. */
-import { type Presenter, type Streams, writeAnswer } from "./presenter.ts"
+import type { Streams } from "../../Stdio.ts"
+import { type Presenter, writeAnswer } from "./presenter.ts"
 
 /** Makes the presenter. */
 export const quiet = (stdio: Streams): Presenter => ({

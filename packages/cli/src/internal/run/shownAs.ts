@@ -3,7 +3,8 @@ import type { Permission } from "@skein/core/Permission"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
-import type { Presenter, Streams } from "./presenter.ts"
+import type { Streams } from "../../Stdio.ts"
+import type { Presenter } from "./presenter.ts"
 
 /** How a run is shown. */
 export interface Shown {

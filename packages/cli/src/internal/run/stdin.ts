@@ -1,8 +1,9 @@
 /** Reads what comes on standard input as a part of the prompt. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { fstatSync } from "node:fs"
+import type { Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import type { Streams } from "./presenter.ts"
 
 /** The longest prompt, in bytes: far more than any model reads. */
 const longest = 32 * 1024 * 1024
@@ -13,44 +14,44 @@ const longest = 32 * 1024 * 1024
  */
 const grace = 250
 
-/** What is on standard input; empty where it is a terminal. */
-export const readStdin = (stdio: Streams, hasPrompt: boolean): Effect.Effect<string, UsageError> => {
-  if (stdio.isTerminal.input) return Effect.succeed("")
-  const all = Effect.async<string, UsageError>((resume) => {
+const tooLong = new UsageError({
+  message: "Standard input is longer than 32 MB. Put it into a file, and name the file in the prompt."
+})
+
+/** Reads to the end; `began` is done as soon as there is anything, or the end. */
+const readAll = ({ input }: Streams, began: Deferred.Deferred<void>) =>
+  Effect.async<string, UsageError>((resume) => {
     const chunks: Array<Buffer> = []
     let size = 0
     const onData = (chunk: Buffer) => {
+      Deferred.unsafeDone(began, Effect.void)
       chunks.push(chunk)
       size += chunk.length
-      if (size > longest) {
-        stdio.input.destroy()
-        resume(new UsageError({ message: "Standard input is longer than 32 MB. Put it into a file, and name the file in the prompt." }))
-      }
+      if (size > longest) resume(tooLong)
     }
-    const done = () => resume(Effect.sync(() => Buffer.concat(chunks).toString("utf8").toWellFormed()))
-    stdio.input.on("data", onData)
-    stdio.input.once("end", done)
+    const onEnd = () => {
+      Deferred.unsafeDone(began, Effect.void)
+      resume(Effect.sync(() => Buffer.concat(chunks).toString("utf8")))
+    }
+    input.on("data", onData)
     // A closed descriptor has nothing to say either.
-    stdio.input.once("error", done)
+    input.once("end", onEnd).once("error", onEnd)
     return Effect.sync(() => {
-      stdio.input.off("data", onData)
-      stdio.input.off("end", done)
-      stdio.input.pause()
+      input.off("data", onData).off("end", onEnd).off("error", onEnd)
+      input.pause()
     })
   })
-  if (!hasPrompt || !isSocket(stdio)) return all
-  const first = Effect.async<void>((resume) => {
-    const done = () => resume(Effect.void)
-    stdio.input.once("readable", done)
-    return Effect.sync(() => void stdio.input.off("readable", done))
-  })
-  return Effect.flatMap(
-    Effect.timeoutOption(first, grace),
-    (came) => came._tag === "Some" ? all : Effect.sync(() => {
-      stdio.input.destroy()
-      return ""
-    })
-  )
-}
 
-const isSocket = (stdio: Streams): boolean => fstatSync(stdio.input.fd ?? 0).isSocket()
+/** What is on standard input; empty where it is a terminal. */
+export const readStdin = (stdio: Streams, hasPrompt: boolean): Effect.Effect<string, UsageError> =>
+  Effect.gen(function*() {
+    if (stdio.isTerminal.input) return ""
+    const began = yield* Deferred.make<void>()
+    const all = readAll(stdio, began)
+    if (!hasPrompt || !fstatSync(stdio.input.fd ?? 0).isSocket()) return yield* all
+    const silence = Deferred.await(began).pipe(
+      Effect.timeoutTo({ duration: grace, onTimeout: () => true, onSuccess: () => false }),
+      Effect.flatMap((isSilent) => isSilent ? Effect.succeed("") : Effect.never)
+    )
+    return yield* Effect.raceFirst(all, silence)
+  })

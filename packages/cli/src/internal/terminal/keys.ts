@@ -1,7 +1,7 @@
 /** Owns the keyboard while a view is live: keys come one by one, and do not show. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Streams } from "../run/presenter.ts"
+import type { Streams } from "../../Stdio.ts"
 
 /** Hands on what is typed until the scope closes. Ctrl-C stays a signal. */
 export const keys = (stdio: Streams, listener: (text: string) => void): Effect.Effect<void, never, Scope.Scope> =>

@@ -1,9 +1,9 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
-import type { RunResult } from "../run/result.ts"
-import type { AgentTree } from "./agentTree.ts"
-import { formatCount } from "./treeLines.ts"
+import type { RunResult } from "./result.ts"
+import type { AgentTree } from "../tree/agentTree.ts"
+import { formatCount } from "../tree/treeLines.ts"
 
 /** How many tasks that did not complete are named. */
 const named = 5

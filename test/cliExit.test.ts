@@ -1,0 +1,195 @@
+/** The built program, how it ends: exit codes, signals, limits, and what is not permitted. */
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).reverse()) await each()
+})
+
+const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
+  const llm = await startLlm(script)
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  return { llm, place }
+}
+
+const run = ["run", "-m", "openai/m"] as const
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    // A process that has ended and was not waited for is no process any more.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
+  } catch {
+    return false
+  }
+}
+
+/** Waits for something outside of the test's reach; fails by the test's own timeout. */
+const until = async <A>(look: () => A | undefined | false): Promise<A> => {
+  for (;;) {
+    const found = look()
+    if (found !== undefined && found !== false) return found
+    await sleep(20)
+  }
+}
+
+describe("signals", () => {
+  it.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)(
+    "%s stops the request, says how to go on, and exits with %i",
+    async (signal, code) => {
+      const { llm, place } = await world(() => ({ text: "I begin", hangs: true }))
+      const running = place.start([...run, "--title", "t", "go"])
+      await llm.asked(1)
+      const began = performance.now()
+      running.child.kill(signal)
+      await llm.wasCut
+      const ended = await running.ended
+      expect(performance.now() - began).toBeLessThan(5_000)
+      expect(ended).toMatchObject({ code, stdout: "" })
+      const [, id] = /^skein: The run was stopped by SIG\w+\. Go on with `skein sessions resume (ses_\w+)`\.\n$/.exec(ended.stderr) ?? []
+      expect(id).toBeDefined()
+      expect(llm.open()).toBe(0)
+    }
+  )
+
+  it("what was stopped can be gone on with, and knows what was said before", async () => {
+    const { llm, place } = await world(({ user }) => user.length === 1 ? { text: "I begin", hangs: true } : "done")
+    const running = place.start([...run, "--format", "json", "--title", "t", "go"])
+    await until(() => running.output().includes("I begin"))
+    running.child.kill("SIGINT")
+    const result = JSON.parse((await running.ended).stdout.trimEnd().split("\n").at(-1) ?? "")
+    expect(result).toMatchObject({ type: "result", outcome: "stopped", exitCode: 130 })
+    const again = await place.run(["sessions", "resume", result.sessionID, "--format", "quiet"])
+    expect(again).toMatchObject({ code: 0, stdout: "done\n" })
+    expect(llm.requests.at(-1)?.user).toEqual(["go", "Continue where you left off."])
+  })
+
+  it("SIGINT ends the commands of agents, and all that they started", async () => {
+    const { place } = await world(({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? "done"
+        : { calls: [{ tool: "bash", args: { command: "sleep 300 & echo $! > pid; wait" } }] }
+    )
+    const running = place.start([...run, "--auto", "go"])
+    const file = join(place.project, "pid")
+    const pid = await until(() => existsSync(file) && Number(readFileSync(file, "utf8")) || undefined)
+    expect(isAlive(pid)).toBe(true)
+    running.child.kill("SIGINT")
+    expect((await running.ended).code).toBe(130)
+    expect(isAlive(pid)).toBe(false)
+  })
+
+  it("a second SIGINT ends everything at once", async () => {
+    const { place } = await world(() => ({
+      calls: [{ tool: "bash", args: { command: "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 1; done" } }]
+    }))
+    const running = place.start([...run, "--auto", "go"])
+    const file = join(place.project, "pid")
+    const pid = await until(() => existsSync(file) && Number(readFileSync(file, "utf8")) || undefined)
+    running.child.kill("SIGINT")
+    running.child.kill("SIGINT")
+    expect((await running.ended).code).toBe(130)
+    await until(() => !isAlive(pid))
+  })
+
+  it("ends quietly when nobody reads its output any more", async () => {
+    const { llm, place } = await world(() => ({ text: "I begin", hangs: true }))
+    const running = place.start([...run, "--format", "json", "--title", "t", "go"])
+    running.child.stdout?.destroy()
+    const ended = await running.ended
+    expect(ended).toMatchObject({ code: 141, stderr: "" })
+    expect(llm.open()).toBe(0)
+  })
+})
+
+describe("limits", () => {
+  it("--timeout stops the run, hands out what there was, and exits with 4", async () => {
+    const { llm, place } = await world(() => ({ text: "So far", hangs: true }))
+    const ended = await place.run([...run, "--timeout", "2s", "--format", "quiet", "--title", "t", "go"])
+    expect(ended).toMatchObject({ code: 4, stdout: "So far\n" })
+    expect(ended.stderr).toMatch(/^skein: The run took longer than 2\.0 s \(--timeout\), and was stopped\. Go on with `skein sessions resume ses_\w+`\.\n$/)
+    expect(llm.cut()).toBe(1)
+  })
+
+  it("--max-steps makes the agent conclude, and exits with 4", async () => {
+    const { llm, place } = await world(({ tools }) =>
+      tools.length === 0 ? "concluded" : { calls: [{ tool: "list", args: {} }] }
+    )
+    const ended = await place.run([...run, "--max-steps=2", "--format", "json", "--title", "t", "go"])
+    expect(ended.code).toBe(4)
+    expect(JSON.parse(ended.stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({
+      outcome: "budget_exhausted",
+      exitCode: 4,
+      error: { tag: "steps" }
+    })
+    expect(llm.requests).toHaveLength(1)
+  })
+
+  it("--concurrency and --max-tasks hold for the tree", async () => {
+    let most = 0
+    const { llm, place } = await world((request) => {
+      const [asked = ""] = request.user
+      if (asked.startsWith("child")) {
+        most = Math.max(most, llm.open())
+        return "done"
+      }
+      const results = request.messages.filter(({ role }) => role === "tool")
+      if (results.length > 0) return results.map(({ content }) => /limits\.max_tasks/.test(String(content)) ? "refused" : "ran").join(" ")
+      return {
+        calls: Array.from({ length: 4 }, (_, i) => ({
+          tool: "task",
+          args: { description: `Task ${i}`, prompt: `child ${i}`, subagent_type: "explore" }
+        }))
+      }
+    })
+    const ended = await place.run([...run, "--concurrency", "1", "--max-tasks", "3", "--format", "quiet", "--title", "t", "go"])
+    expect(ended.stdout).toBe("ran ran ran refused\n")
+    expect(most).toBe(1)
+  })
+})
+
+describe("permission", () => {
+  const writes = ({ messages }: LlmRequest): LlmAnswer | string =>
+    messages.at(-1)?.role === "tool"
+      ? `model was told: ${String(messages.at(-1)?.content)}`
+      : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
+
+  it("what needs a person is denied where there is none; the run goes on and exits with 3", async () => {
+    const { place } = await world(writes)
+    const ended = await place.run([...run, "--format", "quiet", "go"])
+    expect(ended.code).toBe(3)
+    expect(ended.stdout).toMatch(/^model was told: .*nobody can be asked/)
+    expect(ended.stderr).toMatch(/^skein: 1 request was not permitted: edit new\.txt \(build\)\. .*--auto.*\n$/)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("--auto allows it", async () => {
+    const { place } = await world(writes)
+    expect((await place.run([...run, "--auto", "--format", "quiet", "go"])).code).toBe(0)
+    expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("x")
+  })
+
+  it("--auto does not allow what is protected", async () => {
+    const { place } = await world(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? "done" : { calls: [{ tool: "write", args: { filePath: "skein.json", content: "{}" } }] }
+    )
+    expect((await place.run([...run, "--auto", "--format", "quiet", "go"])).code).toBe(3)
+    expect(existsSync(join(place.project, "skein.json"))).toBe(false)
+  })
+})
+
+it("a model that fails exits with 1, and says why in one line", async () => {
+  const { place } = await world(() => ({ status: 401 }))
+  const ended = await place.run([...run, "--title", "t", "go"])
+  expect(ended).toMatchObject({ code: 1, stdout: "" })
+  expect(ended.stderr).toMatch(/^skein: .*401.*\n$/)
+  expect(ended.stderr).not.toContain("sk-test-0123456789")
+})

@@ -1,0 +1,158 @@
+/** The built program and bad input: each has one clear line, the right exit code, and no harm done. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox, type Start } from "./support/cli.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(() => {
+  for (const each of cleanup.splice(0).reverse()) each()
+})
+
+const world = (files: Readonly<Record<string, string>> = {}) => {
+  const place = sandbox({ files })
+  cleanup.push(place.remove)
+  return place
+}
+
+const offline = ["run", "-m", "offline/survey", "--format", "quiet"] as const
+
+it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
+  ["no prompt", offline, /There is no prompt\. Write it after `skein run`/],
+  ["an empty prompt", [...offline, "  "], /There is no prompt/],
+  ["an unknown command", ["rnu", "x"], /There is no command "rnu"\. Did you mean `skein run`\?/],
+  ["a prompt without a command", ["what is this"], /`skein run …`/],
+  ["an unknown flag", ["run", "--modle", "x", "go"], /has no flag --modle\. Did you mean --model\?/],
+  ["an unknown agent", [...offline, "--agent", "bild", "go"], /There is no agent "bild"\. Agents: build, /],
+  ["an unknown provider", ["run", "-m", "opnai/x", "go"], /There is no provider opnai.* Did you mean openai\/x\?/],
+  ["a model without a provider", ["run", "-m", "gpt", "go"], /--model needs PROVIDER\/MODEL/],
+  ["an unknown offline model", ["run", "-m", "offline/x", "go"], /There is no model offline\/x/],
+  ["no key for the model", ["run", "-m", "openai/gpt-5.1", "go"], /openai\/gpt-5\.1 needs a key: set the environment variable OPENAI_API_KEY/],
+  ["an unknown session", [...offline, "-s", "ses_nothere", "go"], /There is no session ses_nothere\. See `skein sessions`/],
+  ["a session id that is none", ["sessions", "show", "x'; --"], /There is no session x'; --/],
+  ["both ways to a session", [...offline, "-c", "-s", "ses_x", "go"], /--session and --continue exclude each other/],
+  ["a directory that is not there", [...offline, "--dir", "nowhere", "go"], /--dir: .*nowhere does not exist/],
+  ["a directory that is a file", [...offline, "--dir", "file.txt", "go"], /--dir: .*file\.txt is not a directory/],
+  ["a file that is not there", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt cannot be read/],
+  ["a file that is a directory", [...offline, "-f", ".", "go"], /--file: .* is no file/],
+  ["a flag without a value", ["run", "go", "--model"], /--model needs a value \(PROVIDER\/MODEL\), and got nothing/],
+  ["a flag whose value is the next flag", ["run", "--title", "--auto", "go"], /--title needs a value.*"--auto" looks like another flag/],
+  ["an empty value", ["run", "--agent=", "go"], /--agent needs a value \(NAME\), and got ""/],
+  ["a time of zero", ["run", "--timeout", "0", "go"], /--timeout needs a time above zero.*got "0"/],
+  ["a negative time", ["run", "--timeout=-5s", "go"], /--timeout needs a time above zero.*got "-5s"/],
+  ["a time that is none", ["run", "--timeout", "soon", "go"], /--timeout needs a time above zero.*got "soon"/],
+  ["a count of zero", ["run", "--concurrency", "0", "go"], /--concurrency needs a whole number from 1 on, and got "0"/],
+  ["a count that is none", ["run", "--max-tasks", "NaN", "go"], /--max-tasks needs a whole number/],
+  ["half a step", ["run", "--max-steps", "1.5", "go"], /--max-steps needs a whole number/],
+  ["an unknown format", ["run", "--format", "xml", "go"], /--format needs one of default, json, quiet, and got "xml"/],
+  ["a switch with a value", ["run", "--auto=yes", "go"], /--auto takes no value/],
+  ["a missing operand", ["sessions", "show"], /`skein sessions show` needs ID/],
+  ["one operand too many", ["agents", "x"], /`skein agents` does not take "x"/],
+  ["an unknown shell", ["completions", "tcsh"], /knows no "tcsh"/],
+  ["no session to continue", [...offline, "-c", "go"], /There is no session in .* to continue/],
+  ["an approval that is not there", ["permissions", "revoke", "per_x"], /This project has no approval per_x/]
+])("%s", async (_name, args, line) => {
+  const place = world({ "file.txt": "x" })
+  const ended = await place.run(args)
+  expect(ended).toMatchObject({ code: 2, stdout: "" })
+  expect(ended.stderr).toMatch(line)
+  expect(ended.stderr).toMatch(/^skein: [^\n]+\n$/)
+})
+
+it("a file that is neither text nor image", async () => {
+  const place = world()
+  writeFileSync(join(place.project, "bad.txt"), Buffer.from([0x68, 0xff, 0xfe, 0x69]))
+  const ended = await place.run([...offline, "-f", "bad.txt", "go"])
+  expect(ended).toMatchObject({ code: 2, stdout: "" })
+  expect(ended.stderr).toMatch(/^skein: --file: .*bad\.txt is neither an image .* nor text in UTF-8\. .*\n$/)
+})
+
+it("config with mistakes: file, line, and what was meant", async () => {
+  const place = world({ "skein.json": "{\n  \"modle\": \"openai/x\"\n}\n" })
+  const ended = await place.run([...offline, "go"])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toMatch(/^skein: .*skein\.json:2:3: .*model.*\n$/)
+})
+
+it("a database of another program is refused, and stays as it is", async () => {
+  const place = world()
+  const file = join(place.home, "other.db")
+  const before = Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(4_080)])
+  writeFileSync(file, before)
+  const ended = await place.run([...offline, "--db", file, "go"])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toMatch(/^skein: .*other\.db .*--db.*\n$/)
+  expect(readFileSync(file).equals(before)).toBe(true)
+})
+
+it("a database that is text is refused, and stays as it is", async () => {
+  const place = world({ "notes.txt": "important notes, longer than a header of one hundred bytes would be: ".repeat(3) })
+  const before = readFileSync(join(place.project, "notes.txt"))
+  const ended = await place.run([...offline, "go"], { env: { SKEIN_DB: "notes.txt" } } satisfies Start)
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toMatch(/^skein: .*notes\.txt.*\n$/)
+  expect(readFileSync(join(place.project, "notes.txt")).equals(before)).toBe(true)
+})
+
+// Root may write everywhere.
+it.skipIf(process.getuid?.() === 0)("a database that cannot be written", async () => {
+  const place = world()
+  const locked = join(place.home, "locked")
+  mkdirSync(locked)
+  chmodSync(locked, 0o500)
+  const ended = await place.run([...offline, "--db", join(locked, "x.db"), "go"])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toMatch(/^skein: .*locked.*\n$/)
+})
+
+it("a database below a file", async () => {
+  const place = world({ "file.txt": "x" })
+  const ended = await place.run([...offline, "--db", "file.txt/x.db", "go"])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toMatch(/^skein: .*file\.txt.*\n$/)
+})
+
+it("a directory that vanished under the session", async () => {
+  const place = world()
+  const gone = join(place.home, "gone")
+  mkdirSync(gone)
+  writeFileSync(join(gone, "a.txt"), "a")
+  const first = await place.run(["run", "-m", "offline/survey", "--format", "json", "--dir", gone, "go"])
+  const { sessionID } = JSON.parse(first.stdout.trimEnd().split("\n").at(-1) ?? "")
+  rmSync(gone, { recursive: true })
+  const ended = await place.run([...offline, "-s", sessionID, "go on"])
+  expect(ended.code).toBe(2)
+  expect(ended.stderr).toMatch(/^skein: .*gone does not exist\..*\n$/)
+  expect((await place.run(["sessions", "show", sessionID])).stdout).toContain("go")
+})
+
+it("works where there is no git repository", async () => {
+  const place = world()
+  const plain = join(place.home, "plain")
+  mkdirSync(plain)
+  writeFileSync(join(plain, "a.txt"), "a")
+  expect((await place.run([...offline, "what is here?"], { cwd: plain })).code).toBe(0)
+})
+
+it("nothing is stored for a run that could not begin", async () => {
+  const place = world()
+  await place.run(["run", "-m", "openai/gpt-5.1", "go"])
+  await place.run([...offline, "--agent", "nobody", "go"])
+  expect(JSON.parse((await place.run(["sessions", "--all", "--format", "json"])).stdout)).toEqual([])
+  expect(existsSync(place.database)).toBe(true)
+})
+
+it("a run that fails before it begins still ends its JSON with a result", async () => {
+  const place = world()
+  const ended = await place.run(["run", "--format", "json", "-m", "openai/gpt-5.1", "go"])
+  expect(ended.code).toBe(2)
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    type: "result",
+    text: "",
+    outcome: "failed",
+    exitCode: 2,
+    error: { tag: "ModelUnavailable" }
+  })
+})

@@ -1,0 +1,194 @@
+/** The built program, its prompts and its formats. */
+import * as Event from "@skein/domain/Event"
+import * as Schema from "effect/Schema"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { type Sandbox, sandbox, type Start } from "./support/cli.ts"
+import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).reverse()) await each()
+})
+
+const world = async (script: (request: LlmRequest) => LlmAnswer | string, files?: Readonly<Record<string, string>>) => {
+  const llm: Llm = await startLlm(script)
+  const place: Sandbox = sandbox({ llm: llm.url, ...(files === undefined ? {} : { files }) })
+  cleanup.push(llm.close, place.remove)
+  const run = (args: ReadonlyArray<string>, start?: Start) => place.run(["run", "-m", "openai/m", ...args], start)
+  return { llm, place, run }
+}
+
+/** A parent that delegates twice, and two children that read a file. */
+const family = (request: LlmRequest): LlmAnswer | string => {
+  const task = (description: string, prompt: string) => ({
+    tool: "task",
+    args: { description, prompt, subagent_type: "explore" }
+  })
+  const [asked = ""] = request.user
+  if (asked.startsWith("child")) {
+    return request.messages.at(-1)?.role === "tool"
+      ? `${asked} read: ${request.last.includes("needle") ? "needle" : "nothing"}`
+      : { calls: [{ tool: "read", args: { filePath: `${asked.replace("child ", "")}.txt` } }] }
+  }
+  return request.messages.at(-1)?.role === "tool"
+    ? `Both say: ${request.messages.filter(({ role }) => role === "tool").map(({ content }) => /read: (\w+)/.exec(String(content))?.[1]).join(", ")}`
+    : { text: "I ask two.", calls: [task("Look into a", "child a"), task("Look into b", "child b")] }
+}
+
+const familyFiles = { "a.txt": "a needle\n", "b.txt": "hay\n" }
+
+interface Line {
+  readonly type: string
+  readonly sessionID: string
+  readonly depth: number
+  readonly properties: unknown
+}
+
+const linesOf = (stdout: string): ReadonlyArray<Line> =>
+  stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Line)
+
+describe("formats", () => {
+  it("quiet prints the answer and nothing else", async () => {
+    const { run } = await world(family, familyFiles)
+    expect(await run(["--format", "quiet", "go"])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: "Both say: needle, nothing\n",
+      stderr: ""
+    })
+  })
+
+  it("default prints a line for each call, by depth, on standard error, and the answer alone on standard output", async () => {
+    const { run } = await world(family, familyFiles)
+    const { code, stderr, stdout } = await run(["go"])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "Both say: needle, nothing\n" })
+    expect(stderr.trimEnd().split("\n").toSorted()).toEqual([
+      "  > subagent:read path=a.txt limit=all",
+      "  > subagent:read path=b.txt limit=all",
+      "> task description=Look into a subagent_type=explore",
+      "> task description=Look into b subagent_type=explore"
+    ])
+  })
+
+  it("json prints every event of the tree by its schema, and the result as the last line", async () => {
+    const { run } = await world(family, familyFiles)
+    const { code, stderr, stdout } = await run(["--format=json", "go"])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const lines = linesOf(stdout)
+    const result = lines.at(-1)
+    const events = lines.slice(0, -1)
+    for (const event of events) {
+      expect(Object.keys(Event.properties)).toContain(event.type)
+      const schema: Schema.Schema.AnyNoContext = Event.properties[event.type as Event.EventType]
+      expect(() => Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(event.properties)).not.toThrow()
+      expect(event).toMatchObject({ timestamp: expect.any(Number), sessionID: expect.stringMatching(/^ses_/), rootID: expect.any(String) })
+    }
+    expect(events.filter(({ type }) => type === "subagent.completed")).toHaveLength(2)
+    expect(new Set(events.map(({ depth }) => depth))).toEqual(new Set([0, 1]))
+    expect(result).toMatchObject({
+      type: "result",
+      sessionID: events[0]?.sessionID,
+      text: "Both say: needle, nothing",
+      finish: "stop",
+      outcome: "completed",
+      usage: { steps: 6, tokens: { input: 600, output: 60 }, cost: "unknown" },
+      exitCode: 0
+    })
+  })
+
+  it("json ends with a result where the run fails, too", async () => {
+    const { run } = await world(() => ({ status: 400 }))
+    const { code, stderr, stdout } = await run(["--format", "json", "go"])
+    const result = linesOf(stdout).at(-1)
+    expect(code).toBe(1)
+    expect(result).toMatchObject({ type: "result", outcome: "failed", exitCode: 1, error: { tag: "invalid_request" } })
+    expect(stderr).toMatch(/^skein: .*scripted 400.*\n$/)
+  })
+
+  it("prints an answer of a megabyte whole, and as it is", async () => {
+    const answer = `\u001b[31mred\u001b[0m ${"0123456789abcde\n".repeat(64 * 1024)}end`
+    const { run } = await world(() => answer)
+    const { code, stdout } = await run(["--format", "quiet", "go"])
+    expect(code).toBe(0)
+    expect(stdout === `${answer}\n`).toBe(true)
+  })
+
+  it("shows what models write escaped on standard error", async () => {
+    const { run } = await world(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? "done" : { calls: [{ tool: "read", args: { filePath: "a\u001b[2J\u202e.txt" } }] }
+    )
+    const { stderr } = await run(["go"])
+    expect(stderr).toContain("path=a\\x1b[2J\\u202e.txt")
+    expect(stderr).not.toContain("\u001b")
+  })
+})
+
+describe("prompts", () => {
+  it("joins words and standard input", async () => {
+    const { llm, run } = await world(() => "ok")
+    await run(["--format", "quiet", "sum", "this", "up"], { input: "one\ntwo\n" })
+    expect(llm.requests[0]?.user).toEqual(["sum this up\n\none\ntwo\n"])
+  })
+
+  it("takes standard input alone, and words after -- that begin with a dash", async () => {
+    const { llm, run } = await world(() => "ok")
+    await run(["--format", "quiet"], { input: "from a pipe" })
+    await run(["--format", "quiet", "--", "-x", "--y"])
+    expect(llm.requests.map(({ user }) => user)).toEqual([["from a pipe"], ["-x --y"]])
+  })
+
+  it("attaches text and images", async () => {
+    const { llm, place, run } = await world(() => "ok")
+    const pixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==", "base64")
+    writeFileSync(join(place.project, "dot.png"), pixel)
+    writeFileSync(join(place.project, "notes.txt"), "some notes")
+    expect((await run(["--format", "quiet", "-f", "notes.txt", "--file=dot.png", "look"])).code).toBe(0)
+    const content = JSON.stringify(llm.requests[0]?.messages.at(-1)?.content)
+    expect(content).toContain("some notes")
+    expect(content).toContain(`data:image/png;base64,${pixel.toString("base64")}`)
+  })
+
+  it("takes a prompt of ten megabytes", async () => {
+    const { llm, run } = await world(() => "ok")
+    const prompt = "0123456789".repeat(1024 * 1024)
+    expect((await run(["--format", "quiet"], { input: prompt })).code).toBe(0)
+    expect(llm.requests[0]?.user[0] === prompt).toBe(true)
+  })
+
+  it("does not wait for a standard input that is never closed where there is a prompt", async () => {
+    const { run } = await world(() => "ok")
+    expect((await run(["--format", "quiet", "go"], { silent: true })).stdout).toBe("ok\n")
+  })
+})
+
+describe("sessions", () => {
+  it("goes on with a session by its id, and with the newest one of the project", async () => {
+    const { llm, place, run } = await world(({ user }) => `answer ${user.length}`)
+    const first = await run(["--format", "json", "--title", "Mine", "one"])
+    const id = linesOf(first.stdout).at(-1)?.sessionID ?? ""
+    expect((await run(["--format", "quiet", "-s", id, "two"])).stdout).toBe("answer 2\n")
+    expect((await run(["--format", "quiet", "-c", "three"])).stdout).toBe("answer 3\n")
+    expect((await place.run(["sessions", "resume", id, "four", "-m", "openai/m", "--format", "quiet"])).stdout).toBe("answer 4\n")
+    expect(llm.requests.at(-1)?.user).toEqual(["one", "two", "three", "four"])
+    const listed = await place.run(["sessions", "--format", "json"])
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, title: "Mine", directory: place.project }])
+  })
+
+  it("keeps to the project: another directory has no session to continue", async () => {
+    const { place, run } = await world(() => "ok")
+    await run(["--format", "quiet", "one"])
+    const other = await run(["-c", "two"], { cwd: place.home })
+    expect(other.code).toBe(2)
+    expect(other.stderr).toMatch(/^skein: There is no session in .* to continue\. .*\n$/)
+  })
+
+  it("goes by the git root: a directory below it is the same project", async () => {
+    const { place, run } = await world(({ user }) => `answer ${user.length}`, { "sub/x.txt": "x" })
+    await run(["--format", "quiet", "one"])
+    expect((await run(["--format", "quiet", "-c", "two"], { cwd: join(place.project, "sub") })).stdout).toBe("answer 2\n")
+  })
+})

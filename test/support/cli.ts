@@ -1,0 +1,93 @@
+/**
+ * Runs the built program as a user does: in a directory of its own, with a home of its own. `npm test` builds it before;
+ * who starts vitest by hand runs `npm run build` first.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** The file that `npx skein` starts. */
+export const program = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url))
+
+/** What a run of the program left. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** How the program is started. */
+export interface Start {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  readonly input?: string | Buffer
+  /** Standard input is neither written to nor closed. */
+  readonly silent?: boolean
+}
+
+/** A run that goes on. */
+export interface Running {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  readonly output: () => string
+}
+
+/** A place to run it in. */
+export interface Sandbox {
+  /** The working directory: a git repository. */
+  readonly project: string
+  readonly home: string
+  readonly database: string
+  readonly start: (args: ReadonlyArray<string>, start?: Start) => Running
+  readonly run: (args: ReadonlyArray<string>, start?: Start) => Promise<Ended>
+  readonly env: (more?: Readonly<Record<string, string>>) => Record<string, string>
+  readonly remove: () => void
+}
+
+/** Makes a place with these files; `llm` is the base URL of the models of `openai/`. */
+export const sandbox = (options: { readonly files?: Readonly<Record<string, string>>; readonly llm?: string } = {}): Sandbox => {
+  const built = fileURLToPath(new URL("../../packages/cli/dist/bundle/skein.mjs", import.meta.url))
+  if (!existsSync(built)) throw new Error(`${built} is not there. Run "npm run build" first.`)
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "skein-cli-")))
+  const project = join(home, "project")
+  mkdirSync(project)
+  spawnSync("git", ["init", "-q", project])
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    mkdirSync(dirname(join(project, name)), { recursive: true })
+    writeFileSync(join(project, name), text)
+  }
+  const database = join(home, "data", "skein", "skein.db")
+  const env = (more: Readonly<Record<string, string>> = {}) => ({
+    PATH: process.env["PATH"] ?? "",
+    HOME: home,
+    XDG_DATA_HOME: join(home, "data"),
+    XDG_CONFIG_HOME: join(home, "config"),
+    ...(options.llm === undefined ? {} : { OPENAI_BASE_URL: options.llm, OPENAI_API_KEY: "sk-test-0123456789" }),
+    ...more
+  })
+  const start = (args: ReadonlyArray<string>, given: Start = {}): Running => {
+    const child = spawn(process.execPath, [program, ...args], { cwd: given.cwd ?? project, env: env(given.env), stdio: "pipe" })
+    let stdout = ""
+    let stderr = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)
+    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text)
+    child.stdin.on("error", () => undefined)
+    if (given.silent !== true) child.stdin.end(given.input ?? "")
+    const ended = new Promise<Ended>((resolve) =>
+      child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }))
+    )
+    return { child, ended, output: () => stdout + stderr }
+  }
+  return {
+    project,
+    home,
+    database,
+    start,
+    run: (args, given) => start(args, given).ended,
+    env,
+    remove: () => rmSync(home, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,133 @@
+/** A server with the Chat Completions API that answers by a function of what it was asked, and remembers everything. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+/** A message as it came over the wire. */
+export interface WireMessage {
+  readonly role: "system" | "user" | "assistant" | "tool"
+  readonly content?: unknown
+  readonly tool_calls?: ReadonlyArray<{ readonly id: string; readonly function: { readonly name: string } }>
+}
+
+/** One request. */
+export interface LlmRequest {
+  readonly messages: ReadonlyArray<WireMessage>
+  readonly tools: ReadonlyArray<string>
+  /** The text of the last message. */
+  readonly last: string
+  /** The texts of the messages of the user, in order. */
+  readonly user: ReadonlyArray<string>
+  readonly headers: IncomingMessage["headers"]
+}
+
+/** What the model does about it. */
+export interface LlmAnswer {
+  readonly text?: string
+  readonly calls?: ReadonlyArray<{ readonly tool: string; readonly args: unknown }>
+  /** The answer begins and never ends. */
+  readonly hangs?: boolean
+  /** An error in the place of an answer. */
+  readonly status?: number
+}
+
+/** The server. */
+export interface Llm {
+  readonly url: string
+  readonly requests: ReadonlyArray<LlmRequest>
+  /** How many answers are under way, and how many connections were closed before their answer was complete. */
+  readonly open: () => number
+  readonly cut: () => number
+  /** Resolves when so many requests have come. */
+  readonly asked: (count: number) => Promise<void>
+  /** Resolves when a connection was closed before its answer was complete. */
+  readonly wasCut: Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const textOf = (content: unknown): string =>
+  typeof content === "string"
+    ? content
+    : Array.isArray(content)
+    ? content.map((part: { readonly text?: string }) => part.text ?? "").join("\n")
+    : ""
+
+const read = async (request: IncomingMessage): Promise<LlmRequest> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as {
+    readonly messages: ReadonlyArray<WireMessage>
+    readonly tools?: ReadonlyArray<{ readonly function: { readonly name: string } }>
+  }
+  return {
+    messages: body.messages,
+    tools: (body.tools ?? []).map((tool) => tool.function.name),
+    last: textOf(body.messages.at(-1)?.content),
+    user: body.messages.filter(({ role }) => role === "user").map(({ content }) => textOf(content)),
+    headers: request.headers
+  }
+}
+
+const base = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m" }
+
+const event = (delta: unknown, finish: string | null = null) =>
+  `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+
+const say = (response: ServerResponse, { calls = [], hangs, status, text }: LlmAnswer) => {
+  if (status !== undefined) {
+    response.writeHead(status, { "content-type": "application/json" })
+    response.end(JSON.stringify({ error: { message: `scripted ${status}`, type: "scripted", code: null } }))
+    return
+  }
+  response.writeHead(200, { "content-type": "text/event-stream" })
+  response.write(event({ role: "assistant", content: "" }))
+  if (text !== undefined) for (const piece of text.match(/[^]{1,4096}/g) ?? []) response.write(event({ content: piece }))
+  if (hangs === true) return
+  calls.forEach(({ args, tool }, index) =>
+    response.write(event({
+      tool_calls: [{ index, id: `call_${index}`, type: "function", function: { name: tool, arguments: JSON.stringify(args) } }]
+    }))
+  )
+  response.write(event({}, calls.length > 0 ? "tool_calls" : "stop"))
+  const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 }
+  response.write(`data: ${JSON.stringify({ ...base, choices: [], usage })}\n\n`)
+  response.end("data: [DONE]\n\n")
+}
+
+/** Starts a server; requests without tools, which ask for a title, are answered by themselves. */
+export const startLlm = async (script: (request: LlmRequest) => LlmAnswer | string): Promise<Llm> => {
+  const requests: Array<LlmRequest> = []
+  const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
+  let open = 0
+  let cut = 0
+  let tellCut = () => {}
+  const wasCut = new Promise<void>((resolve) => tellCut = resolve)
+  const server = createServer(async (request, response) => {
+    open++
+    response.once("close", () => {
+      open--
+      if (response.writableFinished) return
+      cut++
+      tellCut()
+    })
+    const asked = await read(request)
+    if (asked.tools.length === 0) return say(response, { text: "A title" })
+    requests.push(asked)
+    for (const each of waiting) if (requests.length >= each.count) each.resolve()
+    const answer = script(asked)
+    say(response, typeof answer === "string" ? { text: answer } : answer)
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    open: () => open,
+    cut: () => cut,
+    asked: (count) =>
+      new Promise((resolve) => requests.length >= count ? resolve() : void waiting.push({ count, resolve })),
+    wasCut,
+    close: () => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    }
+  }
+}
