@@ -1,0 +1,129 @@
+/** The built program on a terminal: the tree, the answer, and questions that are answered by keys. Needs python3. */
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { program, sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const hasPython = spawnSync("python3", ["-c", "import pty"]).status === 0
+if (!hasPython) console.warn("cliTerminal.test.ts is skipped: python3, whose pty module it needs, is not there.")
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).reverse()) await each()
+})
+
+interface Key {
+  readonly after: string
+  readonly send: string
+}
+
+const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
+  const llm = await startLlm(script)
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  /** Runs the program on a terminal; gives what was printed, and the exit code. */
+  const run = (args: ReadonlyArray<string>, keys: ReadonlyArray<Key> = [], env: Readonly<Record<string, string>> = {}) =>
+    new Promise<{ readonly code: number | null; readonly printed: string; readonly plain: string }>((resolve) => {
+      const driver = fileURLToPath(new URL("support/terminal.py", import.meta.url))
+      const argv = [process.execPath, program, "run", "-m", "openai/m", "--title", "t", ...args]
+      const child = spawn("python3", [driver, JSON.stringify({ argv, columns: 80, rows: 24, keys })], {
+        cwd: place.project,
+        env: place.env({ TERM: "xterm-256color", ...env })
+      })
+      let printed = ""
+      child.stdout.setEncoding("utf8").on("data", (text: string) => printed += text)
+      child.once("close", (code) =>
+        // oxlint-disable-next-line no-control-regex -- what a terminal obeys begins with ESC
+        resolve({ code, printed, plain: printed.replace(/\u001b\[[\d;?]*[A-Za-z]/g, "") }))
+    })
+  return { place, run }
+}
+
+const writes = ({ messages }: LlmRequest): LlmAnswer | string =>
+  messages.at(-1)?.role === "tool"
+    ? `model was told: ${String(messages.at(-1)?.content)}`
+    : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "first \u001b[31mline\nlast line  " } }] }
+
+describe.skipIf(!hasPython)("on a terminal", () => {
+  it("streams the answer, draws the tree, and leaves a summary", async () => {
+    const { run } = await world((request) => {
+      if (request.user[0] === "child") return "found"
+      return request.messages.at(-1)?.role === "tool"
+        ? "All \u001b[2J done.\nSecond line."
+        : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "explore" } }] }
+    })
+    const { code, plain, printed } = await run(["go"])
+    expect(code).toBe(0)
+    expect(plain).toContain("● build  t")
+    expect(plain).toContain("explore  Look around")
+    expect(plain).toContain("All \\x1b[2J done.\r\nSecond line.\r\n")
+    expect(printed).not.toContain("\u001b[2J")
+    expect(plain).toMatch(/1 task \(1 completed\) · 3 steps · 330 tokens · cost unknown · [\d.]+ s\r\n$/)
+    // The cursor is given back at the end.
+    expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
+  })
+
+  it("asks in place, shows exactly what would be done, and goes on when it is allowed", async () => {
+    const { place, run } = await world(writes)
+    const { code, plain } = await run(["go"], [{ after: "[y] once", send: "y" }])
+    expect(plain).toContain("? build asks for permission: edit")
+    expect(plain).toContain("▌ new.txt")
+    expect(plain).toContain("+first \\x1b[31mline")
+    expect(plain).toContain("+last line\\x20\\x20")
+    expect(code).toBe(0)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(true)
+  })
+
+  it("hands a reason for a no to the model, and exits with 3", async () => {
+    const { place, run } = await world(writes)
+    const { code, plain } = await run(["go"], [
+      { after: "[y] once", send: "m" },
+      { after: "because:", send: "not thew\u007f today\r" }
+    ])
+    expect(plain).toContain("The user says: not the today")
+    expect(code).toBe(3)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("a no without a word ends the turn with 3", async () => {
+    const { run } = await world(writes)
+    const { code, plain } = await run(["go"], [{ after: "[y] once", send: "n" }])
+    expect(code).toBe(3)
+    expect(plain).toContain("skein: The turn ended, since something that the agent needs was not permitted.")
+  })
+
+  it("always in this project is stored, listed, and can be revoked", async () => {
+    const { place, run } = await world(writes)
+    expect((await run(["go"], [{ after: "[y] once", send: "p" }])).code).toBe(0)
+    expect((await run(["go again"])).code).toBe(0)
+    const listed: ReadonlyArray<{ readonly id: string }> = JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)
+    expect(listed).toMatchObject([{ permission: "edit", pattern: "*" }])
+    expect((await place.run(["permissions", "revoke", listed[0]?.id ?? ""])).code).toBe(0)
+    expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
+  })
+
+  it("Ctrl-C stops the run, though keys make no signals while the tree is drawn", async () => {
+    const { run } = await world(() => ({ text: "I begin", hangs: true }))
+    const { code, plain } = await run(["go"], [{ after: "I begin", send: "\u0003" }])
+    expect(code).toBe(130)
+    expect(plain).toMatch(/skein: The run was stopped by SIGINT\. Go on with `skein sessions resume ses_\w+`\.\r\n$/)
+  })
+
+  it("NO_COLOR has no colours, and a dumb terminal gets plain lines", async () => {
+    const { run } = await world(() => "done")
+    // oxlint-disable-next-line no-control-regex -- colours begin with ESC
+    expect((await run(["go"], [], { NO_COLOR: "1" })).printed).not.toMatch(/\u001b\[\d+m/)
+    expect((await run(["go"], [], { TERM: "dumb" })).printed).toBe("done\r\n")
+  })
+})
+
+it.skipIf(!hasPython)("the file that a yes allowed holds what was shown", async () => {
+  const { place, run } = await world(writes)
+  await run(["go"], [{ after: "[y] once", send: "a" }])
+  expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("first \u001b[31mline\nlast line  ")
+})

@@ -1,0 +1,38 @@
+"""Runs a program on a terminal of its own: writes what it prints, types keys when it has printed what they wait for."""
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import sys
+import termios
+
+plan = json.loads(sys.argv[1])
+keys = plan["keys"]
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(plan["argv"][0], plan["argv"])
+
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", plan["rows"], plan["columns"], 0, 0))
+printed = b""
+looked = 0
+while True:
+    try:
+        data = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    printed += data
+    while keys:
+        at = printed.find(keys[0]["after"].encode(), looked)
+        if at < 0:
+            break
+        looked = at + len(keys[0]["after"].encode())
+        os.write(terminal, keys.pop(0)["send"].encode())
+
+_, status = os.waitpid(child, 0)
+sys.stdout.buffer.write(printed)
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(status) % 256)
