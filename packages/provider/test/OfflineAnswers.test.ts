@@ -37,6 +37,22 @@ describe("a question", () => {
       ({ text }) => expect(answers(text)).toEqual(["- a.md:1  Die Größe der Rakete", "- a.md:3  größe (mm)"])
     ))
 
+  it.effect("finds a short word in names and plurals, and not inside of other words", () =>
+    Effect.map(
+      run(
+        { "a.ts": lines("runCli()", "client()", "// two CLIs", "const cliEntry = 1", "clinic()") },
+        "Where is the CLI?"
+      ),
+      ({ text }) =>
+        expect(answers(text).map((line) => line.split("  ")[0])).toEqual(["- a.ts:3", "- a.ts:1", "- a.ts:4"])
+    ))
+
+  it.effect("of common words only is a survey", () =>
+    Effect.map(
+      run(monorepo, "Hi, can you please give me an overview of the modules?"),
+      ({ text }) => expect(text).not.toContain("## Answer")
+    ))
+
   it.effect("without a match says so", () =>
     Effect.map(run(monorepo, "Where are the submarines?"), ({ text }) => {
       expect(answers(text)).toEqual(["- Nothing matches."])
@@ -70,7 +86,9 @@ describe("subagents that fail", () => {
       run(monorepo, prompt, { task: () => ({ error: "The limit of 256 tasks is reached (limits.max_tasks)." }) }),
       ({ text }) => {
         expect(text).toContain("surveyed by 0 of 3 subagents")
-        expect(notCovered(text).match(/no full report \(refused\): The limit of 256 tasks is reached/g)).toHaveLength(3)
+        expect(notCovered(text).trim()).toBe(
+          "- (top), docs, cli; packages/core; domain, testing: no full report (refused): The limit of 256 tasks is reached (limits.max_tasks)."
+        )
       }
     ))
 
@@ -135,6 +153,7 @@ describe("an agent without some tools", () => {
   it.effect("sends one that can look where it cannot look itself", () =>
     Effect.map(run(monorepo, prompt, { tools: ["task", "read"] }), ({ steps, text }) => {
       expect(steps.flat().map((call) => [call.name, call.input["prompt"]])).toEqual([["task", prompt]])
+      expect(text.match(/No AI wrote this/g)).toHaveLength(1)
       expect(text).toContain(arrow)
     }))
 

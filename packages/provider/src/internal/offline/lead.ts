@@ -103,7 +103,7 @@ const report = (
 const retell = (outcome: Outcome): string =>
   [
     disclaimer,
-    ...outcome.others.map((other) => `## ${other.label}\n\n${other.text}`),
+    ...outcome.others.map((other) => `## ${other.label}\n\n${other.text.replace(disclaimer, "").trim()}`),
     ...outcome.parts.map(writePart),
     ...outcome.missing.map((each) => `## ${each.label}\n\nNo full report (${each.state}): ${each.reason}`)
   ].join("\n\n")

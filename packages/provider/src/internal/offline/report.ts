@@ -213,8 +213,13 @@ const gapLines = (survey: Survey): ReadonlyArray<string> => {
   const notes = [
     ...new Set([...survey.notes, ...survey.parts.flatMap((part) => part.notes.map((note) => `${part.label}: ${note}`))])
   ]
+  const reasons = new Map<string, ReadonlyArray<string>>()
+  for (const { label: name, reason, state } of survey.missing) {
+    const why = `no full report (${state}): ${oneLine(reason, 200)}`
+    reasons.set(why, [...(reasons.get(why) ?? []), name])
+  }
   return [
-    ...survey.missing.map((each) => `- ${each.label}: no full report (${each.state}): ${oneLine(each.reason, 200)}`),
+    ...[...reasons].map(([why, names]) => `- ${names.join("; ")}: ${why}`),
     ...notes.slice(0, most.notes).map((note) => `- ${oneLine(note, 200)}`),
     ...more(notes.length, most.notes)
   ]

@@ -16,14 +16,15 @@ export interface Question {
   readonly entry: boolean
 }
 
-/** Words that every question has. */
+/** Words that every prompt may have, whatever it is about. */
 const common = new Set(
-  ("a an and any anything are as at be been being both but by can cannot could did do does doing done each every explain find "
-    + "for from get give go had has have help her here him his how i if in into is it its just kind know let like list look "
-    + "looking make makes many may me might more most much must my need no not now of off on one only or other our out over "
-    + "please really see shall she should show so some something such tell than that the their them then there these they "
-    + "thing things this those through to up us use used uses using very want was way we were what when where which while who "
-    + "whose why will with within without work works would yes you your").split(" ")
+  ("a add an and any anything are as at be been being both bug but by can cannot change could did do does doing done each "
+    + "every explain find fix for from get give go had has have hello help her here hi him his how i if in into is it its js "
+    + "json just kind know let like list look looking make makes many may md me might more most much must my need no not now "
+    + "of off on one only or other our out over please py really see shall she should show so some something such tell than "
+    + "thank thanks that the their them then there these they thing things this those through to ts tsx up us use used uses "
+    + "using very want was way we were what when where which while who whose why will with within without work works would "
+    + "write yes you your").split(" ")
 )
 
 /** Words that ask for what a survey tells anyway. */
@@ -86,7 +87,8 @@ const hasWord = (text: string, sought: string): boolean => {
     const after = text[at + sought.length] ?? " "
     const begins = !/\p{L}/u.test(before) || (lowerCase.test(before) && upperCase.test(text[at] ?? ""))
     // A longer word may go on: what begins with it mostly belongs to it.
-    const ends = sought.length > 4 || !lowerCase.test(after) || after === "s"
+    const isPlural = after === "s" && !lowerCase.test(text[at + sought.length + 1] ?? " ")
+    const ends = sought.length > 4 || !lowerCase.test(after) || isPlural
     if (begins && ends) return true
   }
   return false
