@@ -126,8 +126,8 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
   /** A registry that begins with these tools. */
   static readonly layer = <R = never>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
-  ): Layer.Layer<Tools, never, R> =>
-    Layer.effect(
+  ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> =>
+    Layer.scoped(
       Tools,
       Effect.map(tools, (initial) => {
         const byName = new Map(initial.map((tool) => [tool.name, tool]))

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
 import type { Agent, IncomingMessage, RequestOptions } from "node:http"
+import { BrokenStream } from "./failure.ts"
 import { cleanBody } from "./wellFormed.ts"
 
 /** What the AI SDK calls to reach a server. */
@@ -70,7 +71,13 @@ const send = ({ agent, request }: Transport, url: URL, { body: text = "", header
       // A server that compresses would hold deltas back.
       headers: { "accept-encoding": "identity", ...headers, "content-length": Buffer.byteLength(body) }
     }
-    const outgoing = request(url, options, (incoming) => resolve(toResponse(incoming, signal)))
+    const outgoing = request(url, options, (incoming) => {
+      const kind = isSuccess(incoming) ? incoming.headers["content-type"] ?? "" : ""
+      if (!/\b(?:json|html)\b/i.test(kind)) return resolve(toResponse(incoming, signal))
+      // Read as a stream of events such a body looks like one that says nothing.
+      incoming.destroy()
+      reject(new BrokenStream("bad_response", `it answered with ${kind} in the place of a stream of events`))
+    })
     // The `signal` option of node:http would also hit a socket that went back to the pool.
     const stop = () => outgoing.destroy()
     signal?.addEventListener("abort", stop)
@@ -81,10 +88,12 @@ const send = ({ agent, request }: Transport, url: URL, { body: text = "", header
     else outgoing.end(body)
   })
 
+const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode <= 299
+
 /** What the AI SDK reads of a response; a real `Response` would cost a tenth of a short call. */
 const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined): Response => {
   const status = incoming.statusCode ?? 0
-  const ok = status >= 200 && status <= 299
+  const ok = isSuccess(incoming)
   if (ok && signal !== undefined) listeners.get(signal)?.()
   const headers = new Map(Object.entries(incoming.headersDistinct).map(([name, values]) => [name, values?.join(", ")]))
   const response = {

@@ -60,7 +60,7 @@ export interface Attempt {
   readonly delay: number
 }
 
-/** How many tries an answer without content is worth. */
+/** How many answers without content are taken before that counts as the answer. */
 const triesForNothing = 2
 
 const delayOf = (error: ModelError, attempt: number, retry: Retry) =>
@@ -85,15 +85,15 @@ export const modelCall = <E>(options: {
   readonly failed: (attempt: Attempt) => Effect.Effect<void, E>
 }): Effect.Effect<void, ModelError | E> => {
   const { check, deadlines, emit, failed, model, request, retry } = options
-  const tryFrom = (attempt: number): Effect.Effect<void, ModelError | E> =>
+  const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E> =>
     Effect.catchAll(Effect.zipRight(askOnce(model, request, deadlines, emit), check), (error) => {
-      const tries = error.reason === "empty_response" ? Math.min(triesForNothing, retry.attempts) : retry.attempts
-      if (!error.retryable || attempt >= tries) return Effect.fail(error)
+      const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
+      if (!error.retryable || attempt >= retry.attempts || nothing >= triesForNothing) return Effect.fail(error)
       return Effect.flatMap(delayOf(error, attempt, retry), (delay) =>
         failed({ attempt, error, delay }).pipe(
           Effect.zipRight(Effect.sleep(Duration.millis(delay))),
-          Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1)))
+          Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing)))
         ))
     })
-  return tryFrom(1)
+  return tryFrom(1, 0)
 }
