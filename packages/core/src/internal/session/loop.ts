@@ -3,9 +3,11 @@ import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import { since, type Usage } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { traced } from "../traced.ts"
+import { closeCalls } from "./closeCalls.ts"
 import { conclusion } from "./history.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
 import { type Live, type LiveMessage, pathOf } from "./live.ts"
@@ -87,4 +89,4 @@ export const runTurn = Effect.fnUntraced(function*(live: Live) {
     if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
     if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
   }
-})
+}, (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : closeCalls(live)))
