@@ -1,0 +1,102 @@
+/**
+ * Runs a program by itself, without real time and without the event loop: fibers take turns in an order that a seed
+ * decides, and the clock goes on when all of them wait. A thousand different interleavings take seconds, and each can be
+ * repeated by its seed.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Random from "effect/Random"
+import * as Scheduler from "effect/Scheduler"
+import { PCGRandom } from "effect/Utils"
+
+interface Sleep {
+  readonly until: number
+  readonly wake: () => void
+}
+
+const makeClock = () => {
+  let now = 0
+  let sleeps: ReadonlyArray<Sleep> = []
+  const clock: Clock.Clock = {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: () => now,
+    unsafeCurrentTimeNanos: () => BigInt(Math.round(now * 1e6)),
+    currentTimeMillis: Effect.sync(() => now),
+    currentTimeNanos: Effect.sync(() => BigInt(Math.round(now * 1e6))),
+    sleep: (duration) =>
+      Effect.async<void>((resume) => {
+        const sleep: Sleep = { until: now + Duration.toMillis(duration), wake: () => resume(Effect.void) }
+        sleeps = [...sleeps, sleep]
+        return Effect.sync(() => {
+          sleeps = sleeps.filter((each) => each !== sleep)
+        })
+      })
+  }
+  /** Goes on to the next time at which somebody wakes; false where all sleep for ever. */
+  const next = (): boolean => {
+    const until = Math.min(...sleeps.map((each) => each.until))
+    if (!Number.isFinite(until)) return false
+    now = Math.max(now, until)
+    const due = sleeps.filter((each) => each.until <= now)
+    sleeps = sleeps.filter((each) => each.until > now)
+    for (const each of due) each.wake()
+    return true
+  }
+  return { clock, next }
+}
+
+/** More operations than any program here needs: whoever gets there goes round in circles. */
+const limit = 1_000_000
+
+/** How a program is run. */
+export interface Simulation {
+  readonly seed: number
+  /** The most operations that a fiber makes before it gives way; 300 where absent. Effect's own schedulers take 2,048. */
+  readonly patience?: number
+  /** Called before every operation of any fiber. */
+  readonly step?: (n: number) => void
+}
+
+/** A fiber that has just begun is left alone: Effect's own operators rely on that they can begin in one go. */
+const first = 32
+
+/** Runs a program to its end; throws what it fails with, and where it waits for something that cannot come. */
+export const simulate = <A, E>(program: Effect.Effect<A, E>, { patience = 300, seed, step }: Simulation): A => {
+  const random = new PCGRandom(seed)
+  const { clock, next } = makeClock()
+  const queue: Array<() => void> = []
+  let n = 0
+  let until = first
+  const scheduler = Scheduler.make(
+    (task) => {
+      queue.push(task)
+    },
+    (fiber) => {
+      n += 1
+      step?.(n)
+      if (n > limit) throw new Error(`seed ${seed}: no end after ${limit} operations`)
+      if (fiber.currentOpCount < until) return false
+      until = first + Math.floor(random.number() * patience)
+      return 0
+    }
+  )
+  const fiber = Effect.runFork(
+    program.pipe(Effect.withClock(clock), Effect.withRandom(Random.make(seed))),
+    { scheduler }
+  )
+  let exit: Exit.Exit<A, E> | undefined
+  fiber.addObserver((ended) => {
+    exit = ended
+  })
+  while (exit === undefined) {
+    const task = queue.shift()
+    if (task !== undefined) task()
+    else if (!next()) throw new Error(`seed ${seed}: everything waits for ever`)
+  }
+  if (Exit.isSuccess(exit)) return exit.value
+  const error = Cause.squash(exit.cause)
+  throw error instanceof Error ? Object.assign(error, { message: `seed ${seed}: ${error.message}` }) : error
+}
