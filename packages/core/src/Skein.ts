@@ -9,6 +9,7 @@ import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
 import { Journal } from "./Journal.ts"
 import { Permission, type PermissionOptions } from "./Permission.ts"
+import type { Scope } from "effect/Scope"
 import type { Provider } from "./Provider.ts"
 import { Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
@@ -36,10 +37,33 @@ export interface SkeinOptions<EP, RP, ES = never, RS = never, RT = never, EC = n
   readonly permission?: PermissionOptions
 }
 
+/** What a program can call once the graph is built. */
+export type SkeinServices =
+  | Agent
+  | Bus
+  | Config
+  | Governor
+  | Ids
+  | Journal
+  | Permission
+  | Provider
+  | Session
+  | SessionStorage
+  | Spill
+  | Tasks
+  | TodoList
+  | Tools
+
+/** The ports and services that tools may ask for. */
+type Ports = Agent | Bus | Ids | Provider | SessionStorage | Spill
+
+/** What tools need that the graph does not hold. */
+type Outside<R> = Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList>, Journal>, Ports>, Config>
+
 /** Builds the graph of services. */
 export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never>(
   options: SkeinOptions<EP, RP, ES, RS, RT, EC, RC>
-) => {
+): Layer.Layer<SkeinServices, EP | ES | EC, Exclude<RP | RS, Config> | RC | Outside<RT>> => {
   const config: Layer.Layer<Config, EC, RC> = options.config !== undefined && Layer.isLayer(options.config)
     ? options.config as Layer.Layer<Config, EC, RC>
     : Config.layer(options.config as ConfigInfo | undefined)

@@ -10,7 +10,8 @@ import { SpillFiles } from "./SpillFiles.ts"
 /** Milliseconds that a command may run: when it does not say, and at most. */
 const timeouts = { usual: 120_000, maximum: 600_000 }
 
-const description = `Runs a command with bash in the working directory and gives what it writes to both its outputs, and its exit code.
+const description =
+  `Runs a command with bash in the working directory and gives what it writes to both its outputs, and its exit code.
 It has no terminal and no input. What it leaves in the background is ended with it. Of a long output beginning and end are shown;
 all of it is kept in a file that is named then. Prefer read, edit, glob, grep and list for what they do.`
 
@@ -71,7 +72,9 @@ export const makeBash: Effect.Effect<Tool<BashInput>, never, Shell | SpillFiles>
           { exit, timedOut }
         )
       }
-      const told = exit === 0 ? (output === "" ? "(no output)" : output) : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit})`
+      const told = exit === 0
+        ? (output === "" ? "(no output)" : output)
+        : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit})`
       return { title: titleOf(input), output: told, metadata: { exit, timedOut } }
     })
   })

@@ -42,10 +42,16 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
       title: (input) => input.filePath,
       authorise: Effect.fnUntraced(function*(input, caller) {
         if (input.oldString === "") {
-          return yield* refuse("invalid_arguments", "edit.oldString is empty. Give the text to replace, or use write to make a file.")
+          return yield* refuse(
+            "invalid_arguments",
+            "edit.oldString is empty. Give the text to replace, or use write to make a file."
+          )
         }
         if (input.oldString === input.newString) {
-          return yield* refuse("invalid_arguments", "edit.oldString and edit.newString are the same. There is nothing to change.")
+          return yield* refuse(
+            "invalid_arguments",
+            "edit.oldString and edit.newString are the same. There is nothing to change."
+          )
         }
         const target = yield* paths.decide(input, input.filePath, caller)
         const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
@@ -56,7 +62,10 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         const change = Effect.gen(function*() {
           const before = yield* existing(target)
           if (before === undefined) {
-            return yield* refuse("not_found", `${target.shown} does not exist. Check the path, or use write to make the file.`)
+            return yield* refuse(
+              "not_found",
+              `${target.shown} does not exist. Check the path, or use write to make the file.`
+            )
           }
           yield* requireSeen(context.sessionID, target, before.bytes)
           const { newString, oldString, replaceAll = false } = input
@@ -69,7 +78,11 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         return {
           title: target.shown,
           output: `Edited ${target.shown} at ${places}.`,
-          metadata: { filePath: target.shown, replacements: lines.length, diff: preview(input.oldString, input.newString) }
+          metadata: {
+            filePath: target.shown,
+            replacements: lines.length,
+            diff: preview(input.oldString, input.newString)
+          }
         }
       })
     })

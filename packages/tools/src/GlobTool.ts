@@ -8,18 +8,23 @@ import * as Schema from "effect/Schema"
 import { lookAsks } from "./internal/asks.ts"
 import { compileGlob } from "./internal/globPattern.ts"
 import { refuse } from "./internal/refusal.ts"
-import { below, eachFile, requireDirectory } from "./internal/workspaceFiles.ts"
+import { below, eachFile, placeOf, requireDirectory } from "./internal/workspaceFiles.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 
 /** How many files are listed. */
 const maximumFiles = 1_000
 
-const description = `Finds files by name, such as **/*.ts or src/{api,web}/**. A pattern without a slash looks in all directories.
-Gives one path a line, relative to the working directory and sorted; at most ${maximumFiles.toLocaleString("en")}. Leaves out what .gitignore names.`
+const description =
+  `Finds files by name, such as **/*.ts or src/{api,web}/**. A pattern without a slash looks in all directories.
+Gives one path a line, relative to the working directory and sorted; at most ${
+    maximumFiles.toLocaleString("en")
+  }. Leaves out what .gitignore names.`
 
 const Parameters = Schema.Struct({
-  pattern: Schema.NonEmptyTrimmedString.annotations({ description: "The glob: * ? [a-z] {a,b} and ** for any directories" }),
+  pattern: Schema.NonEmptyTrimmedString.annotations({
+    description: "The glob: * ? [a-z] {a,b} and ** for any directories"
+  }),
   path: Schema.optional(Schema.String.annotations({ description: "The directory to look in (the working directory)" }))
 })
 
@@ -30,51 +35,63 @@ export interface GlobInput extends Schema.Schema.Type<typeof Parameters> {}
 const relativePattern = (pattern: string, target: Target): Either.Either<string, string> => {
   if (pattern.startsWith(`${target.real}/`)) return Either.right(pattern.slice(target.real.length))
   if (pattern.split("/").includes("..")) return Either.left("it has .. in it; give the directory as path")
-  if (/^(\/|~\/)/.test(pattern)) return Either.left(`it is not below ${target.real}; give that directory as path, and the pattern from there`)
+  if (/^(\/|~\/)/.test(pattern)) {
+    return Either.left(`it is not below ${target.real}; give that directory as path, and the pattern from there`)
+  }
   return Either.right(pattern)
 }
 
 /** Makes `glob`. */
-export const makeGlob: Effect.Effect<Tool<GlobInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(function*() {
-  const fs = yield* FileSystem.FileSystem
-  const paths = yield* Paths
-  const ripgrep = yield* Ripgrep
+export const makeGlob: Effect.Effect<Tool<GlobInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(
+  function*() {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Paths
+    const ripgrep = yield* Ripgrep
 
-  const matcher = (pattern: string, target: Target): Effect.Effect<(path: string) => boolean, ToolError> =>
-    Either.match(Either.flatMap(relativePattern(pattern, target), compileGlob), {
-      onLeft: (reason) => refuse("invalid_arguments", `glob.pattern ${pattern} cannot be used: ${reason}.`),
-      onRight: Effect.succeed
-    })
-
-  return define<GlobInput>({
-    name: "glob",
-    describe: description,
-    parameters: Parameters,
-    effect: "safe",
-    title: (input) => input.pattern,
-    authorise: (input, caller) =>
-      Effect.map(paths.decide(input, input.path ?? ".", caller), (target) =>
-        lookAsks("glob", target, { pattern: input.pattern, directory: true, metadata: { pattern: input.pattern, path: target.shown } })),
-    execute: Effect.fnUntraced(function*(input, context) {
-      const target = yield* paths.confirm(input, input.path ?? ".", context)
-      const matches = yield* matcher(input.pattern, target)
-      yield* requireDirectory(fs, target)
-      const found: Array<string> = []
-      const notes = yield* eachFile(ripgrep, target, (path) => {
-        if (matches(path)) found.push(below(target, path))
+    const matcher = (pattern: string, target: Target): Effect.Effect<(path: string) => boolean, ToolError> =>
+      Either.match(Either.flatMap(relativePattern(pattern, target), compileGlob), {
+        onLeft: (reason) => refuse("invalid_arguments", `glob.pattern ${pattern} cannot be used: ${reason}.`),
+        onRight: Effect.succeed
       })
-      found.sort()
-      let bytes = 0
-      const shown = found.slice(0, maximumFiles).filter((path) => (bytes += Buffer.byteLength(path) + 1) < bound.bytes - 1_024)
-      const rest = found.length > shown.length
-        ? [`(The first ${shown.length} of ${found.length} files: narrow the pattern or the path.)`]
-        : []
-      const text = found.length === 0 ? `No files fit ${input.pattern} in ${target.shown}.` : shown.join("\n")
-      return {
-        title: input.pattern,
-        output: [text, ...(rest.length + notes.length > 0 ? [""] : []), ...rest, ...notes].join("\n"),
-        metadata: { pattern: input.pattern, path: target.shown, count: found.length }
-      }
+
+    return define<GlobInput>({
+      name: "glob",
+      describe: description,
+      parameters: Parameters,
+      effect: "safe",
+      title: (input) => input.pattern,
+      authorise: (input, caller) =>
+        Effect.map(paths.decide(input, input.path ?? ".", caller), (target) =>
+          lookAsks("glob", target, {
+            pattern: input.pattern,
+            directory: true,
+            metadata: { pattern: input.pattern, path: target.shown }
+          })),
+      execute: Effect.fnUntraced(function*(input, context) {
+        const target = yield* paths.confirm(input, input.path ?? ".", context)
+        const matches = yield* matcher(input.pattern, target)
+        yield* requireDirectory(fs, target)
+        const found: Array<string> = []
+        const notes = yield* eachFile(ripgrep, target, (path) => {
+          if (matches(path)) {
+            found.push(below(target, path))
+          }
+        })
+        const sorted = found.toSorted()
+        let bytes = 0
+        const shown = sorted.slice(0, maximumFiles).filter((path) =>
+          (bytes += Buffer.byteLength(path) + 1) < bound.bytes - 1_024
+        )
+        const rest = found.length > shown.length
+          ? [`(The first ${shown.length} of ${found.length} files: narrow the pattern or the path.)`]
+          : []
+        const text = found.length === 0 ? `No files fit ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
+        return {
+          title: input.pattern,
+          output: [text, ...(rest.length + notes.length > 0 ? [""] : []), ...rest, ...notes].join("\n"),
+          metadata: { pattern: input.pattern, path: target.shown, count: found.length }
+        }
+      })
     })
-  })
-})
+  }
+)

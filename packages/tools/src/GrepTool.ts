@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { lookAsks } from "./internal/asks.ts"
 import { cannot, refuse } from "./internal/refusal.ts"
-import { below, incomplete, search } from "./internal/workspaceFiles.ts"
+import { below, incomplete, placeOf, search } from "./internal/workspaceFiles.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { Ripgrep, type RipgrepEnd } from "./Ripgrep.ts"
 
@@ -16,16 +16,23 @@ const limits = { usual: 250, maximum: 1_900 }
 /** How many bytes of a line are shown. */
 const maximumColumns = 500
 
-const description = `Finds a regular expression (ripgrep's syntax, without look-around) in files. Gives path:line:text, or only the paths
+const description =
+  `Finds a regular expression (ripgrep's syntax, without look-around) in files. Gives path:line:text, or only the paths
 (mode files), or path:count (mode count), sorted by path; ${limits.usual} lines at most unless limit says otherwise. Lines longer than
 ${maximumColumns} characters are cut. Leaves out what .gitignore names, binary files, and .env files.`
 
 const Parameters = Schema.Struct({
   pattern: Schema.NonEmptyString.annotations({ description: "The regular expression" }),
-  path: Schema.optional(Schema.String.annotations({ description: "The file or directory to look in (the working directory)" })),
-  glob: Schema.optional(Schema.NonEmptyTrimmedString.annotations({ description: "Only files that fit this, such as *.ts" })),
+  path: Schema.optional(
+    Schema.String.annotations({ description: "The file or directory to look in (the working directory)" })
+  ),
+  glob: Schema.optional(
+    Schema.NonEmptyTrimmedString.annotations({ description: "Only files that fit this, such as *.ts" })
+  ),
   mode: Schema.optional(
-    Schema.Literal("content", "files", "count").annotations({ description: "What to show: lines (content), paths, or counts" })
+    Schema.Literal("content", "files", "count").annotations({
+      description: "What to show: lines (content), paths, or counts"
+    })
   ),
   limit: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.between(1, limits.maximum)).annotations({
@@ -48,7 +55,9 @@ const modes = {
  */
 const globArgs = (glob: string): ReadonlyArray<string> => {
   const name = glob.replace(/^(\*\*\/)+/, "")
-  return /^[^!/:][^/:]*$/.test(name) ? ["--type-add", `wanted:${name}`, "--type=wanted"] : [`--glob=${glob.replace(/^\.\//, "/")}`]
+  return /^[^!/:][^/:]*$/.test(name)
+    ? ["--type-add", `wanted:${name}`, "--type=wanted"]
+    : [`--glob=${glob.replace(/^\.\//, "/")}`]
 }
 
 /** Whether all that ripgrep complains of is that single files could not be read. */
@@ -56,85 +65,98 @@ const isOfFiles = (complaints: string): boolean =>
   complaints.split("\n").every((line) => line === "" || /\(os error \d+\)\.?$/.test(line))
 
 /** Makes `grep`. */
-export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(function*() {
-  const fs = yield* FileSystem.FileSystem
-  const paths = yield* Paths
-  const ripgrep = yield* Ripgrep
+export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(
+  function*() {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Paths
+    const ripgrep = yield* Ripgrep
 
-  const isDirectory = (target: Target) =>
-    Effect.map(Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)), ({ type }) => type === "Directory")
+    const isDirectory = (target: Target) =>
+      Effect.map(
+        Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)),
+        ({ type }) => type === "Directory"
+      )
 
-  const asks = Effect.fnUntraced(function*(input: GrepInput, target: Target) {
-    const metadata = { pattern: input.pattern, path: target.shown }
-    const own = lookAsks("grep", target, { pattern: input.pattern, directory: true, metadata })
-    if (target.place === "spill" || input.path === undefined || (yield* isDirectory(target))) return own
-    // To look in one file shows what is in it, as to read it does.
-    const read: PermissionAsk = { permission: "read", patterns: [target.shown], always: [], metadata }
-    return [...own, read]
-  })
+    const asks = Effect.fnUntraced(function*(input: GrepInput, target: Target) {
+      const metadata = { pattern: input.pattern, path: target.shown }
+      const own = lookAsks("grep", target, { pattern: input.pattern, directory: true, metadata })
+      if (target.place === "spill" || input.path === undefined || (yield* isDirectory(target))) {
+        return own
+      }
+      // To look in one file shows what is in it, as to read it does.
+      const read: PermissionAsk = { permission: "read", patterns: [target.shown], always: [], metadata }
+      return [...own, read]
+    })
 
-  const fault = (input: GrepInput, end: RipgrepEnd | undefined): Effect.Effect<void, ToolError> =>
-    end?.code === 2 && !isOfFiles(end.complaints)
-      ? refuse("invalid_arguments", `ripgrep cannot search for ${input.pattern}: ${end.complaints.trim()}`)
-      : Effect.void
+    const fault = (input: GrepInput, end: RipgrepEnd | undefined): Effect.Effect<void, ToolError> =>
+      end?.code === 2 && !isOfFiles(end.complaints)
+        ? refuse("invalid_arguments", `ripgrep cannot search for ${input.pattern}: ${end.complaints.trim()}`)
+        : Effect.void
 
-  return define<GrepInput>({
-    name: "grep",
-    describe: description,
-    parameters: Parameters,
-    effect: "safe",
-    title: (input) => input.pattern,
-    authorise: (input, caller) =>
-      input.pattern.includes("\0") || input.glob?.includes("\0") === true
-        ? refuse("invalid_arguments", "grep.pattern and grep.glob must not contain a NUL character. Leave it out.")
-        : Effect.flatMap(paths.decide(input, input.path ?? ".", caller), (target) => asks(input, target)),
-    execute: Effect.fnUntraced(function*(input, context) {
-      const target = yield* paths.confirm(input, input.path ?? ".", context)
-      const mode = input.mode ?? "content"
-      const limit = input.limit ?? limits.usual
-      const inDirectory = yield* isDirectory(target)
-      const slash = target.real.lastIndexOf("/")
-      const found: Array<string> = []
-      let bytes = 0
-      let isCut = false
+    return define<GrepInput>({
+      name: "grep",
+      describe: description,
+      parameters: Parameters,
+      effect: "safe",
+      title: (input) => input.pattern,
+      authorise: (input, caller) =>
+        input.pattern.includes("\0") || input.glob?.includes("\0") === true
+          ? refuse("invalid_arguments", "grep.pattern and grep.glob must not contain a NUL character. Leave it out.")
+          : Effect.flatMap(paths.decide(input, input.path ?? ".", caller), (target) => asks(input, target)),
+      execute: Effect.fnUntraced(function*(input, context) {
+        const target = yield* paths.confirm(input, input.path ?? ".", context)
+        const mode = input.mode ?? "content"
+        const limit = input.limit ?? limits.usual
+        const inDirectory = yield* isDirectory(target)
+        const slash = target.real.lastIndexOf("/")
+        const found: Array<string> = []
+        let bytes = 0
+        let isCut = false
 
-      const end = yield* search(ripgrep, {
-        args: [
-          ...modes[mode],
-          "--null",
-          "--with-filename",
-          "--sort=path",
-          ...(input.glob === undefined ? [] : globArgs(input.glob)),
-          ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
-          `--regexp=${input.pattern}`,
-          "--",
-          inDirectory ? "./" : `./${target.real.slice(slash + 1)}`
-        ],
-        directory: inDirectory ? target.real : target.real.slice(0, slash) || "/",
-        separator: mode === "files" ? "\0" : "\n",
-        each: (record) => {
-          const [path = "", ...text] = record.split("\0")
-          const shown = inDirectory ? below(target, path) : target.shown
-          const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
-          bytes += Buffer.byteLength(line) + 1
-          isCut = found.length === limit || bytes > bound.bytes - 1_024
-          if (!isCut) found.push(line)
-          return !isCut
+        const end = yield* search(ripgrep, {
+          args: [
+            ...modes[mode],
+            "--null",
+            "--with-filename",
+            "--sort=path",
+            ...(input.glob === undefined ? [] : globArgs(input.glob)),
+            ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
+            `--regexp=${input.pattern}`,
+            "--",
+            inDirectory ? "./" : `./${target.real.slice(slash + 1)}`
+          ],
+          directory: inDirectory ? target.real : target.real.slice(0, slash) || "/",
+          separator: mode === "files" ? "\0" : "\n",
+          each: (record) => {
+            const [path = "", ...text] = record.split("\0")
+            const shown = inDirectory ? below(target, path) : target.shown
+            const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
+            bytes += Buffer.byteLength(line) + 1
+            isCut = found.length === limit || bytes > bound.bytes - 1_024
+            if (!isCut) found.push(line)
+            return !isCut
+          }
+        })
+        yield* fault(input, end)
+
+        const notes = [
+          ...(isCut
+            ? [
+              `(The first ${found.length}; there are more: narrow pattern, path or glob${
+                found.length === limit ? ", or set limit" : ""
+              }.)`
+            ]
+            : []),
+          ...(end === undefined ? [incomplete.late] : []),
+          ...[incomplete.unreadable(end?.complaints ?? "")].filter((note) => note !== undefined)
+        ]
+        const text = found.length === 0 ? `Nothing fits ${input.pattern} in ${placeOf(target)}.` : found.join("\n")
+        return {
+          title: input.pattern,
+          output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),
+          metadata: { pattern: input.pattern, path: target.shown, mode, count: found.length, cut: isCut }
         }
       })
-      yield* fault(input, end)
-
-      const notes = [
-        ...(isCut ? [`(The first ${found.length}; there are more: narrow pattern, path or glob${found.length === limit ? ", or set limit" : ""}.)`] : []),
-        ...(end === undefined ? [incomplete.late] : []),
-        ...[incomplete.unreadable(end?.complaints ?? "")].filter((note) => note !== undefined)
-      ]
-      const text = found.length === 0 ? `Nothing fits ${input.pattern} in ${target.shown}.` : found.join("\n")
-      return {
-        title: input.pattern,
-        output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),
-        metadata: { pattern: input.pattern, path: target.shown, mode, count: found.length, cut: isCut }
-      }
     })
-  })
-})
+  }
+)

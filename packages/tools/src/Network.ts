@@ -22,7 +22,9 @@ export class Network extends Context.Tag("@skein/tools/Network")<Network, {
   /** The resolver of the system. */
   static readonly layer: Layer.Layer<Network> = Layer.succeed(Network, {
     resolve: (host) =>
-      Effect.tryPromise(() => import("node:dns/promises").then(({ lookup }) => lookup(host, { all: true, verbatim: true }))).pipe(
+      Effect.tryPromise(() =>
+        import("node:dns/promises").then(({ lookup }) => lookup(host, { all: true, verbatim: true }))
+      ).pipe(
         Effect.map((found) => found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }))),
         Effect.catchAll(() => refuse("not_found", `The host ${host} was not found. Check its name, or the network.`))
       ),

@@ -3,13 +3,12 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import type { TodoList } from "@skein/core/TodoList"
 import type { AnyTool } from "@skein/core/Tool"
-import * as Config from "effect/Config"
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { tmpdir } from "node:os"
 import * as BuiltinTools from "./BuiltinTools.ts"
+import { environment } from "./Environment.ts"
 
 /** Where a program differs from the usual. */
 export interface NodeToolsOptions {
@@ -18,13 +17,6 @@ export interface NodeToolsOptions {
   /** Variables that commands see besides those that every shell needs. */
   readonly pass?: ReadonlyArray<string>
 }
-
-// No variable has this character in its name, so that each is one key.
-const environment = Config.hashMap(Config.string()).pipe(
-  Effect.withConfigProvider(ConfigProvider.fromEnv({ pathDelim: "\0", seqDelim: "\0" })),
-  Effect.map((variables) => Object.fromEntries(variables)),
-  Effect.orDieWith((error) => new Error(`The environment cannot be read: ${String(error)}`))
-)
 
 /** All built-in tools over this machine's files, processes and network; they end with the layer that they are given to. */
 export const make = (
@@ -36,7 +28,9 @@ export const make = (
       environment: yield* environment,
       pass: options.pass ?? []
     })
-    const context = yield* Layer.build(Layer.provideMerge(workbench, Layer.mergeAll(NodeFileSystem.layer, NodePath.layer)))
+    const context = yield* Layer.build(
+      Layer.provideMerge(workbench, Layer.mergeAll(NodeFileSystem.layer, NodePath.layer))
+    )
     return yield* Effect.provide(BuiltinTools.tools, context)
   })
 

@@ -14,7 +14,8 @@ import { refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
-const description = `Changes several files at once: either all of it is done, or nothing. Takes a unified diff (--- a/x, +++ b/x, @@ …)
+const description =
+  `Changes several files at once: either all of it is done, or nothing. Takes a unified diff (--- a/x, +++ b/x, @@ …)
 or an apply_patch block:
 *** Begin Patch
 *** Update File: src/a.ts
@@ -44,7 +45,9 @@ const targetsOf = (located: ReadonlyArray<Located>): ReadonlyArray<Target> =>
   located.flatMap(({ from, to }) => (from.real === to.real ? [from] : [from, to]))
 
 const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
-  changes.map(({ after, before, target }) => `${before === undefined ? "A" : after === undefined ? "D" : "M"} ${target.shown}`)
+  changes.map(({ after, before, target }) =>
+    `${before === undefined ? "A" : after === undefined ? "D" : "M"} ${target.shown}`
+  )
 
 /** Makes `patch`. */
 export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
@@ -71,7 +74,10 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
       const double = all.find(({ real }, index) => all.findIndex((other) => other.real === real) < index)
       return double === undefined
         ? Effect.void
-        : refuse("malformed_patch", `The patch names ${double.shown} twice. Put all changes of one file into one section.`)
+        : refuse(
+          "malformed_patch",
+          `The patch names ${double.shown} twice. Put all changes of one file into one section.`
+        )
     }
 
     const changesOf = Effect.fnUntraced(function*(session: SessionID, { from, patch, to }: Located) {
@@ -84,14 +90,20 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         return [{ target: from, before, after }]
       }
       if (before === undefined) {
-        return yield* refuse("not_found", `${from.shown} does not exist, so it cannot be changed. Check the path, or add the file.`)
+        return yield* refuse(
+          "not_found",
+          `${from.shown} does not exist, so it cannot be changed. Check the path, or add the file.`
+        )
       }
       yield* requireSeen(session, from, before.bytes, { orUnseen: true })
       const after = yield* applyHunks(before.bytes, patch.hunks, from.shown)
       if (patch.kind === "delete") return [{ target: from, before, after: undefined }]
       if (to.real === from.real) return [{ target: from, before, after }]
       if ((yield* existing(to)) !== undefined) {
-        return yield* refuse("exists", `${to.shown} exists already, so ${from.shown} cannot be moved there. Choose another name.`)
+        return yield* refuse(
+          "exists",
+          `${to.shown} exists already, so ${from.shown} cannot be moved there. Choose another name.`
+        )
       }
       return [
         { target: to, before: undefined, after, mode: before.mode },
@@ -116,8 +128,8 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
       execute: Effect.fnUntraced(function*(input, context) {
         const located = yield* locate(input, context, paths.confirm)
         const change = Effect.gen(function*() {
-          const changes: ReadonlyArray<Change> =
-            (yield* Effect.forEach(located, (each) => changesOf(context.sessionID, each))).flat()
+          const changes: ReadonlyArray<Change> = (yield* Effect.forEach(located, (each) =>
+            changesOf(context.sessionID, each))).flat()
           yield* apply(context.sessionID, changes)
           return listed(changes)
         })

@@ -67,7 +67,10 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         }
 
         const fromUrl = (given: string) => {
-          const unusable = refuse("bad_path", `${given} names no file. Give a plain path, or a URL such as file:///a/b.ts.`)
+          const unusable = refuse(
+            "bad_path",
+            `${given} names no file. Give a plain path, or a URL such as file:///a/b.ts.`
+          )
           if (!URL.canParse(given)) return unusable
           return path.fromFileUrl(new URL(given)).pipe(
             Effect.catchAll(() => unusable),
@@ -108,9 +111,14 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const confirm = (input: object, given: string, caller: ToolCaller) =>
           Effect.filterOrFail(
             locate(given, caller),
-            (target) => (decided.get(input)?.get(given) ?? (target.place === "outside" ? undefined : target.real)) === target.real,
             (target) =>
-              refusal("moved", `${given} leads to ${target.real} now, and not to where permission was given for. Call the tool again.`)
+              (decided.get(input)?.get(given) ?? (target.place === "outside" ? undefined : target.real)) ===
+                target.real,
+            (target) =>
+              refusal(
+                "moved",
+                `${given} leads to ${target.real} now, and not to where permission was given for. Call the tool again.`
+              )
           )
 
         return { decide, confirm }

@@ -13,18 +13,25 @@ import { cannot, refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
-const description = `Reads a file. Lines come numbered ("     1\\ttext"); the number and the tab are not part of the file.
+const description =
+  `Reads a file. Lines come numbered ("     1\\ttext"); the number and the tab are not part of the file.
 Without offset and limit it shows the first 2,000 lines; the note at the end says how to read on. Lines longer than
 ${maximumLine} characters are cut. Images (PNG, JPEG, GIF, WebP) are shown to you as images. For a directory it lists what is in it.
 Read several files at once by calling it several times in one answer.`
 
 const Parameters = Schema.Struct({
-  filePath: Schema.String.annotations({ description: "The file or directory, absolute or relative to the working directory" }),
+  filePath: Schema.String.annotations({
+    description: "The file or directory, absolute or relative to the working directory"
+  }),
   offset: Schema.optional(
-    Schema.Number.pipe(Schema.int(), Schema.greaterThanOrEqualTo(1)).annotations({ description: "The first line to show, from 1" })
+    Schema.Number.pipe(Schema.int(), Schema.greaterThanOrEqualTo(1)).annotations({
+      description: "The first line to show, from 1"
+    })
   ),
   limit: Schema.optional(
-    Schema.Number.pipe(Schema.int(), Schema.greaterThanOrEqualTo(1)).annotations({ description: "How many lines to show (2000)" })
+    Schema.Number.pipe(Schema.int(), Schema.greaterThanOrEqualTo(1)).annotations({
+      description: "How many lines to show (2000)"
+    })
   )
 })
 
@@ -37,11 +44,19 @@ export const maximumFile = 8 * 1024 * 1024
 /** How many bytes an image may have. */
 const maximumImage = 5 * 1024 * 1024
 
-const shownText = (input: ReadInput, target: Target, lines: Lines, isValid: boolean): Effect.Effect<ToolResult, ToolError> => {
+const shownText = (
+  input: ReadInput,
+  target: Target,
+  lines: Lines,
+  isValid: boolean
+): Effect.Effect<ToolResult, ToolError> => {
   const { cut, last, text, total } = lines
   const first = input.offset ?? 1
   if (first > 1 && first > total) {
-    return refuse("invalid_arguments", `${target.shown} has ${total} lines: offset ${first} is beyond its end. Give a smaller offset.`)
+    return refuse(
+      "invalid_arguments",
+      `${target.shown} has ${total} lines: offset ${first} is beyond its end. Give a smaller offset.`
+    )
   }
   const notes = [
     ...(total === 0 ? ["(The file is empty.)"] : []),
@@ -59,98 +74,121 @@ const shownText = (input: ReadInput, target: Target, lines: Lines, isValid: bool
 }
 
 /** Makes `read`. */
-export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(function*() {
-  const fs = yield* FileSystem.FileSystem
-  const paths = yield* Paths
-  const seen = yield* SeenFiles
-  const readDirectory = makeReadDirectory(fs)
-  const similarNames = makeSimilarNames(fs)
+export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
+  function*() {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Paths
+    const seen = yield* SeenFiles
+    const readDirectory = makeReadDirectory(fs)
+    const similarNames = makeSimilarNames(fs)
 
-  const binary = (target: Target, size: number) =>
-    refuse("binary", `${target.shown} is not a text file (${size} bytes), so it is not shown. Use bash to look into it, for example with file or xxd.`)
+    const binary = (target: Target, size: number) =>
+      refuse(
+        "binary",
+        `${target.shown} is not a text file (${size} bytes), so it is not shown. Use bash to look into it, for example with file or xxd.`
+      )
 
-  const image = (target: Target, mime: string, bytes: Uint8Array): Effect.Effect<ToolResult, ToolError> =>
-    bytes.length > maximumImage
-      ? refuse("too_large", `${target.shown} is an image of ${bytes.length} bytes, and ${maximumImage} is the most. Make it smaller first.`)
-      : Effect.succeed({
-        title: target.shown,
-        output: `${target.shown} is attached (${mime}, ${bytes.length} bytes).`,
-        metadata: { filePath: target.shown, mime },
-        attachments: [{
-          mime,
-          filename: target.shown.slice(target.shown.lastIndexOf("/") + 1),
-          url: `data:${mime};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64")}`
-        }]
+    const image = (target: Target, mime: string, bytes: Uint8Array): Effect.Effect<ToolResult, ToolError> =>
+      bytes.length > maximumImage
+        ? refuse(
+          "too_large",
+          `${target.shown} is an image of ${bytes.length} bytes, and ${maximumImage} is the most. Make it smaller first.`
+        )
+        : Effect.succeed({
+          title: target.shown,
+          output: `${target.shown} is attached (${mime}, ${bytes.length} bytes).`,
+          metadata: { filePath: target.shown, mime },
+          attachments: [{
+            mime,
+            filename: target.shown.slice(target.shown.lastIndexOf("/") + 1),
+            url: `data:${mime};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64")}`
+          }]
+        })
+
+    const whole = (input: ReadInput, target: Target, context: ToolContext) =>
+      Effect.flatMap(Effect.mapError(fs.readFile(target.real), cannot("read", target.shown)), (bytes) => {
+        const mime = imageType(bytes)
+        if (mime !== undefined) return image(target, mime, bytes)
+        if (isBinary(bytes)) return binary(target, bytes.length)
+        seen.note(context.sessionID, target.real, bytes)
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")
+        const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
+        window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+        return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
       })
 
-  const whole = (input: ReadInput, target: Target, context: ToolContext) =>
-    Effect.flatMap(Effect.mapError(fs.readFile(target.real), cannot("read", target.shown)), (bytes) => {
-      const mime = imageType(bytes)
-      if (mime !== undefined) return image(target, mime, bytes)
-      if (isBinary(bytes)) return binary(target, bytes.length)
-      seen.note(context.sessionID, target.real, bytes)
-      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")
+    const pieces = Effect.fnUntraced(function*(input: ReadInput, target: Target, size: number) {
+      const decoder = new TextDecoder()
       const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
-      window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
-      return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
+      let isFirst = true
+      let isValid = true
+      let isText = true
+      yield* fs.stream(target.real).pipe(
+        Stream.takeWhile((bytes) => {
+          if (isFirst) isText = !isBinary(bytes)
+          isFirst = false
+          return isText
+        }),
+        Stream.runForEach((bytes) =>
+          Effect.sync(() => {
+            const text = decoder.decode(bytes, { stream: true })
+            isValid &&= !text.includes("\uFFFD")
+            window.feed(text)
+          })
+        ),
+        Effect.mapError(cannot("read", target.shown))
+      )
+      if (!isText) return yield* binary(target, size)
+      window.feed(decoder.decode())
+      return yield* shownText(input, target, window.end(), isValid)
     })
 
-  const pieces = Effect.fnUntraced(function*(input: ReadInput, target: Target, size: number) {
-    const decoder = new TextDecoder()
-    const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
-    let isFirst = true
-    let isValid = true
-    let isText = true
-    yield* fs.stream(target.real).pipe(
-      Stream.takeWhile((bytes) => {
-        if (isFirst) isText = !isBinary(bytes)
-        isFirst = false
-        return isText
-      }),
-      Stream.runForEach((bytes) =>
-        Effect.sync(() => {
-          const text = decoder.decode(bytes, { stream: true })
-          isValid &&= !text.includes("\uFFFD")
-          window.feed(text)
-        })
-      ),
-      Effect.mapError(cannot("read", target.shown))
-    )
-    if (!isText) return yield* binary(target, size)
-    window.feed(decoder.decode())
-    return yield* shownText(input, target, window.end(), isValid)
-  })
+    const missing = (target: Target) =>
+      Effect.flatMap(similarNames(target.real), (names) =>
+        refuse(
+          "not_found",
+          `${target.shown} does not exist.${
+            names.length === 0 ? "" : ` In its directory there is: ${names.join(", ")}.`
+          }`
+        ))
 
-  const missing = (target: Target) =>
-    Effect.flatMap(similarNames(target.real), (names) =>
-      refuse(
-        "not_found",
-        `${target.shown} does not exist.${names.length === 0 ? "" : ` In its directory there is: ${names.join(", ")}.`}`
-      ))
-
-  return define<ReadInput>({
-    name: "read",
-    describe: description,
-    parameters: Parameters,
-    effect: "safe",
-    title: (input) => input.filePath,
-    authorise: (input, caller) =>
-      Effect.map(paths.decide(input, input.filePath, caller), (target) =>
-        lookAsks("read", target, { pattern: target.shown, directory: false, metadata: { filePath: target.shown } })),
-    execute: (input, context) =>
-      Effect.flatMap(paths.confirm(input, input.filePath, context), (target) =>
-        Effect.matchEffect(fs.stat(target.real), {
-          onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
-            error._tag === "SystemError" && error.reason === "NotFound"
-              ? missing(target)
-              : Effect.fail(cannot("read", target.shown)(error)),
-          onSuccess: (info): Effect.Effect<ToolResult, ToolError> => {
-            if (info.type === "Directory") return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
-            if (info.type !== "File") {
-              return refuse("not_a_file", `${target.shown} is a ${info.type}, and only files and directories can be read.`)
-            }
-            return info.size > maximumFile ? pieces(input, target, Number(info.size)) : whole(input, target, context)
-          }
-        }))
-  })
-})
+    return define<ReadInput>({
+      name: "read",
+      describe: description,
+      parameters: Parameters,
+      effect: "safe",
+      title: (input) => input.filePath,
+      authorise: (input, caller) =>
+        Effect.map(
+          paths.decide(input, input.filePath, caller),
+          (target) =>
+            lookAsks("read", target, { pattern: target.shown, directory: false, metadata: { filePath: target.shown } })
+        ),
+      execute: (input, context) =>
+        Effect.flatMap(
+          paths.confirm(input, input.filePath, context),
+          (target) =>
+            Effect.matchEffect(fs.stat(target.real), {
+              onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
+                error._tag === "SystemError" && error.reason === "NotFound"
+                  ? missing(target)
+                  : Effect.fail(cannot("read", target.shown)(error)),
+              onSuccess: (info): Effect.Effect<ToolResult, ToolError> => {
+                if (info.type === "Directory") {
+                  return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
+                }
+                if (info.type !== "File") {
+                  return refuse(
+                    "not_a_file",
+                    `${target.shown} is a ${info.type}, and only files and directories can be read.`
+                  )
+                }
+                return info.size > maximumFile
+                  ? pieces(input, target, Number(info.size))
+                  : whole(input, target, context)
+              }
+            })
+        )
+    })
+  }
+)

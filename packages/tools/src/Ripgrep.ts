@@ -3,8 +3,8 @@ import type { ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { runLines } from "./internal/runLines.ts"
 import { refuse } from "./internal/refusal.ts"
+import { runLines } from "./internal/runLines.ts"
 
 /** How a run of ripgrep ended. */
 export interface RipgrepEnd {
@@ -29,9 +29,10 @@ export interface RipgrepRun {
 export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
   readonly run: (run: RipgrepRun) => Effect.Effect<RipgrepEnd, ToolError>
 }>() {
-  /** The binary that is installed with Skein, else `rg` on the `PATH` of this environment. */
+  /** `binary`, else the one that is installed with Skein, else `rg` on the `PATH` of this environment. */
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
+    readonly binary?: string
   }): Layer.Layer<Ripgrep> =>
     Layer.effect(
       Ripgrep,
@@ -41,17 +42,22 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
         const environment = { ...(PATH === undefined ? {} : { PATH }), ...(HOME === undefined ? {} : { HOME }) }
         // Resolved at first use: the program starts without it.
         const binary = yield* Effect.cached(
-          Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
-            Effect.map(({ rgPath }) => rgPath),
-            Effect.orElseSucceed(() => "rg")
-          )
+          options.binary !== undefined
+            ? Effect.succeed(options.binary)
+            : Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
+              Effect.map(({ rgPath }) => rgPath),
+              Effect.orElseSucceed(() => "rg")
+            )
         )
         return {
           run: (run) =>
-            Effect.flatMap(binary, (file) =>
-              runLines({ ...run, file, environment, args: [...standing, ...run.args] })).pipe(
+            Effect.flatMap(binary, (file) => runLines({ ...run, file, environment, args: [...standing, ...run.args] }))
+              .pipe(
                 Effect.catchTag("NotStarted", ({ reason }) =>
-                  refuse("ripgrep", `ripgrep could not be started in ${run.directory}: ${reason}. Run \`skein doctor\` to see what is missing.`)),
+                  refuse(
+                    "ripgrep",
+                    `ripgrep could not be started in ${run.directory}: ${reason}. Run \`skein doctor\` to see what is missing.`
+                  )),
                 turns.withPermits(1)
               )
         }

@@ -59,7 +59,7 @@ export class SeenFiles extends Context.Tag("@skein/tools/SeenFiles")<SeenFiles, 
       forget: (session, path) => void seen.delete(keyOf(session, path)),
       // Always in the same order, so that two that want the same files never wait for each other.
       alone: (paths) => (effect) =>
-        [...new Set(paths)].sort().reduceRight((inner, path) => one(path, inner), effect)
+        [...new Set(paths)].toSorted().reduceRight((inner, path) => one(path, inner), effect)
     }
   })
 }

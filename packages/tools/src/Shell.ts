@@ -10,10 +10,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { constants } from "node:os"
+import { makeFreeBytes } from "./internal/freeBytes.ts"
 import { outputBuffer } from "./internal/outputBuffer.ts"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
-import { makeSpillWriter } from "./internal/spillWriter.ts"
 import { type ShellProcess, startShell } from "./internal/shellProcess.ts"
+import { makeSpillWriter } from "./internal/spillWriter.ts"
 
 /** A command line could not be started at all. */
 export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", { message: Schema.String }) {}
@@ -59,7 +60,8 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
       Shell,
       Effect.map(FileSystem.FileSystem, (fs) => {
         const environment = shellEnvironment(options.environment, options.pass ?? [])
-        return { run: (command) => Effect.scoped(runIn(fs, environment, command)) }
+        const free = makeFreeBytes()
+        return { run: (command) => Effect.scoped(runIn(fs, environment, free, command)) }
       })
     )
 }
@@ -74,11 +76,15 @@ const read = Effect.fnUntraced(function*(
   child: ShellProcess,
   buffer: ReturnType<typeof outputBuffer>,
   spill: (bytes: Buffer) => Effect.Effect<void>,
+  free: (bytes: Buffer) => void,
   changed: Effect.Latch
 ) {
   for (let piece = yield* child.next; Option.isSome(piece); piece = yield* child.next) {
     const overflow = buffer.push(piece.value)
-    if (overflow !== undefined) yield* spill(overflow)
+    if (overflow !== undefined) {
+      yield* spill(overflow)
+      free(piece.value)
+    }
     yield* changed.open
   }
 })
@@ -86,6 +92,7 @@ const read = Effect.fnUntraced(function*(
 const runIn = Effect.fnUntraced(function*(
   fs: FileSystem.FileSystem,
   environment: Readonly<Record<string, string>>,
+  free: (bytes: Buffer) => void,
   command: ShellCommand
 ) {
   const buffer = outputBuffer()
@@ -98,7 +105,7 @@ const runIn = Effect.fnUntraced(function*(
     ),
     (running) => Effect.zipRight(running.stop, running.kill)
   )
-  const reader = yield* Effect.forkScoped(read(child, buffer, writer.write, changed))
+  const reader = yield* Effect.forkScoped(read(child, buffer, writer.write, free, changed))
   yield* Effect.forkScoped(
     Effect.forever(Effect.gen(function*() {
       yield* changed.await

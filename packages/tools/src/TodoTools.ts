@@ -1,7 +1,7 @@
 /** The tools `todowrite` and `todoread`: what an agent plans to do. */
-import { define, type Tool } from "@skein/core/Tool"
-import { TodoList } from "@skein/core/TodoList"
 import type { StorageError } from "@skein/core/StorageError"
+import { TodoList } from "@skein/core/TodoList"
+import { define, type Tool } from "@skein/core/Tool"
 import { Todo } from "@skein/domain/Todo"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -34,36 +34,43 @@ const titleOf = (todos: ReadonlyArray<Todo>): string => {
 const failed = (error: StorageError) => refusal("storage", error.message)
 
 /** Makes `todowrite`. */
-export const makeTodoWrite: Effect.Effect<Tool<TodoWriteInput>, never, TodoList> = Effect.map(TodoList, (list) =>
-  define<TodoWriteInput>({
-    name: "todowrite",
-    describe: `Replaces the list of todos of this session. Use it for work of three steps or more, and keep it true: one todo is
+export const makeTodoWrite: Effect.Effect<Tool<TodoWriteInput>, never, TodoList> = Effect.map(
+  TodoList,
+  (list) =>
+    define<TodoWriteInput>({
+      name: "todowrite",
+      describe:
+        `Replaces the list of todos of this session. Use it for work of three steps or more, and keep it true: one todo is
 in_progress at a time, and each is completed as soon as it is.`,
-    parameters: Parameters,
-    effect: "safe",
-    title: ({ todos }) => titleOf(todos),
-    authorise: () => Effect.succeed([{ permission: "todowrite", patterns: ["*"], always: ["*"], metadata: {} }]),
-    execute: ({ todos }, context) =>
-      Effect.as(Effect.mapError(list.set(context, todos), failed), {
-        title: titleOf(todos),
-        output: drawn(todos),
-        metadata: { todos }
-      })
-  }))
+      parameters: Parameters,
+      effect: "safe",
+      title: ({ todos }) => titleOf(todos),
+      authorise: () => Effect.succeed([{ permission: "todowrite", patterns: ["*"], always: ["*"], metadata: {} }]),
+      execute: ({ todos }, context) =>
+        Effect.as(Effect.mapError(list.set(context, todos), failed), {
+          title: titleOf(todos),
+          output: drawn(todos),
+          metadata: { todos }
+        })
+    })
+)
 
 /** Makes `todoread`. */
-export const makeTodoRead: Effect.Effect<Tool<TodoReadInput>, never, TodoList> = Effect.map(TodoList, (list) =>
-  define<TodoReadInput>({
-    name: "todoread",
-    describe: "Shows the todos of this session.",
-    parameters: Nothing,
-    effect: "safe",
-    title: () => "todos",
-    authorise: () => Effect.succeed([{ permission: "todoread", patterns: ["*"], always: ["*"], metadata: {} }]),
-    execute: (_input, context) =>
-      Effect.map(Effect.mapError(list.get(context.sessionID), failed), (todos) => ({
-        title: titleOf(todos),
-        output: drawn(todos),
-        metadata: { todos }
-      }))
-  }))
+export const makeTodoRead: Effect.Effect<Tool<TodoReadInput>, never, TodoList> = Effect.map(
+  TodoList,
+  (list) =>
+    define<TodoReadInput>({
+      name: "todoread",
+      describe: "Shows the todos of this session.",
+      parameters: Nothing,
+      effect: "safe",
+      title: () => "todos",
+      authorise: () => Effect.succeed([{ permission: "todoread", patterns: ["*"], always: ["*"], metadata: {} }]),
+      execute: (_input, context) =>
+        Effect.map(Effect.mapError(list.get(context.sessionID), failed), (todos) => ({
+          title: titleOf(todos),
+          output: drawn(todos),
+          metadata: { todos }
+        }))
+    })
+)

@@ -33,7 +33,9 @@ const accepts = {
 }
 
 const parse = (text: string): Effect.Effect<URL, ToolError> => {
-  if (!URL.canParse(text)) return refuse("invalid_arguments", `${text} is not a URL. Give a whole one, such as https://example.com/page.`)
+  if (!URL.canParse(text)) {
+    return refuse("invalid_arguments", `${text} is not a URL. Give a whole one, such as https://example.com/page.`)
+  }
   const url = new URL(text)
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return refuse("invalid_arguments", `Only http and https can be read, and not ${url.protocol} Use read for files.`)
@@ -50,7 +52,8 @@ const nameOf = (url: URL): string => url.hostname.replace(/\.$/, "").replace(/^w
 /** Whether permission for one URL is permission for the other: the same host, not less safely. */
 const isSameSite = (from: URL, to: URL): boolean =>
   nameOf(from) === nameOf(to) &&
-  ((from.protocol === to.protocol && from.port === to.port) || (from.protocol === "http:" && to.protocol === "https:" && to.port === ""))
+  ((from.protocol === to.protocol && from.port === to.port) ||
+    (from.protocol === "http:" && to.protocol === "https:" && to.port === ""))
 
 /** Makes `webfetch`. */
 export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = Effect.gen(function*() {
@@ -64,7 +67,9 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
     if (addresses.length === 0 || closed !== undefined) {
       return yield* refuse(
         "blocked",
-        `${url.host} leads to ${closed?.address ?? "no address"}, which is not open to everybody. Only public addresses are read; use bash for a local server.`
+        `${url.host} leads to ${
+          closed?.address ?? "no address"
+        }, which is not open to everybody. Only public addresses are read; use bash for a local server.`
       )
     }
     return addresses
@@ -92,7 +97,10 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
       }
       url = next
     }
-    return yield* refuse("network", `${input.url} redirects more than ${maximumRedirects} times. Give the URL that it is about.`)
+    return yield* refuse(
+      "network",
+      `${input.url} redirects more than ${maximumRedirects} times. Give the URL that it is about.`
+    )
   })
 
   return define<WebFetchInput>({
@@ -111,7 +119,8 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
     execute: (input) =>
       Effect.timeoutFail(fetch(input), {
         duration: patience,
-        onTimeout: () => refusal("timeout", `${input.url} took longer than ${patience}. Try again later, or another page.`)
+        onTimeout: () =>
+          refusal("timeout", `${input.url} took longer than ${patience}. Try again later, or another page.`)
       })
   })
 })

@@ -8,7 +8,11 @@ import { lineEnd } from "./replaceText.ts"
 const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
 /** How alike two lines must be: first the same, then but for white space at the end, then but for white space around. */
-const likenesses: ReadonlyArray<(line: string) => string> = [(line) => line, (line) => line.trimEnd(), (line) => line.trim()]
+const likenesses: ReadonlyArray<(line: string) => string> = [
+  (line) => line,
+  (line) => line.trimEnd(),
+  (line) => line.trim()
+]
 
 /** The place of lines at or after `from` that is nearest to `near`. */
 const place = (
@@ -67,7 +71,11 @@ export const applyHunks = (
     }
     let at: number | undefined
     if (before.length === 0) {
-      at = hunk.at !== undefined ? Math.min(hunk.at + drift, lines.length) : hunk.anchors.length > 0 ? from : lines.length
+      at = hunk.at !== undefined
+        ? Math.min(hunk.at + drift, lines.length)
+        : hunk.anchors.length > 0
+        ? from
+        : lines.length
       if (at < cursor) return Either.left(unfit(shown, index + 1, []))
     } else {
       const near = hunk.atEnd ? lines.length - before.length : hunk.at === undefined ? from : hunk.at - 1 + drift

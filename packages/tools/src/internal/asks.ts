@@ -8,14 +8,21 @@ export const asRules = (patterns: ReadonlyArray<string>): ReadonlyArray<string> 
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/"))
 
+/** What `always` allows: the directory, but never the whole file system. */
+const rulesFor = (path: string, directory: boolean): ReadonlyArray<string> => {
+  if (path === "/") return []
+  if (directory) return [path, `${path}/*`]
+  return parentOf(path) === "" ? [path] : [`${parentOf(path)}/*`]
+}
+
 /** The question whether a call may leave the session's directory for this path. */
-export const externalAsk = (
+const externalAsk = (
   target: Target,
   options: { readonly directory: boolean; readonly metadata: Readonly<Record<string, unknown>> }
 ): PermissionAsk => ({
   permission: "external_directory",
   patterns: [target.real],
-  always: asRules(options.directory ? [target.real, `${target.real}/*`] : [`${parentOf(target.real)}/*`]),
+  always: asRules(rulesFor(target.real, options.directory)),
   metadata: options.metadata
 })
 

@@ -42,9 +42,14 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
     )
     if (Option.isNone(info)) return undefined
     const { mode, size, type } = info.value
-    if (type !== "File") return yield* refuse("not_a_file", `${target.shown} is a ${type}, and only files can be changed.`)
+    if (type !== "File") {
+      return yield* refuse("not_a_file", `${target.shown} is a ${type}, and only files can be changed.`)
+    }
     if (size > maximumFile) {
-      return yield* refuse("too_large", `${target.shown} has ${size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`)
+      return yield* refuse(
+        "too_large",
+        `${target.shown} has ${size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`
+      )
     }
     const bytes = yield* Effect.mapError(fs.readFile(target.real), cannot("read", target.shown))
     return { bytes, mode: mode & 0o7777 } satisfies Existing
@@ -60,12 +65,20 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
       ))
 
   /** Refuses to overwrite what the session has not seen. */
-  const requireSeen = (session: SessionID, target: Target, bytes: Uint8Array, options: { readonly orUnseen?: boolean } = {}) => {
+  const requireSeen = (
+    session: SessionID,
+    target: Target,
+    bytes: Uint8Array,
+    options: { readonly orUnseen?: boolean } = {}
+  ) => {
     switch (seen.compare(session, target.real, bytes)) {
       case "same":
         return Effect.void
       case "changed":
-        return refuse("stale", `${target.shown} has changed since this session read it. Read it again, then repeat the change.`)
+        return refuse(
+          "stale",
+          `${target.shown} has changed since this session read it. Read it again, then repeat the change.`
+        )
       case "unseen":
         return options.orUnseen === true
           ? Effect.void
@@ -94,12 +107,12 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
       Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
     )
 
-  const put = (real: string, existing: Existing) =>
-    Effect.flatMap(stage(real, existing.bytes, existing.mode), (temporary) => fs.rename(temporary, real))
+  const put = (real: string, { bytes, mode }: Existing) =>
+    Effect.flatMap(stage(real, bytes, mode), (temporary) => fs.rename(temporary, real))
 
   const undo = (done: ReadonlyArray<Change>) =>
     Effect.forEach(
-      [...done].reverse(),
+      done.toReversed(),
       ({ before, target }) =>
         (before === undefined ? fs.remove(target.real) : put(target.real, before)).pipe(
           Effect.mapError(cannot("put back", target.shown))
@@ -111,11 +124,14 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
   const apply = Effect.fnUntraced(function*(session: SessionID, changes: ReadonlyArray<Change>) {
     const staged: Array<string> = []
     const done: Array<Change> = []
-    const stageAll = Effect.forEach(changes, ({ after, before, mode, target }) =>
-      after === undefined ? Effect.succeed(undefined) : stage(target.real, after, before?.mode ?? mode).pipe(
-        Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
-        Effect.mapError(cannot("write", target.shown))
-      ))
+    const stageAll = Effect.forEach(
+      changes,
+      ({ after, before, mode, target }) =>
+        after === undefined ? Effect.succeed(undefined) : stage(target.real, after, before?.mode ?? mode).pipe(
+          Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
+          Effect.mapError(cannot("write", target.shown))
+        )
+    )
     const place = (change: Change, temporary: string | undefined) =>
       (temporary === undefined ? fs.remove(change.target.real) : fs.rename(temporary, change.target.real)).pipe(
         Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),

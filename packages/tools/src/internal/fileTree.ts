@@ -55,13 +55,13 @@ export const fileTree = () => {
       const lines: Array<string> = []
       let isWhole = true
       const drawIn = (directory: Directory, indent: string) => {
-        for (const name of [...directory.directories.keys()].sort()) {
+        for (const name of [...directory.directories.keys()].toSorted()) {
           const child = directory.directories.get(name) as Directory
           lines.push(`${indent}${name}/ (${counted(child.count)})`)
           if (open.has(child)) drawIn(child, `${indent}  `)
           else isWhole = false
         }
-        for (const name of directory.files.sort()) lines.push(indent + name)
+        for (const name of directory.files.toSorted()) lines.push(indent + name)
       }
       drawIn(root, "")
       if (lines.length > maximumLines) {

@@ -15,7 +15,19 @@ const maximumDepth = 512
 const piece = 64 * 1024
 
 /** Elements of which nothing is shown. */
-const silent = new Set(["script", "style", "noscript", "template", "svg", "head", "iframe", "object", "canvas", "select", "button"])
+const silent = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "head",
+  "iframe",
+  "object",
+  "canvas",
+  "select",
+  "button"
+])
 
 /** The text of a page; with `plain` without the marks of markdown. Links and images are made absolute with `base`. */
 export const htmlText = Effect.fnUntraced(function*(
@@ -45,7 +57,10 @@ export const htmlText = Effect.fnUntraced(function*(
   for (let at = 0; at < html.length; at += piece) {
     parser.write(html.slice(at, at + piece))
     if (deepest > maximumDepth) {
-      return yield* refuse("unreadable", "The page's elements lie too deep in one another to be converted. Ask for format html.")
+      return yield* refuse(
+        "unreadable",
+        "The page's elements lie too deep in one another to be converted. Ask for format html."
+      )
     }
     yield* Effect.yieldNow()
   }

@@ -37,7 +37,11 @@ export const httpGet = (
 ): Effect.Effect<Answer, ToolError> =>
   Effect.async((resume) => {
     const fail = (error: Error) =>
-      resume(Effect.fail(refusal("network", `${url.origin} could not be read: ${error.message}. Check the URL, or try again later.`)))
+      resume(
+        Effect.fail(
+          refusal("network", `${url.origin} could not be read: ${error.message}. Check the URL, or try again later.`)
+        )
+      )
 
     const lookup: LookupFunction = (_host, options, found) => {
       if (options.all === true) found(null, addresses.map(({ address, family }) => ({ address, family })))
@@ -71,7 +75,16 @@ export const httpGet = (
         size += piece.length
         pieces.push(piece)
         if (size <= maximumBody) return
-        resume(Effect.fail(refusal("too_large", `${url.href} has more than ${maximumBody / 1024 / 1024} MB, which is the most that is read. Ask for a smaller page.`)))
+        resume(
+          Effect.fail(
+            refusal(
+              "too_large",
+              `${url.href} has more than ${
+                maximumBody / 1024 / 1024
+              } MB, which is the most that is read. Ask for a smaller page.`
+            )
+          )
+        )
         unpack?.destroy()
         request.destroy()
       })

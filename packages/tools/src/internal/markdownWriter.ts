@@ -7,13 +7,28 @@ interface List {
 
 /** Elements that begin on a line of their own, with the empty lines around them. */
 const blocks: Readonly<Record<string, number>> = Object.fromEntries([
-  ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "figure", "dl"].map((name) => [name, 2]),
+  ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "figure", "dl"].map((
+    name
+  ) => [name, 2]),
   ...["div", "section", "article", "header", "footer", "main", "aside", "nav", "form", "fieldset", "address", "details"]
     .map((name) => [name, 1]),
   ...["li", "tr", "dt", "dd", "summary", "figcaption", "caption", "title", "option"].map((name) => [name, 1])
 ])
 
-const marks: Readonly<Record<string, string>> = { b: "**", strong: "**", i: "*", em: "*", code: "`", del: "~~", s: "~~" }
+const marks: Readonly<Record<string, string>> = {
+  b: "**",
+  strong: "**",
+  i: "*",
+  em: "*",
+  code: "`",
+  del: "~~",
+  s: "~~"
+}
+
+const languageOf = (attributes: Readonly<Record<string, string>>): string =>
+  /\blang(?:uage)?-([\w+#-]+)/.exec(attributes["class"] ?? "")?.[1] ?? ""
+
+const isMark = new Set(Object.values(marks))
 
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim()
 
@@ -31,7 +46,9 @@ export const markdownWriter = (base: string, plain: boolean) => {
   let cells: Array<string> = []
   const lists: Array<List> = []
   // What is inside a link, a mark or a cell is collected apart; each kind once, so that this stays shallow.
-  const collected: Array<{ readonly name: string; readonly out: Array<string> }> = []
+  const collected: Array<{ readonly name: string; readonly out: Array<string>; readonly endedInSpace: boolean }> = []
+  // The first line of a code block, until the language is known or its text begins.
+  let fence: string | undefined
 
   const indent = () => "> ".repeat(quotes) + "  ".repeat(Math.max(0, lists.length - 1))
 
@@ -53,7 +70,7 @@ export const markdownWriter = (base: string, plain: boolean) => {
   }
 
   const collect = (name: string) => {
-    collected.push({ name, out })
+    collected.push({ name, out, endedInSpace: endsInSpace })
     out = []
   }
 
@@ -61,10 +78,31 @@ export const markdownWriter = (base: string, plain: boolean) => {
 
   /** What was collected since `name` opened; `undefined` where it did not. */
   const collectedIn = (name: string): string | undefined => {
-    if (collected.at(-1)?.name !== name) return undefined
+    const last = collected.at(-1)
+    if (last?.name !== name) return undefined
     const text = out.join("")
-    out = collected.pop()?.out ?? []
+    collected.pop()
+    out = last.out
+    endsInSpace = last.endedInSpace
     return text
+  }
+
+  const closeMark = (mark: string): boolean => {
+    const text = collectedIn(mark)
+    const label = flat(text ?? "")
+    if (text !== undefined && label !== "") {
+      if (/^\s/.test(text) && !endsInSpace) put(" ")
+      put(mark + label + mark)
+      if (/\s$/.test(text)) put(" ")
+    }
+    return text !== undefined
+  }
+
+  /** A block ends the marks that were left open before it. */
+  const closeMarks = () => {
+    for (let last = collected.at(-1); last !== undefined && isMark.has(last.name); last = collected.at(-1)) {
+      closeMark(last.name)
+    }
   }
 
   const link = (target: string | undefined): string | undefined => {
@@ -77,6 +115,7 @@ export const markdownWriter = (base: string, plain: boolean) => {
 
   const open = (name: string, attributes: Readonly<Record<string, string>>) => {
     const lines = blocks[name]
+    if (lines !== undefined) closeMarks()
     if (lines !== undefined && !(lists.length > 0 && (name === "ul" || name === "ol" || name === "p"))) breakLine(lines)
     switch (name) {
       case "br":
@@ -100,11 +139,11 @@ export const markdownWriter = (base: string, plain: boolean) => {
         collect("a")
         return
       case "pre":
-        if (preformatted++ === 0 && !plain) {
-          const language = /\blanguage-([\w+#-]+)/.exec(attributes["class"] ?? "")?.[1] ?? ""
-          put(`\`\`\`${language}\n`)
-        }
+        if (preformatted++ === 0 && !plain) fence = languageOf(attributes)
         return
+      case "code":
+        if (fence !== undefined) fence ||= languageOf(attributes)
+        break
       case "blockquote":
         if (!plain) quotes++
         return
@@ -147,10 +186,11 @@ export const markdownWriter = (base: string, plain: boolean) => {
         return
       }
       case "pre":
-        if (--preformatted === 0 && !plain) {
+        if (--preformatted === 0 && !plain && fence === undefined) {
           breaks = 0
           put(out.at(-1)?.endsWith("\n") === true ? "```" : "\n```")
         }
+        fence = undefined
         breakLine(2)
         return
       case "blockquote":
@@ -184,22 +224,16 @@ export const markdownWriter = (base: string, plain: boolean) => {
         break
     }
     const mark = marks[name]
-    const text = mark === undefined ? undefined : collectedIn(mark)
-    if (mark !== undefined && text !== undefined) {
-      const label = flat(text)
-      if (label !== "") {
-        if (/^\s/.test(text) && !endsInSpace) put(" ")
-        put(`${mark}${label}${mark}`)
-        if (/\s$/.test(text)) put(" ")
-      }
-      return
-    }
+    if (mark !== undefined && closeMark(mark)) return
+    if (blocks[name] !== undefined) closeMarks()
     const lines = blocks[name]
     if (lines !== undefined && !(lists.length > 0 && name === "p")) breakLine(lines)
   }
 
   const text = (data: string) => {
     if (preformatted > 0) {
+      if (fence !== undefined) put(`\`\`\`${fence}\n`)
+      fence = undefined
       put(data)
       return
     }

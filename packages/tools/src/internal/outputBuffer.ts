@@ -42,48 +42,50 @@ const lastLines = (bytes: Buffer): Buffer => {
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8").replace(/^\uFFFD{1,3}|\uFFFD$/gu, "")
 
-/** Collects an output. */
+/** The last bytes of what is put into it. */
+const tailBuffer = (size: number) => {
+  const bytes = Buffer.alloc(size)
+  let held = 0
+  return {
+    push: (more: Buffer) => {
+      const taken = more.subarray(Math.max(0, more.length - size))
+      bytes.copyWithin(0, taken.length)
+      taken.copy(bytes, size - taken.length)
+      held = Math.min(size, held + taken.length)
+    },
+    last: (length: number): Buffer => bytes.subarray(size - Math.min(length, held))
+  }
+}
+
+/** Collects an output. Keeps no piece that it is given once the output is too long to be shown whole. */
 export const outputBuffer = () => {
+  const tail = tailBuffer(end.bytes)
   let kept: Array<Buffer> = []
   let head: Buffer | undefined
   let total = 0
-  let held = 0
   let lines = 0
-
-  const shorten = () => {
-    const all = Buffer.concat(kept)
-    head ??= Buffer.from(firstLines(all))
-    // A copy, so that what it was cut from can go.
-    kept = [Buffer.from(all.subarray(Math.max(0, all.length - end.bytes - 1)))]
-    held = kept[0]?.length ?? 0
-  }
 
   return {
     /** Adds to the output; gives what has to be kept elsewhere: all so far when it becomes too long, then each piece. */
     push: (bytes: Buffer): Buffer | undefined => {
       total += bytes.length
-      held += bytes.length
+      tail.push(bytes)
+      if (head !== undefined) return bytes
       kept.push(bytes)
-      if (head !== undefined) {
-        if (held > end.bytes * 8) shorten()
-        return bytes
-      }
       lines += countLines(bytes)
       if (total <= whole.bytes && lines <= whole.lines) return undefined
       const all = Buffer.concat(kept)
-      shorten()
+      head = Buffer.from(firstLines(all))
+      kept = []
       return all
     },
     /** The last lines, for those who watch. */
-    latest: (): string => {
-      const text = textOf((kept.at(-1) ?? Buffer.alloc(0)).subarray(-2_000)).trimEnd()
-      return headOf(text.split("\n").slice(-3).join("\n"), 600)
-    },
+    latest: (): string => headOf(textOf(tail.last(2_000)).trimEnd().split("\n").slice(-3).join("\n"), 600),
     /** What is shown; `note` says what becomes of the middle, which has this many bytes. */
     text: (note: (left: number) => string): string => {
       if (head === undefined) return Buffer.concat(kept).toString("utf8")
-      const tail = lastLines(Buffer.concat(kept).subarray(-Math.min(held, Math.max(1, total - head.length))))
-      return `${textOf(head).trimEnd()}\n\n${note(total - head.length - tail.length)}\n\n${textOf(tail)}`
+      const last = lastLines(tail.last(total - head.length))
+      return `${textOf(head).trimEnd()}\n\n${note(total - head.length - last.length)}\n\n${textOf(last)}`
     }
   }
 }

@@ -7,7 +7,7 @@ import { parseUnified } from "./patchUnified.ts"
 
 const unfenced = (text: string): string => {
   const lines = text.replaceAll("\r\n", "\n").split("\n")
-  const isFenced = /^```/.test(lines[0] ?? "") && lines.findLastIndex((line) => line.trim() === "```") > 0
+  const isFenced = lines[0]?.startsWith("```") === true && lines.findLastIndex((line) => line.trim() === "```") > 0
   return isFenced ? lines.slice(1, lines.findLastIndex((line) => line.trim() === "```")).join("\n") : lines.join("\n")
 }
 
@@ -17,6 +17,8 @@ export const parsePatch = (text: string): Either.Either<ReadonlyArray<FilePatch>
   const isEnvelope = lines.some((line) => line.trim() === "*** Begin Patch")
   return Either.flatMap(isEnvelope ? parseEnvelope(lines) : parseUnified(lines), (files) => {
     if (files.length > 0) return Either.right(files)
-    return Either.left(malformed(1, "no file is named in it. Give a unified diff (--- a/x, +++ b/x, @@ …) or an apply_patch block."))
+    return Either.left(
+      malformed(1, "no file is named in it. Give a unified diff (--- a/x, +++ b/x, @@ …) or an apply_patch block.")
+    )
   })
 }

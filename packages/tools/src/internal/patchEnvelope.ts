@@ -30,10 +30,14 @@ export const parseEnvelope = (lines: ReadonlyArray<string>): Either.Either<Reado
         continue
       }
       const sign = line === "" ? " " : line.charAt(0)
-      if (!signs.has(sign)) return malformed(at + 1, `a line of a change begins with a space, "-" or "+", and not with "${sign}".`)
+      if (!signs.has(sign)) {
+        return malformed(at + 1, `a line of a change begins with a space, "-" or "+", and not with "${sign}".`)
+      }
       body.push({ sign: sign as HunkLine["sign"], text: line.slice(1) })
     }
-    return body.length === 0 ? malformed(at, "@@ without lines after it.") : { lines: body, anchors, atEnd, bareEnd: false }
+    return body.length === 0
+      ? malformed(at, "@@ without lines after it.")
+      : { lines: body, anchors, atEnd, bareEnd: false }
   }
 
   while (!isOver()) {
@@ -42,7 +46,9 @@ export const parseEnvelope = (lines: ReadonlyArray<string>): Either.Either<Reado
     const path = name.trim()
     if (verb === undefined) {
       if (line.trim() !== "") {
-        return Either.left(malformed(at + 1, `"*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here.`))
+        return Either.left(
+          malformed(at + 1, `"*** Add File: ", "*** Update File: " or "*** Delete File: " is expected here.`)
+        )
       }
       at++
       continue

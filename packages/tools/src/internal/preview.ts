@@ -8,7 +8,8 @@ const signed = (sign: string, text: string): ReadonlyArray<string> =>
   text === "" ? [] : text.replace(/\n$/, "").split("\n", maximum.lines + 1).map((line) => sign + line)
 
 /** The lines that go and the lines that come, cut where they are many. */
-export const preview = (removed: string, added: string): string => bounded([...signed("-", removed), ...signed("+", added)])
+export const preview = (removed: string, added: string): string =>
+  bounded([...signed("-", removed), ...signed("+", added)])
 
 /** A text for people, cut where it is long. */
 export const bounded = (lines: ReadonlyArray<string>): string => {

@@ -20,7 +20,9 @@ const beginning = (pid: number): string | undefined =>
 
 const children = (pid: number): ReadonlyArray<number> =>
   attempt(() => readdirSync(`/proc/${pid}/task`), []).flatMap((thread) =>
-    attempt(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"), "").split(" ").filter(Boolean).map(Number)
+    attempt(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"), "").split(" ").filter(Boolean).map(
+      Number
+    )
   )
 
 /** The processes below one, whatever group or session they made for themselves. Finds none where there is no /proc. */

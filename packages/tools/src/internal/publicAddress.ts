@@ -53,13 +53,15 @@ const bytes6 = (text: string): ReadonlyArray<number> => {
   const tail = embedded.includes(".") ? bytes4(embedded) : []
   const groups = tail.length === 0 ? plain : plain.slice(0, -embedded.length)
   const bytesOf = (part: string) =>
-    part.split(":").filter(Boolean).flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff])
+    part.split(":").filter(Boolean).flatMap((
+      group
+    ) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff])
   const [before = "", after] = groups.split("::")
   const left = bytesOf(before)
   const right = [...bytesOf(after ?? ""), ...tail]
   return after === undefined
     ? [...left, ...right]
-    : [...left, ...new Array<number>(16 - left.length - right.length).fill(0), ...right]
+    : [...left, ...Array.from({ length: 16 - left.length - right.length }, () => 0), ...right]
 }
 
 const isPublic4 = (bytes: ReadonlyArray<number>): boolean => !closed4.some((block) => isIn(bytes, block))

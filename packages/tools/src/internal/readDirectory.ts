@@ -18,9 +18,10 @@ export const makeSimilarNames = (fs: FileSystem.FileSystem) => (path: string): E
     Effect.map((names) => {
       const similar = names.filter((other) => {
         const known = other.toLowerCase()
-        return known === name || known.includes(stem) || (stem.length > 3 && stem.includes(known.replace(/\.[^.]*$/, "")))
+        return known === name || known.includes(stem) ||
+          (stem.length > 3 && stem.includes(known.replace(/\.[^.]*$/, "")))
       })
-      return similar.sort().slice(0, maximumSimilar)
+      return similar.toSorted().slice(0, maximumSimilar)
     }),
     // It is only a hint: why the directory cannot be read is told where somebody reads that.
     Effect.orElseSucceed(() => [])
@@ -38,9 +39,7 @@ export const makeReadDirectory = (fs: FileSystem.FileSystem) =>
         Effect.orElseSucceed(() => false)
       )
     const directories = new Set(yield* Effect.filter(names, isDirectory, { concurrency: 16 }))
-    const sorted = names.sort((a, b) =>
-      Number(directories.has(b)) - Number(directories.has(a)) || (a < b ? -1 : 1)
-    )
+    const sorted = names.toSorted((a, b) => Number(directories.has(b)) - Number(directories.has(a)) || (a < b ? -1 : 1))
     const window = lineWindow(offset, limit)
     window.feed(sorted.map((name) => (directories.has(name) ? `${name}/` : name)).join("\n"))
     const { last, text, total } = window.end()

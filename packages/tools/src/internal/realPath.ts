@@ -1,5 +1,4 @@
 /** Where a path leads once every link in it was followed, for paths that need not exist. */
-import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import type { ToolError } from "@skein/core/Tool"
@@ -10,7 +9,7 @@ import { refuse } from "./refusal.ts"
 type Failure = NodeJS.ErrnoException
 
 /** One call of the system; FileSystem.realPath asks for each name of the path in turn, at ten times the price. */
-const existing = (path: string): Effect.Effect<string, Failure> =>
+const resolved = (path: string): Effect.Effect<string, Failure> =>
   Effect.async((resume) => {
     NodeFs.realpath.native(path, (error, real) => resume(error === null ? Effect.succeed(real) : Effect.fail(error)))
   })
@@ -24,7 +23,7 @@ const maximumLinks = 40
  */
 export const makeRealPath = (fs: FileSystem.FileSystem, path: Path.Path) => {
   const follow = (at: string, links: number): Effect.Effect<string, ToolError> =>
-    Effect.catchAll(existing(at), (error) => {
+    Effect.catchAll(resolved(at), (error) => {
       switch (error.code) {
         case "ENOENT":
         case "ENOTDIR":
@@ -44,10 +43,13 @@ export const makeRealPath = (fs: FileSystem.FileSystem, path: Path.Path) => {
     return Effect.flatMap(follow(parent, links), (directory) => {
       const whole = path.join(directory, path.basename(at))
       return Effect.matchEffect(fs.readLink(whole), {
-        onFailure: (_: PlatformError) => Effect.succeed(whole),
+        onFailure: () => Effect.succeed(whole),
         onSuccess: (link) =>
           links >= maximumLinks
-            ? refuse("bad_path", `${at} leads through more than ${maximumLinks} links. Give the path that they lead to.`)
+            ? refuse(
+              "bad_path",
+              `${at} leads through more than ${maximumLinks} links. Give the path that they lead to.`
+            )
             : follow(path.resolve(directory, link), links + 1)
       })
     })

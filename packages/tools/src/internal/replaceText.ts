@@ -16,7 +16,7 @@ export interface Replaced {
 const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
 /** Where a pattern is in a text, overlapping ones too, in time proportional to both lengths (Knuth, Morris and Pratt). */
-export const occurrences = (text: string, pattern: string): ReadonlyArray<number> => {
+const occurrences = (text: string, pattern: string): ReadonlyArray<number> => {
   if (pattern === "" || pattern.length > text.length) return []
   const border = new Int32Array(pattern.length)
   for (let i = 1, matched = 0; i < pattern.length; i++) {
@@ -91,16 +91,23 @@ const listed = (lines: ReadonlyArray<number>): string =>
 const notFound = (text: string, oldString: string, shown: string): ToolError => {
   const lines = oldString.split("\n")
   if (lines.some((line) => line !== "") && lines.every((line) => line === "" || /^ *\d+\t/.test(line))) {
-    return refusal("no_match", `oldString was not found in ${shown}: it has the line numbers of read in it. Leave out number and tab.`)
+    return refusal(
+      "no_match",
+      `oldString was not found in ${shown}: it has the line numbers of read in it. Leave out number and tab.`
+    )
   }
   const first = asBytes(lines.find((line) => line.trim() !== "") ?? "").trim()
-  const similar = first === "" ? [] : text.split("\n").flatMap((line, index) => (line.trim() === first ? [index + 1] : []))
+  const similar = first === ""
+    ? []
+    : text.split("\n").flatMap((line, index) => (line.trim() === first ? [index + 1] : []))
   return refusal(
     "no_match",
     `oldString was not found in ${shown}. ${
       similar.length === 0
         ? "Read the file again and copy the text exactly, white space included."
-        : `Its first line is at line ${listed(similar)}, but white space or what follows differs: read there and copy it exactly.`
+        : `Its first line is at line ${
+          listed(similar)
+        }, but white space or what follows differs: read there and copy it exactly.`
     }`
   )
 }

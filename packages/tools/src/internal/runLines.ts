@@ -31,7 +31,11 @@ export const runLines = (options: {
 }): Effect.Effect<{ readonly code: number | undefined; readonly complaints: string }, NotStarted> =>
   Effect.async((resume) => {
     const { args, directory, each, environment, file, separator } = options
-    const child: ChildProcess = spawn(file, args, { cwd: directory, env: environment, stdio: ["ignore", "pipe", "pipe"] })
+    const child: ChildProcess = spawn(file, args, {
+      cwd: directory,
+      env: environment,
+      stdio: ["ignore", "pipe", "pipe"]
+    })
     const decoder = new StringDecoder("utf8")
     let rest = ""
     let complaints = ""
@@ -58,10 +62,17 @@ export const runLines = (options: {
       if (!isStopped) take(decoder.write(bytes))
     })
     child.stderr?.on("data", (bytes: Buffer) => {
-      if (complaints.length < maximumComplaints) complaints = (complaints + bytes.toString("utf8")).slice(0, maximumComplaints)
+      if (complaints.length < maximumComplaints) {
+        complaints = (complaints + bytes.toString("utf8")).slice(0, maximumComplaints)
+      }
     })
-    child.once("error", (error) => why(file, directory, error, (reason) => resume(Effect.fail(new NotStarted({ reason })))))
+    child.once(
+      "error",
+      (error) => why(file, directory, error, (reason) => resume(Effect.fail(new NotStarted({ reason }))))
+    )
     child.once("close", (code) => {
+      // One that did not start closes as well; why it did not is still being looked into.
+      if (child.pid === undefined) return
       if (!isStopped && rest !== "") each(rest)
       resume(Effect.succeed({ code: isStopped ? undefined : code ?? undefined, complaints }))
     })

@@ -10,10 +10,12 @@ import type { Readable } from "node:stream"
 import { descendants, signalGroup, signalStrays } from "./processes.ts"
 
 /** A shell could not be started. */
-export class NotStarted extends Data.TaggedError("NotStarted")<{ readonly code: string | undefined; readonly reason: string }> {}
+export class NotStarted
+  extends Data.TaggedError("NotStarted")<{ readonly code: string | undefined; readonly reason: string }>
+{}
 
 /** How a shell ended. */
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
@@ -51,20 +53,24 @@ export interface ShellStart {
 }
 
 /** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
-const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> =>
-  Effect.async((resume) => {
+const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
+  let waiting = () => {}
+  // These stay: once a child has ended, Node throws away what nobody listens for.
+  for (const event of ["readable", "end", "close"]) stream.on(event, () => waiting())
+  return Effect.async((resume) => {
     const read = () => {
       const bytes: Buffer | null = stream.read()
       if (bytes === null && !stream.readableEnded && !stream.destroyed) return
-      for (const event of ["readable", "end", "close"]) stream.off(event, read)
+      waiting = () => {}
       resume(Effect.succeed(Option.fromNullable(bytes)))
     }
-    for (const event of ["readable", "end", "close"]) stream.on(event, read)
+    waiting = read
     read()
     return Effect.sync(() => {
-      for (const event of ["readable", "end", "close"]) stream.off(event, read)
+      waiting = () => {}
     })
   })
+}
 
 const handle = (child: ChildProcess, output: Readable, ended: Deferred.Deferred<Ended>): ShellProcess => {
   const pid = child.pid as number
@@ -72,16 +78,18 @@ const handle = (child: ChildProcess, output: Readable, ended: Deferred.Deferred<
     signalGroup(pid, "SIGKILL")
     output.destroy()
   })
+  // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.
+  const endedInTime = Effect.timeoutOption(Effect.interruptible(Deferred.await(ended)), grace)
   const stop = Effect.gen(function*() {
     if (yield* Deferred.isDone(ended)) return
     const strays = descendants(pid)
     signalGroup(pid, "SIGTERM")
     signalStrays(strays, "SIGTERM")
-    const inTime = yield* Effect.timeoutOption(Deferred.await(ended), grace)
+    const inTime = yield* endedInTime
     const all = [...strays, ...descendants(pid)]
     if (Option.isNone(inTime)) {
       signalGroup(pid, "SIGKILL")
-      yield* Effect.timeoutOption(Deferred.await(ended), grace)
+      yield* endedInTime
     }
     signalStrays(all, "SIGKILL")
   })

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 
 /** How much of an output is kept, in bytes. */
-export const maximumSpill = 64 * 1024 * 1024
+const maximumSpill = 64 * 1024 * 1024
 
 /** A writer that makes its file at the first write, and closes it with the scope. A failure costs the file, not the command. */
 export const makeSpillWriter = Effect.fnUntraced(function*(
@@ -51,7 +51,9 @@ export const makeSpillWriter = Effect.fnUntraced(function*(
         : state === "failed"
         ? `The first ${written} bytes of the output are in ${path}; no more could be written there.`
         : state === "full"
-        ? `The first ${maximumSpill / 1024 / 1024} MB of the output are in ${path}; read it with offset and limit, or grep it.`
+        ? `The first ${
+          maximumSpill / 1024 / 1024
+        } MB of the output are in ${path}; read it with offset and limit, or grep it.`
         : `The whole output is in ${path}; read it with offset and limit, or grep it.`
       return `[${left} bytes are left out here. ${where}]`
     }

@@ -43,12 +43,21 @@ export const pageOf = Effect.fnUntraced(function*(
   }
   // A text in UTF-16 is full of NULs, so its own word counts here.
   if (isBinary(body) && !/charset=["']?utf-16/i.test(contentType)) {
-    return yield* refuse("binary", `${url.href} is ${contentType === "" ? "no text" : contentType} (${body.length} bytes), which cannot be shown. Use bash to download it.`)
+    return yield* refuse(
+      "binary",
+      `${url.href} is ${
+        contentType === "" ? "no text" : contentType
+      } (${body.length} bytes), which cannot be shown. Use bash to download it.`
+    )
   }
   const text = textOf(answer)
   const shown = isHtml(answer) && format !== "html" ? yield* htmlText(text, url.href, format === "text") : text
   if (status < 200 || status >= 300) {
-    return yield* refuse("http", `${url.href} answered with status ${status}. ${head(shown.trim(), maximumError)}`, metadata)
+    return yield* refuse(
+      "http",
+      `${url.href} answered with status ${status}. ${head(shown.trim(), maximumError)}`,
+      metadata
+    )
   }
   return { title: url.href, output: shown === "" ? "(The page has no text.)" : shown, metadata }
 })

@@ -8,7 +8,7 @@ import type { Ripgrep, RipgrepRun } from "../Ripgrep.ts"
 import { cannot, refuse } from "./refusal.ts"
 
 /** How long ripgrep may look. */
-export const patience = "30 seconds"
+const patience = "30 seconds"
 
 /** What is to be said of a search that did not see all. */
 export const incomplete = {
@@ -18,7 +18,9 @@ export const incomplete = {
     const lines = complaints.split("\n").filter((line) => line !== "")
     return lines.length === 0
       ? undefined
-      : `(Not everything could be read: ${lines.slice(0, 3).join("; ")}${lines.length > 3 ? ` and ${lines.length - 3} more` : ""}.)`
+      : `(Not everything could be read: ${lines.slice(0, 3).join("; ")}${
+        lines.length > 3 ? ` and ${lines.length - 3} more` : ""
+      }.)`
   }
 }
 
@@ -28,16 +30,22 @@ export const below = (target: Target, path: string): string => {
   return target.shown === "." ? plain : target.shown.endsWith("/") ? target.shown + plain : `${target.shown}/${plain}`
 }
 
+/** Names a place in a sentence. */
+export const placeOf = (target: Target): string => target.shown === "." ? "the working directory" : target.shown
+
 /** Runs ripgrep as long as patience lasts; `undefined` where it did not. */
 export const search = (ripgrep: typeof Ripgrep.Service, run: RipgrepRun) =>
   Effect.map(Effect.timeoutOption(ripgrep.run(run), patience), Option.getOrUndefined)
 
 /** Refuses a search in what is no directory. */
 export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Effect.Effect<void, ToolError> =>
-  Effect.flatMap(Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)), ({ type }) =>
-    type === "Directory"
-      ? Effect.void
-      : refuse("not_a_directory", `${target.shown} is a ${type}. Give a directory as path.`))
+  Effect.flatMap(
+    Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)),
+    ({ type }) =>
+      type === "Directory"
+        ? Effect.void
+        : refuse("not_a_directory", `${target.shown} is a ${type}. Give a directory as path.`)
+  )
 
 /** Calls `each` with every file below a directory, by its path from there, in no order. Gives what is to be said of it. */
 export const eachFile = (
@@ -55,5 +63,6 @@ export const eachFile = (
         return true
       }
     }),
-    (end) => [end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)].filter((note) => note !== undefined)
+    (end) =>
+      [end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)].filter((note) => note !== undefined)
   )
