@@ -22,7 +22,9 @@ describe("read", () => {
       const { call, write } = yield* Workspace
       write("long.txt", lines(1, 5_000).join("\n") + "\n")
       const window = yield* call("read", { filePath: "long.txt", offset: 10, limit: 2 })
-      expect(window.output).toBe("    10\tline 10\n    11\tline 11\n\n(Lines 10 to 11 of 5000. To read on, give offset 12.)")
+      expect(window.output).toBe(
+        "    10\tline 10\n    11\tline 11\n\n(Lines 10 to 11 of 5000. To read on, give offset 12.)"
+      )
       const all = yield* call("read", { filePath: "long.txt" })
       const shown = all.output.split("\n")
       expect(shown.length).toBeLessThanOrEqual(2_000)
@@ -80,7 +82,10 @@ describe("read", () => {
   it.effect("attaches an image, and refuses what is no text", () =>
     Effect.gen(function*() {
       const { call, write } = yield* Workspace
-      const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64")
+      const png = Buffer.from(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+        "base64"
+      )
       write("dot.txt", png)
       expect((yield* call("read", { filePath: "dot.txt" })).attachments).toEqual([
         { mime: "image/png", filename: "dot.txt", url: `data:image/png;base64,${png.toString("base64")}` }
@@ -107,7 +112,10 @@ describe("read", () => {
       const { call, write } = yield* Workspace
       write("src/Session.ts", "")
       const error = yield* Effect.flip(call("read", { filePath: "src/session.ts" }))
-      expect(error).toMatchObject({ kind: "not_found", message: "src/session.ts does not exist. In its directory there is: Session.ts." })
+      expect(error).toMatchObject({
+        kind: "not_found",
+        message: "src/session.ts does not exist. In its directory there is: Session.ts."
+      })
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("refuses what is neither file nor directory, without waiting for it", () =>

@@ -15,7 +15,7 @@ import * as NodeOs from "node:os"
 import * as NodePaths from "node:path"
 
 /** What a call asked for, and what came of it. */
-export interface Called extends ToolResult {
+interface Called extends ToolResult {
   readonly asks: ReadonlyArray<PermissionAsk>
 }
 
@@ -86,7 +86,9 @@ const make = (top: string) =>
   })
 
 /** A workspace: `repo` is the session's directory, `top` is above it. */
-export class Workspace extends Context.Tag("test/Workspace")<Workspace, Effect.Effect.Success<ReturnType<typeof make>>>() {
+export class Workspace
+  extends Context.Tag("test/Workspace")<Workspace, Effect.Effect.Success<ReturnType<typeof make>>>()
+{
   /** A new one, gone with the layer. `network` stands in for the real one. */
   static readonly layerWith = (options: { readonly network?: Layer.Layer<Network> } = {}): Layer.Layer<Workspace> =>
     Layer.unwrapScoped(Effect.gen(function*() {
@@ -97,7 +99,12 @@ export class Workspace extends Context.Tag("test/Workspace")<Workspace, Effect.E
       const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
       const workbench = layerWorkbench({
         dataDirectory: NodePaths.join(top, "data"),
-        environment: { ...process.env, HOME: NodePaths.join(top, "home"), FAKE_API_KEY: "sk-test-SECRET", EXTRA: "extra" },
+        environment: {
+          ...process.env,
+          HOME: NodePaths.join(top, "home"),
+          FAKE_API_KEY: "sk-test-SECRET",
+          EXTRA: "extra"
+        },
         pass: ["EXTRA", "FAKE_API_KEY"]
       })
       return Layer.effect(Workspace, make(top)).pipe(

@@ -1,0 +1,234 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import * as fs from "node:fs"
+import { sessionID, Workspace } from "./workspace.ts"
+
+/** Lets what is outside of Effect go on. */
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/** Lets real processes and the test clock go on together until a fiber ends; gives what it ended with. */
+const elapse = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
+  Effect.gen(function*() {
+    let exit = yield* Fiber.poll(fiber)
+    while (Option.isNone(exit)) {
+      yield* turn
+      yield* TestClock.adjust("50 millis")
+      exit = yield* Fiber.poll(fiber)
+    }
+    return yield* exit.value
+  })
+
+/** A call whose command says when it is ready, in the line `ready PID`. */
+const startedWith = (input: object) =>
+  Effect.gen(function*() {
+    const { call } = yield* Workspace
+    const ready = yield* Deferred.make<string>()
+    const fiber = yield* Effect.fork(call("bash", input, {
+      report: ({ metadata }) => {
+        const latest = String(metadata?.["output"])
+        return latest.includes("ready") ? Deferred.succeed(ready, latest) : Effect.void
+      }
+    }))
+    // The first lines are told at once; later ones wait for the clock.
+    const latest = yield* elapse(yield* Effect.fork(Deferred.await(ready)))
+    return { fiber, latest, pid: Number(/ready (\d+)/.exec(latest)?.[1]) }
+  })
+
+const isAlive = (pid: number): boolean => {
+  try {
+    // One that has ended and waits for its parent to look counts as gone.
+    return !/^State:\s+[ZX]/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"))
+  } catch {
+    return false
+  }
+}
+
+/** Ends when a process has. */
+const gone = (pid: number): Effect.Effect<void> =>
+  Effect.suspend(() => (isAlive(pid) ? Effect.zipRight(turn, gone(pid)) : Effect.void))
+
+describe("bash", () => {
+  it.effect("gives both outputs in order, and the exit code", () =>
+    Effect.gen(function*() {
+      const { call, repo } = yield* Workspace
+      const done = yield* call("bash", { command: "echo a; echo b >&2; echo c; pwd", description: "says things" })
+      expect(done).toMatchObject({
+        output: `a\nb\nc\n${repo}\n`,
+        title: "says things",
+        metadata: { exit: 0, timedOut: false }
+      })
+      expect(done.asks).toMatchObject([{
+        permission: "bash",
+        patterns: ["echo a; echo b >&2; echo c; pwd"],
+        always: ["echo a; echo b >&2; echo c; pwd"]
+      }])
+      const failed = yield* call("bash", { command: "printf no; exit 3" })
+      expect(failed).toMatchObject({ output: "no\n(exit code 3)", metadata: { exit: 3 } })
+      expect((yield* call("bash", { command: "true" })).output).toBe("(no output)")
+      expect((yield* call("bash", { command: "kill -9 $$" })).metadata).toMatchObject({ exit: 137 })
+      expect((yield* call("bash", { command: "no-such-program-here" })).output).toContain("command not found")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("has outputs that programs can open, and no input", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const { output } = yield* call("bash", {
+        command: "echo x | tee /dev/stderr; cat; read -r line || echo 'no input'"
+      })
+      expect(output).toBe("x\nx\nno input\n")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("sees of the environment what a shell needs, and no secret (S52)", () =>
+    Effect.gen(function*() {
+      const { call, top } = yield* Workspace
+      const { output } = yield* call("bash", { command: "env" })
+      const names = output.trim().split("\n").map((line) => line.split("=", 1).join(""))
+      expect(output).toContain(`HOME=${top}/home`)
+      expect(output).toContain("EXTRA=extra")
+      const allowed = /^(PATH|HOME|LANG|LC_.*|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL|EXTRA|PWD|OLDPWD|SHLVL|_)$/
+      expect(names.filter((name) => !allowed.test(name))).toEqual([])
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("refuses a NUL, and does not offer a wildcard as a rule", () =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      expect((yield* Effect.flip(asks("bash", { command: "ls\0" }))).kind).toBe("invalid_arguments")
+      expect(yield* asks("bash", { command: "rm *.log" })).toMatchObject([{ patterns: ["rm *.log"], always: [] }])
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("says that a command is too long to start", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const error = yield* Effect.flip(call("bash", { command: `: ${"x".repeat(200_000)}` }))
+      expect(error).toMatchObject({ kind: "not_started", message: expect.stringContaining("could not be started") })
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("shows beginning and end of a long output, and keeps all of it", () =>
+    Effect.gen(function*() {
+      const { call, top } = yield* Workspace
+      const { output } = yield* call("bash", { command: "seq 100000; echo 'the end'; exit 2" })
+      const path = `${top}/data/spill/${sessionID}/prt_test.out`
+      expect(output).toMatch(/^1\n2\n3\n/)
+      expect(output).toMatch(/\n99999\n100000\nthe end\n\(exit code 2\)$/)
+      const [, head = "", left = "", tail = ""] =
+        /^([^]*)\n\n\[(\d+) bytes are left out here\. [^\]]*\]\n\n([^]*)\n\(exit code 2\)$/.exec(output) ?? []
+      expect(output).toContain(`The whole output is in ${path}; read it with offset and limit, or grep it.`)
+      const whole = fs.readFileSync(path, "utf8")
+      expect(whole).toBe(`${Array.from({ length: 100_000 }, (_, index) => index + 1).join("\n")}\nthe end\n`)
+      expect(whole.startsWith(`${head}\n`) && whole.endsWith(`${tail}\n`)).toBe(true)
+      expect(head.length + 1 + Number(left) + tail.length + 1).toBe(whole.length)
+      expect(output.split("\n").length).toBeLessThanOrEqual(2_000)
+      expect(Buffer.byteLength(output)).toBeLessThanOrEqual(50 * 1024)
+      expect(fs.statSync(path).mode & 0o777).toBe(0o600)
+      expect(fs.statSync(`${top}/data/spill/${sessionID}`).mode & 0o777).toBe(0o700)
+      expect((yield* call("read", { filePath: path, offset: 50_000, limit: 1 })).output).toContain(" 50000\t50000")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("shows a long line without a break, and does not cut characters in half", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const { output } = yield* call("bash", { command: "for i in {1..40000}; do printf '€'; done" })
+      expect(Buffer.byteLength(output)).toBeLessThanOrEqual(50 * 1024)
+      expect(output).toMatch(/^€+\n\n\[\d+ bytes are left out here\. [^\]]*\]\n\n€+$/)
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("stays in bounds with a gigabyte of output (L11)", () =>
+    Effect.gen(function*() {
+      const { call, top } = yield* Workspace
+      const start = performance.now()
+      const before = process.memoryUsage.rss()
+      let peak = 0
+      const sampled = Effect.forever(
+        Effect.zipRight(turn, Effect.sync(() => peak = Math.max(peak, process.memoryUsage.rss())))
+      )
+      const { output } = yield* Effect.raceFirst(call("bash", { command: "yes | head -c 1G" }), sampled)
+      expect(fs.statSync(`${top}/data/spill/${sessionID}/prt_test.out`).size).toBe(64 * 1024 * 1024)
+      expect(output).toContain("The first 64 MB of the output are in")
+      expect(Buffer.byteLength(output)).toBeLessThanOrEqual(50 * 1024)
+      expect(peak - before).toBeLessThan(64 * 1024 * 1024)
+      expect(performance.now() - start).toBeLessThan(30_000)
+    }).pipe(Effect.provide(Workspace.layer)), 60_000)
+
+  it.effect("tells the latest lines while it runs, at most ten times a second", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const told: Array<string> = []
+      const fiber = yield* Effect.fork(call("bash", { command: "for i in {1..500}; do echo $i; done; echo last" }, {
+        report: ({ metadata }) => Effect.sync(() => told.push(String(metadata?.["output"])))
+      }))
+      // The clock stands still: no second word, however much is written.
+      yield* Fiber.await(fiber)
+      expect(told.length).toBe(1)
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("ends what a command leaves in the background, and does not wait for it", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const result = yield* elapse(yield* Effect.fork(call("bash", { command: "sleep 9999 & echo $!" })))
+      yield* gone(Number(result.output))
+      expect(result.metadata).toMatchObject({ exit: 0 })
+      const quiet = yield* call("bash", { command: "sleep 9999 >/dev/null 2>&1 & echo $!" })
+      yield* gone(Number(quiet.output))
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("waits a little for what the background still says", () =>
+    Effect.gen(function*() {
+      const { call, at } = yield* Workspace
+      fs.writeFileSync(at("wait.sh"), "while grep -qs ') [^Z]' /proc/$1/stat; do :; done; echo late")
+      const { output } = yield* call("bash", { command: "bash wait.sh $$ & echo early" })
+      expect(output).toBe("early\nlate\n")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("kills a command that runs too long, and tells what it wrote", () =>
+    Effect.gen(function*() {
+      const { fiber, pid } = yield* startedWith({
+        command: "trap 'echo cleaned up; exit' TERM; echo ready $$; while :; do sleep 0.01; done",
+        timeout: 60_000
+      })
+      yield* TestClock.adjust("1 minute")
+      const error = yield* Effect.flip(Fiber.join(fiber))
+      expect(error).toMatchObject({ kind: "timeout", metadata: { timedOut: true } })
+      expect(error.message).toContain("The command ran longer than 60000 ms and was killed. Its output so far:\nready")
+      expect(error.message).toContain("cleaned up")
+      yield* gone(pid)
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("ends with the call, also when it ignores requests to end (C17)", () =>
+    Effect.gen(function*() {
+      const { fiber, latest, pid } = yield* startedWith({
+        command: "trap '' TERM; sleep 9999 & echo child $! ready $$; while :; do sleep 9999; done"
+      })
+      const child = Number(/child (\d+)/.exec(latest)?.[1])
+      const interrupted = yield* Effect.fork(Fiber.interrupt(fiber))
+      const start = yield* Clock.currentTimeMillis
+      yield* Effect.repeat(turn, {
+        until: () => Effect.map(TestClock.sleeps(), (times) => [...times].includes(start + 1_000))
+      })
+      expect(isAlive(pid)).toBe(true)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.await(interrupted)
+      yield* gone(pid)
+      yield* gone(child)
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("ends at once when it obeys, without any time passing", () =>
+    Effect.gen(function*() {
+      const { fiber, pid } = yield* startedWith({ command: "echo ready $$; sleep 9999" })
+      yield* Fiber.interrupt(fiber)
+      yield* gone(pid)
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("ends processes that have left its group", () =>
+    Effect.gen(function*() {
+      const { fiber, pid } = yield* startedWith({
+        command: "setsid bash -c 'trap \"\" TERM; echo ready $$; while :; do sleep 9999; done' & wait"
+      })
+      yield* elapse(yield* Effect.fork(Fiber.interrupt(fiber)))
+      yield* gone(pid)
+    }).pipe(Effect.provide(Workspace.layer)))
+})

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
+import { Workspace } from "./workspace.ts"
+
+describe("BuiltinTools", () => {
+  it.effect("declare name, permission and effect, and describe themselves and each of their arguments", () =>
+    Effect.gen(function*() {
+      const { context, tools } = yield* Workspace
+      expect([...tools.values()].map(({ effect, name, permission }) => `${name} ${permission} ${effect}`).toSorted())
+        .toEqual([
+          "bash bash never",
+          "edit edit verify",
+          "glob glob safe",
+          "grep grep safe",
+          "list list safe",
+          "patch edit verify",
+          "read read safe",
+          "todoread todoread safe",
+          "todowrite todowrite safe",
+          "webfetch webfetch safe",
+          "write edit verify"
+        ])
+      for (const tool of tools.values()) {
+        expect(yield* tool.describe(context()), tool.name).toMatch(/^.{20}/)
+        const schema = JSONSchema.make(tool.parameters) as unknown as {
+          properties?: Record<string, { description?: string }>
+        }
+        for (const [name, property] of Object.entries(schema.properties ?? {})) {
+          expect(property.description, `${tool.name}.${name}`).toMatch(/^.{10}/)
+        }
+      }
+    }).pipe(Effect.provide(Workspace.layer)))
+})

@@ -1,0 +1,209 @@
+import { describe, expect, it } from "@effect/vitest"
+import type { ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import { sessionID, Workspace } from "./workspace.ts"
+
+const external = (real: string) => expect.objectContaining({ permission: "external_directory", patterns: [real] })
+
+describe("paths", () => {
+  it.effect("decide whether a path is outside by its names, not by its text (S10)", () =>
+    Effect.gen(function*() {
+      const { asks, repo, top } = yield* Workspace
+      const outside: ReadonlyArray<readonly [given: string, real: string]> = [
+        [`${repo}-evil/x`, `${repo}-evil/x`],
+        [`${repo}/../x`, `${top}/w/x`],
+        [`${repo}/./a/../../x`, `${top}/w/x`],
+        [`/${repo}/../x`, `${top}/w/x`],
+        [`file://${top}/x`, `${top}/x`],
+        ["../x", `${top}/w/x`],
+        ["~/x", `${top}/home/x`]
+      ]
+      for (const [given, real] of outside) {
+        expect(yield* asks("write", { filePath: given, content: "" }), given).toEqual([
+          external(real),
+          expect.objectContaining({ permission: "edit", patterns: [real] })
+        ])
+      }
+      for (const given of ["x", "./x", `${repo}/x`, `${repo}/a/../x`, `file://${repo}/x`, "a/../../repo/x"]) {
+        expect(yield* asks("write", { filePath: given, content: "" }), given).toEqual([
+          expect.objectContaining({ permission: "edit", patterns: ["x"] })
+        ])
+      }
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("follow every link before they decide (S11)", () =>
+    Effect.gen(function*() {
+      const { asks, at, top, write } = yield* Workspace
+      write("../../etc/passwd", "root")
+      fs.symlinkSync(`${top}/etc`, at("link"))
+      fs.symlinkSync("../../etc/passwd", at("f"))
+      fs.symlinkSync("nowhere/../../../etc/new", at("dangling"))
+      fs.symlinkSync("link", at("twice"))
+      const cases: ReadonlyArray<readonly [tool: string, input: object, real: string]> = [
+        ["write", { filePath: "link/x", content: "" }, `${top}/etc/x`],
+        ["write", { filePath: "link/deep/er/x", content: "" }, `${top}/etc/deep/er/x`],
+        ["write", { filePath: "dangling", content: "" }, `${top}/etc/new`],
+        ["write", { filePath: "twice/x", content: "" }, `${top}/etc/x`],
+        ["edit", { filePath: "f", oldString: "root", newString: "" }, `${top}/etc/passwd`],
+        ["patch", { patchText: "*** Begin Patch\n*** Delete File: f\n*** End Patch" }, `${top}/etc/passwd`],
+        ["read", { filePath: "f" }, `${top}/etc/passwd`],
+        ["list", { path: "link" }, `${top}/etc`],
+        ["grep", { pattern: "r", path: "f" }, `${top}/etc/passwd`],
+        ["glob", { pattern: "*", path: "link" }, `${top}/etc`]
+      ]
+      for (const [tool, input, real] of cases) {
+        expect(yield* asks(tool, input), `${tool} ${JSON.stringify(input)}`).toContainEqual(external(real))
+      }
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("take a file with a second name for one outside, and never write through it (S11)", () =>
+    Effect.gen(function*() {
+      const { at, call, read, write } = yield* Workspace
+      write("../../home/key", "secret")
+      fs.linkSync(at("../../home/key"), at("hard"))
+      yield* call("read", { filePath: "hard" })
+      const { asks } = yield* call("edit", { filePath: "hard", oldString: "secret", newString: "public" })
+      expect(asks).toContainEqual(external(at("hard")))
+      expect(read("hard")).toBe("public")
+      expect(read("../../home/key")).toBe("secret")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("go only where permission was given for", () =>
+    Effect.gen(function*() {
+      const { at, context, read, tools, write } = yield* Workspace
+      write("in/x", "inside")
+      write("../out/x", "outside")
+      fs.symlinkSync("in", at("link"))
+      const tool = tools.get("write")
+      const input = { filePath: "link/x", content: "new" }
+      yield* tool?.authorise(input, context()) ?? Effect.void
+      fs.unlinkSync(at("link"))
+      fs.symlinkSync("../out", at("link"))
+      const error = yield* Effect.flip(tool?.execute(input, context()) as Effect.Effect<unknown, ToolError>)
+      expect(error.kind).toBe("moved")
+      expect(read("../out/x")).toBe("outside")
+      const unasked = { filePath: at("../out/x") }
+      expect(yield* Effect.flip(tools.get("read")?.execute(unasked, context()) as Effect.Effect<unknown, ToolError>))
+        .toMatchObject({ kind: "moved" })
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("must not contain a NUL, nor be a URL that names no file (P27)", () =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      const inputs: ReadonlyArray<readonly [tool: string, input: (path: string) => object]> = [
+        ["read", (filePath) => ({ filePath })],
+        ["write", (filePath) => ({ filePath, content: "" })],
+        ["edit", (filePath) => ({ filePath, oldString: "a", newString: "b" })],
+        ["patch", (path) => ({ patchText: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch` })],
+        ["list", (path) => ({ path })],
+        ["glob", (path) => ({ pattern: "*", path })],
+        ["grep", (path) => ({ pattern: "a", path })]
+      ]
+      for (const [tool, input] of inputs) {
+        for (const path of ["a\0b", "file:///a%00b", "file://host/a", "file:///a%2fb", "file://[x"]) {
+          const error = yield* Effect.flip(asks(tool, input(path)))
+          expect(error.kind, `${tool} ${path}`).toBe("bad_path")
+        }
+      }
+      expect((yield* Effect.flip(asks("read", { filePath: " " }))).kind).toBe("bad_path")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("of protected names are asked for each time, whether they exist or not", () =>
+    Effect.gen(function*() {
+      const { asks, at, write } = yield* Workspace
+      const names = [
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".GIT/Hooks/x",
+        "sub/.git/config",
+        ".git/hooks/.",
+        ".g\u200Bit/config",
+        ".skein/agent/a.md",
+        ".Skein/Config.json",
+        ".skein/plans/../agent/a.md",
+        ".skein/plans/deep/a.md",
+        ".skein/plans/a.sh",
+        "skein.json",
+        "SKEIN.JSONC",
+        "packages/a/skein.json",
+        ".mcp.json",
+        ".vscode/settings.json",
+        ".vscode/../.vscode/tasks.json",
+        ".gitmodules",
+        ".envrc",
+        ".bashrc",
+        "home/.zshenv",
+        "AGENTS.md",
+        ".claude/agents/x.md",
+        ".opencode/agent/x.md"
+      ]
+      for (const name of names) {
+        const [ask] = yield* asks("write", { filePath: name, content: "" })
+        expect(ask, name).toMatchObject({ permission: "edit", protected: true, always: [] })
+      }
+      write("elsewhere/x", "")
+      fs.symlinkSync(at("elsewhere"), at(".idea"))
+      expect((yield* asks("edit", { filePath: ".idea/x", oldString: "a", newString: "b" }))[0]).toMatchObject({
+        protected: true
+      })
+      const patch = "*** Begin Patch\n*** Add File: ok\n+a\n*** Add File: .git/hooks/post-merge\n+b\n*** End Patch"
+      expect((yield* asks("patch", { patchText: patch }))[0]).toMatchObject({ protected: true })
+      for (
+        const name of [
+          "src/git.ts",
+          ".skein/plans/a.md",
+          ".gitignore",
+          "my.skein.json",
+          "config",
+          ".github/workflows/ci.yml"
+        ]
+      ) {
+        const [ask] = yield* asks("write", { filePath: name, content: "" })
+        expect(ask?.protected, name).toBeUndefined()
+      }
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("of the session's own long outputs are read without asking, those of others are not", () =>
+    Effect.gen(function*() {
+      const { asks, call, top, write } = yield* Workspace
+      const own = `${top}/data/spill/${sessionID}/prt_1.out`
+      const other = `${top}/data/spill/ses_other/prt_1.out`
+      write(own, "kept")
+      write(other, "kept")
+      expect((yield* call("read", { filePath: own })).asks).toEqual([])
+      expect((yield* call("grep", { pattern: "kept", path: own })).output).toBe(`${own}:1:kept`)
+      expect(yield* asks("read", { filePath: other })).toContainEqual(external(other))
+      expect(yield* asks("write", { filePath: own, content: "" })).toContainEqual(external(own))
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("with wildcards in their names are not offered as rules, nor is the whole file system", () =>
+    Effect.gen(function*() {
+      const { asks, top } = yield* Workspace
+      expect(yield* asks("read", { filePath: "../o*t/x" })).toEqual([
+        expect.objectContaining({ patterns: [`${top}/w/o*t/x`], always: [] }),
+        expect.objectContaining({ always: [] })
+      ])
+      const offered = [["../out/x", [`${top}/w/out/*`]], ["/x", ["/x"]], ["/usr/bin/x", ["/usr/bin/*"]]] as const
+      for (const [path, always] of offered) {
+        expect(yield* asks("read", { filePath: path })).toContainEqual(
+          expect.objectContaining({ permission: "external_directory", always })
+        )
+      }
+      expect(yield* asks("list", { path: "/" })).toContainEqual(
+        expect.objectContaining({ permission: "external_directory", always: [] })
+      )
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("that go round in circles, or whose directory is gone, are refused in words", () =>
+    Effect.gen(function*() {
+      const { asks, at, call, repo } = yield* Workspace
+      fs.symlinkSync("b", at("a"))
+      fs.symlinkSync("a", at("b"))
+      expect((yield* Effect.flip(asks("read", { filePath: "a" }))).message).toContain("leads back to itself")
+      fs.rmSync(repo, { recursive: true })
+      expect((yield* Effect.flip(call("read", { filePath: "x" }))).kind).toBe("not_found")
+      expect((yield* Effect.flip(call("glob", { pattern: "*" }))).message).toContain("does not exist")
+      expect((yield* Effect.flip(call("bash", { command: "true" }))).message).toContain(`the directory ${repo} is gone`)
+    }).pipe(Effect.provide(Workspace.layer)))
+})

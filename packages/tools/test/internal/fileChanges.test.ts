@@ -1,0 +1,45 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { SystemError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type Change, makeFileChanges } from "../../src/internal/fileChanges.ts"
+import type { Target } from "../../src/Paths.ts"
+import { SeenFiles } from "../../src/SeenFiles.ts"
+
+const target = (real: string): Target => ({ real, shown: real, place: "inside", protected: false })
+
+const full = new SystemError({ module: "FileSystem", method: "rename", reason: "Unknown", description: "no space" })
+
+describe("fileChanges", () => {
+  it.scoped("puts everything back where the file system fails half way", () =>
+    Effect.gen(function*() {
+      const fs = yield* FileSystem.FileSystem
+      const seen = yield* SeenFiles
+      const top = yield* fs.makeTempDirectoryScoped()
+      const path = (name: string) => `${top}/${name}`
+      yield* fs.writeFileString(path("changed"), "old")
+      yield* fs.chmod(path("changed"), 0o640)
+      yield* fs.writeFileString(path("removed"), "kept")
+      const failing = {
+        ...fs,
+        rename: (from: string, to: string) => to === path("last") ? Effect.fail(full) : fs.rename(from, to)
+      }
+      const { apply, existing } = makeFileChanges(failing, seen)
+      const before = (name: string) => existing(target(path(name)))
+      const after = Buffer.from("new")
+      const changes: ReadonlyArray<Change> = [
+        { target: target(path("changed")), before: yield* before("changed"), after },
+        { target: target(path("added")), before: undefined, after },
+        { target: target(path("removed")), before: yield* before("removed"), after: undefined },
+        { target: target(path("last")), before: undefined, after }
+      ]
+      const error = yield* Effect.flip(apply("ses_test" as never, changes))
+      expect(error.message).toBe(`Could not write ${path("last")}: no space.`)
+      expect((yield* fs.readDirectory(top)).toSorted()).toEqual(["changed", "removed"])
+      expect(yield* fs.readFileString(path("changed"))).toBe("old")
+      expect((yield* fs.stat(path("changed"))).mode & 0o777).toBe(0o640)
+      expect(yield* fs.readFileString(path("removed"))).toBe("kept")
+    }).pipe(Effect.provide(Layer.merge(NodeFileSystem.layer, SeenFiles.layer))))
+})
