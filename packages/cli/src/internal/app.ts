@@ -17,7 +17,7 @@ import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { environment } from "./environment.ts"
+import { environment } from "@skein/tools/Environment"
 
 /** Where files are, and the files themselves. */
 export const platform = (options: { readonly database?: string | undefined }) =>

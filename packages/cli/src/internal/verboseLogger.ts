@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { Stdio } from "../Stdio.ts"
-import { environment } from "./environment.ts"
+import { environment } from "@skein/tools/Environment"
 import { escapeLine } from "./escape.ts"
 
 const secretName = /key|token|secret|password|passwd|credential|auth/i

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { statSync } from "node:fs"
 import { type Settled, settle, storage } from "../app.ts"
-import { environment } from "../environment.ts"
+import { environment } from "@skein/tools/Environment"
 import { directoryOf } from "../place.ts"
 import type { Check } from "./check.ts"
 
