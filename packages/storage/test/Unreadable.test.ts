@@ -103,6 +103,15 @@ describe("SQLite, with rows that cannot be read", () => {
       expect(inB.unreadable).toEqual([{ id: "msg_b", reason: expect.stringContaining("role") }])
     }))
 
+  it.scoped("keeps fields that it does not know in a row that has to be decoded in full", () =>
+    Effect.gen(function*() {
+      const state = { status: "completed", output: "", title: "", metadata: {}, time: { start: 1, end: 2 }, later: 1 }
+      const part = { id: "prt_a", sessionID: "ses_a", messageID: "msg_a", type: "tool", callID: "", tool: "x", state }
+      const filename = yield* spoilt(`UPDATE part SET data = '${JSON.stringify(part)}' WHERE id = 'prt_a'`)
+      const found = yield* read(filename, (storage) => storage.messages(ses("a")))
+      expect(found.rows[0]?.parts[0]).toMatchObject(part)
+    }))
+
   it.scoped("lists the other runs", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt("UPDATE run SET data = json_set(data, '$.state', 'lost') WHERE id = 'run_a'")

@@ -4,6 +4,7 @@ import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import { Message } from "@skein/domain/Message"
 import { type MessageWithParts, Part } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { makeDecode } from "./decode.ts"
 import { readable, type Row } from "./rows.ts"
@@ -14,38 +15,47 @@ const operation = "messages"
 const decodeMessage = makeDecode(Message)
 const decodePart = makeDecode(Part)
 
-/** Parts that are read at once: more would hold all their texts twice, and keep every other fiber waiting. */
+/** Rows that are read at once: more would hold all their texts twice, and keep everything else waiting. */
 const pageSize = 500
+
+/** Lets timers, sockets and files have their turn. Real time, because a clock that a test has stopped must not stop it. */
+const breathe = Effect.withClock(Effect.sleep(0), Clock.make())
 
 /** Makes the reader. All pages of a session are read in one turn, so that no commit comes in between. */
 export const makeReadMessages = (
   select: Select,
   turns: Turns
 ): (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError> => {
-  const page = (id: SessionID, after: string) =>
-    select<Row>(operation, "SELECT id, data FROM part WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?", [
-      id,
-      after,
-      pageSize
-    ])
+  const eachPage = (table: "message" | "part", id: SessionID, use: (rows: ReadonlyArray<Row>) => void) => {
+    const text = `SELECT id, data FROM ${table} WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?`
+    const from = (after: string): Effect.Effect<void, StorageError> =>
+      Effect.flatMap(select<Row>(operation, text, [id, after, pageSize]), (rows) => {
+        use(rows)
+        const last = rows.length < pageSize ? undefined : rows.at(-1)
+        return last === undefined ? Effect.void : Effect.zipRight(breathe, from(last.id))
+      })
+    return from("")
+  }
 
   return (id) =>
     turns.read(Effect.gen(function*() {
-      const messages = readable(
-        yield* select<Row>(operation, "SELECT id, data FROM message WHERE session_id = ? ORDER BY id", [id]),
-        decodeMessage
-      )
-      const unreadable = [...messages.unreadable]
-      const partsOf = new Map(messages.rows.map((info) => [info.id, [] as Array<Part>]))
-      for (let rows = yield* page(id, ""); rows.length > 0;) {
+      const found: Array<MessageWithParts> = []
+      const partsOf = new Map<string, Array<Part>>()
+      const unreadable: Array<Found<MessageWithParts>["unreadable"][number]> = []
+      yield* eachPage("message", id, (rows) => {
+        const messages = readable(rows, decodeMessage)
+        unreadable.push(...messages.unreadable)
+        for (const info of messages.rows) {
+          const parts: Array<Part> = []
+          partsOf.set(info.id, parts)
+          found.push({ info, parts })
+        }
+      })
+      yield* eachPage("part", id, (rows) => {
         const parts = readable(rows, decodePart)
-        for (const part of parts.rows) partsOf.get(part.messageID)?.push(part)
         unreadable.push(...parts.unreadable)
-        const last = rows.length < pageSize ? undefined : rows.at(-1)
-        if (last === undefined) break
-        yield* Effect.yieldNow()
-        rows = yield* page(id, last.id)
-      }
-      return { rows: messages.rows.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })), unreadable }
+        for (const part of parts.rows) partsOf.get(part.messageID)?.push(part)
+      })
+      return { rows: found, unreadable }
     }))
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -12,6 +11,7 @@ import { connect, execute, sqlite } from "../../src/internal/sqliteConnection.ts
 import { migrate } from "../../src/internal/sqliteMigrate.ts"
 import { makeSqlStorage } from "../../src/internal/sqlStorage.ts"
 import { retryBusy } from "../../src/internal/writer.ts"
+import { ask, gate } from "../support/gate.ts"
 
 const approval = (id: string, pattern = "*"): Write => ({
   _tag: "Approval",
@@ -28,26 +28,6 @@ const make = (flush: Effect.Effect<void, StorageError> = Effect.void, scope?: Sc
       scope ?? (yield* Effect.scope)
     )
     return { storage, run: (sql: string) => execute(connection, ":memory:", sql) }
-  })
-
-/** A place that is passed when it is open. */
-const gate = Effect.gen(function*() {
-  const reached = yield* Deferred.make<void>()
-  const open = yield* Deferred.make<void>()
-  return {
-    reached: Deferred.await(reached),
-    open: Deferred.succeed(open, undefined),
-    pass: Effect.zipRight(Deferred.succeed(reached, undefined), Deferred.await(open))
-  }
-})
-
-/** Starts something that waits, and goes on when it does. */
-const ask = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.gen(function*() {
-    const started = yield* Deferred.make<void>()
-    const fiber = yield* Effect.fork(Effect.zipRight(Deferred.succeed(started, undefined), effect))
-    yield* Deferred.await(started)
-    return fiber
   })
 
 const error = (reason: StorageError["reason"]) => new StorageError({ operation: "commit", reason, message: reason })

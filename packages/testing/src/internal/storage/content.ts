@@ -96,6 +96,17 @@ export const content: Tests = {
     expect((yield* use(messages(ids.ses("root")))).rows[0]?.parts).toEqual(stored)
   }),
 
+  "gives a long session whole": Effect.fnUntraced(function*(use) {
+    const names = Array.from({ length: 1_100 }, (_, index) => `${index}`).toSorted()
+    yield* use(commit([
+      write.session(session("root")),
+      ...names.flatMap((name) => [write.message(message("root", name)), write.part(part("root", name, name))])
+    ]))
+    expect((yield* use(messages(ids.ses("root")))).rows).toEqual(
+      names.map((name) => ({ info: message("root", name), parts: [part("root", name, name)] }))
+    )
+  }),
+
   "orders messages and parts by id, and drops removed parts": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.part(part("root", "a", "3")),

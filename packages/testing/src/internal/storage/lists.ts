@@ -135,7 +135,12 @@ export const lists: Tests = {
   "keeps nothing of a deleted session for one that is put in its place": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [write.session(session("root")), write.message(message("root", "a")), write.inbox(inboxRow("root", "b", "run"))],
-      [write.delete("root"), write.session(session("root", { title: "anew" })), write.message(message("root", "c"))]
+      [
+        write.message(message("root", "d")),
+        write.delete("root"),
+        write.session(session("root", { title: "anew" })),
+        write.message(message("root", "c"))
+      ]
     ))
     expect(Option.map(yield* use(sessionOf(ids.ses("root"))), (info) => info.title)).toEqual(Option.some("anew"))
     expect((yield* use(messages(ids.ses("root")))).rows.map((row) => row.info.id)).toEqual([ids.msg("c")])
