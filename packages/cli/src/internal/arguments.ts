@@ -67,7 +67,7 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
     if (token.kind === "positional") operands.push(token.value)
     if (token.kind !== "option") continue
     if (token.name === "help" || token.name === "h") return { _tag: "Help", path }
-    const flag = command.flags[token.name]
+    const flag = Object.hasOwn(command.flags, token.name) ? command.flags[token.name] : undefined
     if (flag === undefined || (token.rawName.startsWith("--") && token.rawName !== `--${token.name}`)) {
       return unknownFlag(path, token.rawName)
     }
@@ -79,7 +79,7 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
   const flags: Record<string, unknown> = {}
   for (const [name, flag] of Object.entries(command.flags)) flags[name] = valueOf(flag, given.get(name) ?? [])
   const group = command.commands
-  if (group !== undefined && word !== undefined && operands.length > 0 && command.operands === undefined) {
+  if (group !== undefined && operands.length > 0 && command.operands === undefined) {
     const meant = didYouMean(operands[0] ?? "", group.map(({ name }) => name))
     return mistake(
       `\`${callOf(path)}\` has no ${JSON.stringify(operands[0])}.${meant} It has ${group.map(({ name }) => name).join(", ")}.`

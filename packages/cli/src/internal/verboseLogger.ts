@@ -11,7 +11,7 @@ const secretName = /key|token|secret|password|passwd|credential|auth/i
 
 /** The values of variables whose names say that they are secret. */
 const secrets = Effect.map(environment, (variables) =>
-  Object.entries(variables).flatMap(([name, value]) => secretName.test(name) && value.length >= 8 ? [value] : []))
+  Object.entries(variables).flatMap(([name, value]) => value !== undefined && value.length >= 8 && secretName.test(name) ? [value] : []))
 
 /** Everything that is logged, one line each, in the place of the default logger. */
 export const layer: Layer.Layer<never, never, Stdio> = Layer.unwrapEffect(

@@ -26,11 +26,6 @@ const flagsOf = ({ flags }: CommandSpec): ReadonlyArray<readonly [name: string, 
   ["help", { type: "switch", short: "h", description: "Tells more" }]
 ]
 
-const allFlags = (commands: ReadonlyArray<CommandSpec>): ReadonlyMap<string, Flag> =>
-  new Map(reached(commands).flatMap(({ command }) => [...flagsOf(command)]))
-
-const names = (name: string, { short }: Flag): string => short === undefined ? `--${name}` : `--${name}|-${short}`
-
 const words = (list: ReadonlyArray<string>): string => list.join(" ")
 
 /** Single quotes for a shell. */
@@ -43,17 +38,31 @@ const topWords = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> =
   "--version"
 ]
 
-const valueCase = (name: string, flag: Flag): string | undefined => {
-  if (flag.type === "choice") return `    ${names(name, flag)}) COMPREPLY=($(compgen -W ${quoted(words(flag.choices))} -- "$cur")); return ;;`
+/** How bash completes what a flag takes; undefined for a flag that takes nothing. */
+const valueOf = (flag: Flag): string | undefined => {
   if (flag.type === "switch") return undefined
-  const files = flag.type === "text" && flag.completes !== undefined
-  const how = files ? `COMPREPLY=($(compgen -${flag.completes === "directory" ? "d" : "f"} -- "$cur"))` : "COMPREPLY=()"
-  return `    ${names(name, flag)}) ${how}; return ;;`
+  if (flag.type === "choice") return `COMPREPLY=($(compgen -W ${quoted(words(flag.choices))} -- "$cur"))`
+  if (flag.type !== "text" || flag.completes === undefined) return "COMPREPLY=()"
+  return `COMPREPLY=($(compgen -${flag.completes === "directory" ? "d" : "f"} -- "$cur"))`
+}
+
+/** What bash does behind each flag of each command; those that do the same are one case. */
+const valueCases = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> => {
+  const places = new Map<string, Array<string>>()
+  for (const { command, words: path } of reached(commands)) {
+    for (const [name, flag] of flagsOf(command)) {
+      const how = valueOf(flag)
+      if (how === undefined) continue
+      const place = (raw: string) => quoted(`${words(path)} ${raw}`)
+      const short = flag.short === undefined ? [] : [place(`-${flag.short}`)]
+      places.set(how, [...places.get(how) ?? [], place(`--${name}`), ...short])
+    }
+  }
+  return [...places].map(([how, patterns]) => `    ${patterns.join("|")}) ${how}; return ;;`)
 }
 
 /** For bash. */
 export const bash = (commands: ReadonlyArray<CommandSpec>): string => {
-  const values = [...allFlags(commands)].flatMap(([name, flag]) => valueCase(name, flag) ?? [])
   const cases = reached(commands).map(({ command, words: path }) => {
     const flags = flagsOf(command).map(([name]) => `--${name}`)
     return `    ${quoted(words(path))}) words=${quoted(words([...nextWords(command), ...flags]))} ;;`
@@ -61,18 +70,18 @@ export const bash = (commands: ReadonlyArray<CommandSpec>): string => {
   const groups = commands.filter((command) => command.commands !== undefined).map(({ name }) => name)
   return `# Completions of skein for bash.
 _skein() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" path="" words="" word
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" path="" words="" past="" word
   # Readline makes a word of its own of each "=".
   if [[ "$cur" == "=" ]]; then cur=""; elif [[ "$prev" == "=" ]]; then prev="\${COMP_WORDS[COMP_CWORD-2]}"; fi
-  case "$prev" in
-${values.join("\n")}
-  esac
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$path" in
       "") path="$word" ;;
-      ${groups.join("|")}) [[ "$word" == -* ]] || path="$path $word" ;;
+      ${groups.join("|")}) [[ "$word" == -* || -n "$past" ]] || path="$path $word"; past=1 ;;
     esac
   done
+  case "$path $prev" in
+${valueCases(commands).join("\n")}
+  esac
   case "$path" in
     '') words=${quoted(words(topWords(commands)))} ;;
     help) words=${quoted(words(commands.map(({ name }) => name)))} ;;

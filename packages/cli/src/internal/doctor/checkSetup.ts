@@ -44,7 +44,7 @@ export const checkConfig = (directory: string | undefined) =>
 const keyCheck = (
   id: string,
   config: ProviderConfig | undefined,
-  variables: Readonly<Record<string, string>>
+  variables: Readonly<Record<string, string | undefined>>
 ): Check => {
   const preset = Object.entries(presets).find(([name]) => name === id)?.[1]
   const name = config?.key_env ?? (id === "openai" ? "OPENAI_API_KEY" : preset?.keyName)

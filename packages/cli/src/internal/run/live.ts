@@ -90,8 +90,8 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const attend = Effect.gen(function*() {
     if (stdio.isTerminal.input) {
       yield* keys(stdio, (text) => {
-        const given = view?.asks.type(text) ?? []
-        for (const answer of given) answers.unsafeOffer(answer)
+        const answer = view?.asks.type(text)
+        if (answer !== undefined) answers.unsafeOffer(answer)
         changed.unsafeOpen()
       })
     }

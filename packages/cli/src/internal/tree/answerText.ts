@@ -63,6 +63,7 @@ export class AnswerText {
     this.#text = ""
     this.#printed = 0
     if (this.#before) this.#lines.push("")
+    this.#before = false
   }
 
   #end(): boolean {
@@ -75,6 +76,7 @@ export class AnswerText {
   #restart(): boolean {
     if (this.#text === "") return false
     if (this.#printed > 0) this.#lines.push("[the answer broke off here, and begins again]")
+    this.#before = false
     this.#part = undefined
     this.#text = ""
     this.#printed = 0

@@ -17,8 +17,8 @@ const erase = new Set(["\x7f", "\b"])
 /** The questions that wait for a person at the terminal. */
 export class AskQueue {
   readonly #waiting: Array<PermissionRequest> = []
-  /** Whether the current question has been seen: what was typed before that is no answer to it. */
-  #shown = false
+  /** Only a question that stands on the screen can be answered, and only once. */
+  #state: "fresh" | "shown" | "answered" = "fresh"
   #message: string | undefined
 
   /** The question that is to be answered now. */
@@ -47,31 +47,36 @@ export class AskQueue {
     if (at < 0) return
     this.#waiting.splice(at, 1)
     if (at > 0) return
-    this.#shown = false
+    this.#state = "fresh"
     this.#message = undefined
   }
 
-  /** The current question stands on the screen; gives it where it does for the first time. */
+  /** The current question is put on the screen; gives it where that is for the first time. */
   show(): PermissionRequest | undefined {
-    const fresh = this.#shown ? undefined : this.current
-    this.#shown = this.current !== undefined
-    return fresh
+    if (this.#state !== "fresh" || this.current === undefined) return undefined
+    this.#state = "shown"
+    return this.current
   }
 
-  /** Takes what was typed or pasted; gives the answers that it amounts to. */
-  type(text: string): ReadonlyArray<Answer> {
-    const answers: Array<Answer> = []
+  /** Whether the current question was put on the screen. */
+  get isShown(): boolean {
+    return this.#state !== "fresh"
+  }
+
+  /** Takes what was typed or pasted; gives the answer that it amounts to. */
+  type(text: string): Answer | undefined {
     // Arrow keys and the like come as ESC and more: none of them is an answer.
     const isSequence = text.length > 1 && text.startsWith(escape)
     for (const key of isSequence ? "" : text) {
       const { current } = this
-      if (current === undefined || !this.#shown) break
+      if (current === undefined || this.#state !== "shown") return undefined
       const answer = this.#message === undefined ? this.#press(key, current) : this.#write(key, current, this.#message)
       if (answer === undefined) continue
-      answers.push(answer)
-      this.remove(answer.id)
+      this.#state = "answered"
+      this.#message = undefined
+      return answer
     }
-    return answers
+    return undefined
   }
 
   #press(key: string, { always, id }: PermissionRequest): Answer | undefined {

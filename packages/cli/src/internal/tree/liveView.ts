@@ -1,5 +1,5 @@
 /** Puts the parts of the live view together: the answer as it comes, the tree of agents, and the question that waits. */
-import type { Event } from "@skein/domain/Event"
+import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { escapeLine } from "../escape.ts"
 import type { Style } from "../terminal/style.ts"
@@ -36,7 +36,7 @@ export class LiveView {
   /** Takes an event in; says whether there is anything new to be seen. */
   see(event: Event): boolean {
     if (event.type === "permission.asked") this.asks.add(event.properties)
-    if (event.type === "permission.replied") this.asks.remove(event.properties.id)
+    if (event.type === "permission.replied") this.#answered(event.properties)
     const changed = this.tree.see(event)
     return this.answer.see(event) || changed
   }
@@ -63,9 +63,16 @@ export class LiveView {
     return { above, below: [...words, ...agents, ...prompt] }
   }
 
+  /** What was answered stays to be read below the question; a question that was never shown needs no answer there. */
+  #answered({ id, message, reply }: EventProperties<"permission.replied">): void {
+    const isShown = this.asks.isShown && this.asks.current?.id === id
+    this.asks.remove(id)
+    if (isShown) this.note(`  → ${reply === "reject" ? "no" : reply}${message === undefined ? "" : `: ${message}`}`)
+  }
+
   #prompt(columns: number): ReadonlyArray<string> {
     const { current, message, others } = this.asks
-    if (current === undefined) return []
+    if (current === undefined || !this.asks.isShown) return []
     const written = message === undefined ? undefined : wrap(escapeLine(message), columns - 12).at(-1) ?? ""
     const line = written === undefined ? keysLine(current, others) : `because: ${written}▏ (Enter sends, Esc goes back)`
     return [this.#style.bold(fit(line, columns - 1))]

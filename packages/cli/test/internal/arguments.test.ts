@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest"
+import { command } from "../../src/CommandSpec.ts"
+import { commands } from "../../src/Commands.ts"
+import { parse } from "../../src/internal/arguments.ts"
+
+const load = () => Promise.reject(new Error("nothing is run here"))
+
+const inner = command({ name: "show", summary: "Shows", operands: { usage: "ID", least: 1, most: 1 }, flags: {}, load })
+
+const table = [
+  command({
+    name: "run",
+    aliases: ["agent"],
+    summary: "Runs",
+    operands: { usage: "[prompt…]", least: 0, most: Infinity },
+    flags: {
+      auto: { type: "switch", description: "" },
+      model: { type: "text", value: "M", short: "m", description: "" },
+      file: { type: "text", value: "F", short: "f", many: true, description: "" },
+      steps: { type: "count", description: "" },
+      timeout: { type: "duration", description: "" },
+      format: { type: "choice", choices: ["default", "json"], description: "" }
+    },
+    load
+  }),
+  command({ name: "sessions", summary: "Lists", flags: { all: { type: "switch", description: "" } }, commands: [inner], load })
+]
+
+const flags = (...argv: ReadonlyArray<string>) => {
+  const parsed = parse(table, ["run", ...argv])
+  return parsed._tag === "Run" ? { ...parsed.input.flags, operands: parsed.input.operands } : parsed
+}
+
+describe("what was typed", () => {
+  it("has every flag, given or not", () => {
+    expect(flags()).toEqual({
+      auto: false,
+      model: undefined,
+      file: [],
+      steps: undefined,
+      timeout: undefined,
+      format: "default",
+      operands: []
+    })
+  })
+
+  it("takes values as --flag value, --flag=value and -f value", () => {
+    for (const argv of [["--model", "a/b"], ["--model=a/b"], ["-m", "a/b"], ["-ma/b"]]) {
+      expect(flags(...argv)).toMatchObject({ model: "a/b" })
+    }
+    expect(flags("--timeout=90s", "--steps", "7", "--format=json", "--auto")).toMatchObject({
+      timeout: 90_000,
+      steps: 7,
+      format: "json",
+      auto: true
+    })
+  })
+
+  it("keeps all values of a flag that may be given several times, and the last one of any other", () => {
+    expect(flags("-f", "a", "--file=b", "-m", "x", "-m", "y")).toMatchObject({ file: ["a", "b"], model: "y" })
+  })
+
+  it("takes flags before, between and behind operands, and none after --", () => {
+    expect(flags("one", "--auto", "two", "--", "--model", "-x")).toMatchObject({
+      auto: true,
+      model: undefined,
+      operands: ["one", "two", "--model", "-x"]
+    })
+  })
+
+  it("takes what begins with a dash as a value after =", () => {
+    expect(flags("--model=-x")).toMatchObject({ model: "-x" })
+    expect(flags("--model", "-x")).toMatchObject({ _tag: "Mistake" })
+  })
+
+  it("finds commands by alias, and those below others", () => {
+    expect(parse(table, ["agent", "x"])).toMatchObject({ _tag: "Run", command: { name: "run" } })
+    expect(parse(table, ["sessions"])).toMatchObject({ _tag: "Run", command: { name: "sessions" } })
+    expect(parse(table, ["sessions", "show", "ses_1"])).toMatchObject({
+      _tag: "Run",
+      command: { name: "show" },
+      input: { operands: ["ses_1"] }
+    })
+  })
+
+  it.each([
+    [[], []],
+    [["--help"], []],
+    [["help"], []],
+    [["help", "run"], ["run"]],
+    [["run", "-h", "--nonsense"], ["run"]],
+    [["help", "sessions", "show"], ["sessions", "show"]],
+    [["sessions", "show", "--help"], ["sessions", "show"]]
+  ])("%j asks for help", (argv, path) => {
+    const parsed = parse(table, argv)
+    expect(parsed._tag === "Help" && parsed.path.map(({ name }) => name)).toEqual(path)
+  })
+
+  it.each([["--version"], ["-v"]])("%s asks for the version", (flag) => {
+    expect(parse(table, [flag])).toEqual({ _tag: "Version" })
+  })
+
+  it.each<readonly [ReadonlyArray<string>, RegExp]>([
+    [["rn"], /no command "rn"\. Did you mean `skein run`\?/],
+    [["zzz"], /no command "zzz"\. See `skein help`/],
+    [["-m", "x"], /-m stands before a command/],
+    [["run", "--mode", "x"], /has no flag --mode\. Did you mean --model\?/],
+    [["run", "--m", "x"], /has no flag --m\./],
+    [["run", "-x"], /has no flag -x\./],
+    [["run", "--__proto__", "x"], /has no flag --__proto__/],
+    [["run", "--auto=1"], /--auto takes no value, and got "1"/],
+    [["run", "--no-auto"], /has no flag --no-auto/],
+    [["run", "--steps="], /--steps needs a whole number from 1 on, and got ""/],
+    [["run", "--steps", "1e3"], /--steps needs a whole number from 1 on, and got "1e3"/],
+    [["run", "--steps", "-1"], /--steps needs a whole number from 1 on/],
+    [["run", "-m"], /-m needs a value \(M\), and got nothing/],
+    [["sessions", "shw"], /`skein sessions` has no "shw"\. Did you mean show\?/],
+    [["sessions", "show"], /needs ID/],
+    [["sessions", "show", "a", "b"], /does not take "b"/],
+    [["help", "rn"], /no command "rn"/]
+  ])("%j is a mistake", (argv, message) => {
+    expect(parse(table, argv)).toEqual({ _tag: "Mistake", message: expect.stringMatching(message) })
+  })
+})
+
+it("every command is there under one name, with a summary that a line can hold", () => {
+  const names = commands.flatMap(({ aliases = [], name }) => [name, ...aliases])
+  expect(new Set(names).size).toBe(names.length)
+  for (const { summary } of commands) expect(summary).toMatch(/^[A-Z].{1,70}[^.]$/)
+})
