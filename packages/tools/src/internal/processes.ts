@@ -49,3 +49,24 @@ export const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
 export const signalStrays = (strays: ReadonlyArray<Stray>, signal: NodeJS.Signals): void => {
   for (const { began, pid } of strays) if (beginning(pid) === began) attempt(() => process.kill(pid, signal), false)
 }
+
+/** The leaders of the groups that go with this process. */
+const guarded = new Set<number>()
+
+const endGuarded = (): void => {
+  for (const leader of guarded) {
+    const strays = descendants(leader)
+    signalGroup(leader, "SIGKILL")
+    signalStrays(strays, "SIGKILL")
+  }
+}
+
+/** Has a process group end with this process, also where that ends at once; gives what takes this back. */
+export const guard = (leader: number): () => void => {
+  if (guarded.size === 0) process.on("exit", endGuarded)
+  guarded.add(leader)
+  return () => {
+    guarded.delete(leader)
+    if (guarded.size === 0) process.off("exit", endGuarded)
+  }
+}

@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import { type ChildProcess, spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
-import { descendants, signalGroup, signalStrays } from "./processes.ts"
+import { descendants, guard, signalGroup, signalStrays } from "./processes.ts"
 
 /** A shell could not be started. */
 export class NotStarted
@@ -74,7 +74,9 @@ const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
 
 const handle = (child: ChildProcess, output: Readable, ended: Deferred.Deferred<Ended>): ShellProcess => {
   const pid = child.pid as number
+  const unguard = guard(pid)
   const kill = Effect.sync(() => {
+    unguard()
     signalGroup(pid, "SIGKILL")
     output.destroy()
   })
