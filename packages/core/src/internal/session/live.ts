@@ -102,12 +102,12 @@ export const putMessage = (live: Live, info: Message): LiveMessage => {
   return message
 }
 
-/** Puts a part at the end of a message, or in the place of itself. */
+/** Puts a part where its id belongs, as storage does, or in the place of itself. A new try writes over the parts of an old one. */
 export const putPart = (message: LiveMessage, part: Part): void => {
   message.prompt = undefined
-  const at = message.parts.findLastIndex((each) => each.id === part.id)
-  if (at >= 0) message.parts[at] = part
-  else message.parts.push(part)
+  const before = message.parts.findLastIndex((each) => each.id <= part.id)
+  if (message.parts[before]?.id === part.id) message.parts[before] = part
+  else message.parts.splice(before + 1, 0, part)
 }
 
 /** The part of this id. */
