@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, layer } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { SessionID } from "@skein/domain/Id"
 import * as Sqlite from "@skein/storage/Sqlite"
@@ -24,8 +24,8 @@ const stored = (filename: string) =>
 const linesOf = (out: string): ReadonlyArray<string> => out.split("\n").slice(0, -1)
 
 describe("SQLite, used by several processes", () => {
-  it.layer(Layer.scoped(Program, program), { timeout: "30 seconds", excludeTestServices: true })((test) => {
-    test.scoped(
+  layer(Layer.scoped(Program, program), { timeout: "30 seconds", excludeTestServices: true })((it) => {
+    it.scoped(
       "makes one database when eight processes make it at once, and stores what each of them writes",
       () =>
         Effect.gen(function*() {
@@ -41,7 +41,7 @@ describe("SQLite, used by several processes", () => {
       60_000
     )
 
-    test.scoped("has all that was acknowledged before a process was killed", () =>
+    it.scoped("has all that was acknowledged before a process was killed", () =>
       Effect.gen(function*() {
         const start = yield* Program
         const filename = join(yield* temporary, "skein.db")
@@ -55,7 +55,7 @@ describe("SQLite, used by several processes", () => {
         expect(yield* integrity(filename)).toBe("ok")
       }), 60_000)
 
-    test.scoped("waits for the lock of another process, while reading goes on", () =>
+    it.scoped("waits for the lock of another process, while reading goes on", () =>
       Effect.gen(function*() {
         const start = yield* Program
         const filename = join(yield* temporary, "skein.db")
@@ -72,7 +72,7 @@ describe("SQLite, used by several processes", () => {
         expect(before._tag).toBe("None")
       }), 60_000)
 
-    test.scoped("keeps its hold on a file that the same process opens twice", () =>
+    it.scoped("keeps its hold on a file that the same process opens twice", () =>
       Effect.gen(function*() {
         const start = yield* Program
         const filename = join(yield* temporary, "skein.db")

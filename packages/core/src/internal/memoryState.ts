@@ -15,7 +15,7 @@ import type { Approval, LoggedEvent, Write } from "../SessionStorage.ts"
 import { StorageError } from "../StorageError.ts"
 
 /** A session and what belongs to it alone. */
-export interface Held {
+interface Held {
   readonly info: SessionInfo
   readonly messages: HashMap.HashMap<MessageID, Message>
   readonly parts: HashMap.HashMap<PartID, Part>
@@ -23,7 +23,7 @@ export interface Held {
 }
 
 /** A row of an inbox, which stays when it was taken. */
-export interface HeldInboxRow {
+interface HeldInboxRow {
   readonly row: InboxRow
   readonly taken: boolean
 }

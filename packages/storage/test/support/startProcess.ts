@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url"
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** Where packages are looked up. */
-export const modules = at("../../../../node_modules")
+const modules = at("../../../../node_modules")
 
 /** A directory that goes with the scope, which other users may enter too. */
 export const temporary = Effect.acquireRelease(

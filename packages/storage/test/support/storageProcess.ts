@@ -56,7 +56,9 @@ const hold = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`BEGIN IMMEDIATE`
   yield* say("held")
-  yield* Effect.async<void>((resume) => process.stdin.once("end", () => resume(Effect.void)).resume())
+  yield* Effect.async<void>((resume) => {
+    process.stdin.once("end", () => resume(Effect.void)).resume()
+  })
 }).pipe(Effect.provide(SqliteClient.layer({ filename })))
 
 const work = {

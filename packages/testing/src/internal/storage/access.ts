@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 
 /** Runs an effect on the storage under test; a backend that lasts may be opened anew for each call. */
-export type Use = <A, E>(effect: Effect.Effect<A, E, SessionStorage>) => Effect.Effect<A, E | StorageError>
+type Use = <A, E>(effect: Effect.Effect<A, E, SessionStorage>) => Effect.Effect<A, E | StorageError>
 
 /** Tests by name. */
 export type Tests = Readonly<Record<string, (use: Use) => Effect.Effect<void, StorageError>>>
