@@ -50,9 +50,9 @@ describe("check", () => {
           // Some numbers have no JSON, and neither has `undefined`.
           if (isDeepStrictEqual(stored, value)) expect(fits(stored)).toBe(true)
           const spoilt = spoil(stored, at, to)
-          if (fits(spoilt)) expect(decode(spoilt)).toEqual(Either.right(spoilt))
+          if (fits(spoilt)) expect(Either.isRight(decode(spoilt))).toBe(true)
         }),
-        { numRuns: 100 }
+        { numRuns: 60 }
       )
     })
   }
