@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { Journal } from "../Journal.ts"
 import type { Caller, PermissionOptions, Subject } from "../Permission.ts"
 import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
@@ -125,17 +126,30 @@ export const makeBroker = (options: PermissionOptions) =>
       return yield* denied(ask, "nobody", false, message)
     })
 
+    const expired: Answer = { reply: "reject", message: "Nobody answered within 24 hours." }
+    const withdrawn: Answer = { reply: "reject", message: "The call was stopped before anybody answered." }
+
     const askPerson = Effect.fnUntraced(
       function*(subject: Subject, tool: Caller, request: PermissionRequest, ask: PermissionAsk) {
         const answer = yield* Deferred.make<Answer>()
         pending.set(request.id, { request, subject, tool, ask, answer })
         yield* tell(subject, request)
         const given = yield* Deferred.await(answer).pipe(
-          Effect.timeoutTo({
-            duration: patience,
-            onSuccess: (got) => got,
-            onTimeout: (): Answer => ({ reply: "reject", message: "Nobody answered within 24 hours." })
-          })
+          Effect.timeoutOption(patience),
+          Effect.flatMap(Option.match({
+            onSome: Effect.succeed,
+            onNone: () =>
+              pending.delete(request.id)
+                ? Effect.as(tellReply(subject, request.id, expired), expired)
+                : Deferred.await(answer)
+          })),
+          // Whoever shows the question must hear that it is no more.
+          Effect.onInterrupt(() =>
+            pending.has(request.id)
+              ? Effect.catchAll(tellReply(subject, request.id, withdrawn), (error) =>
+                Effect.logError("The end of a question could not be stored", error.message))
+              : Effect.void
+          )
         )
         if (given.reply !== "reject") return
         return yield* denied(
