@@ -57,6 +57,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           steps: 0,
           turnstile: yield* Effect.makeSemaphore(1),
           person: { waiting: 0, since: 0, total: 0 },
+          title: undefined,
+          stops: 0,
           connected: yield* Effect.makeLatch(),
           wanted: new Map(),
           consents: new Set(),

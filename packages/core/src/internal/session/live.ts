@@ -51,6 +51,10 @@ export interface Live {
   readonly turnstile: Effect.Semaphore
   /** How many questions of it and of all below wait for a person, since when, and how long earlier ones did (ms). */
   readonly person: { waiting: number; since: number; total: number }
+  /** Asks for a title beside the loop. */
+  title: Fiber.Fiber<void> | undefined
+  /** Counts how often it was stopped by somebody, or from above: runs that were asked for before do not begin after. */
+  stops: number
   /** Open once a model has taken a request of this session: what is less urgent goes after that. */
   readonly connected: Effect.Latch
   /** Answers of a given form that prompts in the inbox or in this turn ask for, by the id of their message. */

@@ -16,7 +16,7 @@ import { traced } from "../traced.ts"
 import { want } from "./finalAnswer.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
-import { halt, type LoopServices, submit } from "./runner.ts"
+import { halt, type LoopServices, stop, submit } from "./runner.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
@@ -128,7 +128,7 @@ export const makeSession = Effect.gen(function*() {
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const { first, row } = yield* enqueue(live, parts, options)
-        if (first) yield* Effect.forkIn(Effect.interruptible(makeTitle(live, textOf(parts))), live.scope)
+        if (first) live.title = yield* Effect.forkIn(Effect.interruptible(makeTitle(live, textOf(parts))), live.scope)
         if (output !== undefined) live.wanted.set(row.id, want(output))
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))
       })
@@ -180,7 +180,7 @@ export const makeSession = Effect.gen(function*() {
     messages,
     prompt,
     append,
-    stop: (id: SessionID) => Effect.provide(opened(id, halt), context),
+    stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
     rename,
     remove

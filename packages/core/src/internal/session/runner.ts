@@ -95,9 +95,18 @@ export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Ef
   const table = yield* SessionTable
   const fiber = live.running === undefined ? undefined : yield* Deferred.await(live.running.fiber)
   if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
-  yield* Effect.forEach(table.below(live.info.id), halt, { concurrency: "unbounded", discard: true })
+  if (live.title !== undefined) yield* Fiber.interruptFork(live.title)
+  yield* Effect.forEach(table.below(live.info.id), stop, { concurrency: "unbounded", discard: true })
+  if (live.title !== undefined) yield* Fiber.await(live.title)
   if (fiber !== undefined) yield* Fiber.await(fiber)
 })
+
+/** The same, and what was asked of it before does not begin any more either. */
+export const stop = (live: Live): Effect.Effect<void, never, SessionTable> =>
+  Effect.suspend(() => {
+    live.stops++
+    return halt(live)
+  })
 
 /** Waits for the answer; whoever gives up last takes the session with it. */
 const wait = (live: Live, id: MessageID, running: Running, waiter: Deferred.Deferred<Turn, PromptError>) =>

@@ -1,6 +1,6 @@
 /** The supervisor of subagents: from a request to the outcome that is stored and told. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import { Ids } from "@skein/domain/Id"
+import { Ids, type MessageID } from "@skein/domain/Id"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import { since, type Usage } from "@skein/domain/Usage"
@@ -62,8 +62,10 @@ const deniedPermission = (turn: Turn): string => {
   return "unknown"
 }
 
+const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }
+
 const endOfError = (error: PromptError): End => {
-  if (error._tag === "SessionStopped") return { status: "stopped", by: "a stop of its session" }
+  if (error._tag === "SessionStopped") return stoppedFromOutside
   if (error._tag === "ModelError" && error.reason === "empty_response") return { status: "empty", finish: error.finish ?? "other" }
   return { status: "failed", error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message } }
 }
@@ -77,10 +79,17 @@ const endOf = (exit: Exit.Exit<End, PromptError>): End => {
   return { status: "failed", error: { tag: "defect", message: defect instanceof Error ? defect.message : String(defect) } }
 }
 
+/** Where a session was when a run of it began. */
+interface Start {
+  /** Younger than all messages before the run, and older than all of it. */
+  readonly mark: MessageID
+  readonly usage: Usage
+}
+
 /** The last thing that a subagent said in this run. */
-const lastWords = (live: Live, started: number): string => {
+const lastWords = (live: Live, { mark }: Start): string => {
   for (const message of (live.messages ?? []).toReversed()) {
-    if (message.info.time.created < started) return ""
+    if (message.info.id < mark) return ""
     const text = message.info.role === "assistant" ? conclusion(message.parts) : ""
     if (text !== "") return text
   }
@@ -159,14 +168,14 @@ export const makeTasks = Effect.gen(function*() {
     return run
   })
 
-  const settle = Effect.fnUntraced(function*(live: Live, run: TaskRun, end: End, before: Usage, started: number) {
+  const settle = Effect.fnUntraced(function*(live: Live, run: TaskRun, end: End, start: Start) {
     const now = yield* Clock.currentTimeMillis
     const outcome = {
       ...end,
       taskID: run.taskID,
       runID: run.id,
-      text: lastWords(live, started),
-      usage: since(before, live.info.usage.subtree),
+      text: lastWords(live, start),
+      usage: since(start.usage, live.info.usage.subtree),
       durationMs: now - run.time.created
     } as Outcome
     const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
@@ -198,14 +207,19 @@ export const makeTasks = Effect.gen(function*() {
       Effect.gen(function*() {
         const live = yield* openChild(checked, request)
         const row = yield* begin(live, request)
-        const before = live.info.usage.subtree
-        const started = row.time.created
+        const { stops } = live
+        // A run that waits for an earlier one of the same task begins later than it was asked for.
+        let start: Start | undefined
         if (progress !== undefined) yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model })
-        const working = live.turnstile.withPermits(1)(work(live, request, checked.agent))
+        const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
+          if (live.stops !== stops) return stoppedFromOutside
+          start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+          return yield* work(live, request, checked.agent)
+        }))
         const exit = yield* Effect.exit(restore(
           progress === undefined ? working : withSummary(live.info.id, progress.summary, working)
         ))
-        const outcome = yield* settle(live, row, endOf(exit), before, started)
+        const outcome = yield* settle(live, row, endOf(exit), start ?? { mark: yield* ids.make("msg"), usage: live.info.usage.subtree })
         return Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) ? yield* Effect.interrupt : outcome
       })
     )
