@@ -13,6 +13,12 @@ export const bundleDir = join(root, "packages", "cli", "dist", "bundle")
 /** The module that packages/cli/bin/skein.js imports. */
 export const bundleEntry = join(bundleDir, "skein.mjs")
 
+/** The same program as one script, and the code compiled from it, which that module prefers. */
+export const bundleScript = join(bundleDir, "skein.cjs")
+
+/** See scripts/codeCache.mjs. */
+export const codeCache = join(bundleDir, "skein.cache")
+
 /** Tells for which lock file and which Node the dependencies were installed; it goes when node_modules goes. */
 export const installStamp = join(root, "node_modules", ".skein-install")
 

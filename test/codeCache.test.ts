@@ -1,0 +1,78 @@
+/** The two ways in which the built program starts: from code that was compiled ahead, and from modules where that is of no use. */
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeEach, expect, it, vi } from "vitest"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const copy = mkdtempSync(join(tmpdir(), "skein-start-"))
+const bundle = join(copy, "cli", "dist", "bundle")
+const cache = join(bundle, "skein.cache")
+
+beforeEach(() => {
+  rmSync(copy, { recursive: true, force: true })
+  for (const part of ["package.json", "bin", "dist/bundle"]) {
+    cpSync(join(root, "packages", "cli", part), join(copy, "cli", part), { recursive: true })
+  }
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
+})
+
+afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+const start = (...args: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [
+    ...args,
+    join(copy, "cli", "bin", "skein.js"),
+    "agents"
+  ], {
+    cwd: copy,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], HOME: copy }
+  })
+  return { status, stderr, stdout }
+}
+
+/** Makes the modules tell that it was they who were started. */
+const mark = () => writeFileSync(join(bundle, "skein.mjs"), "console.log(\"from the modules\")\n")
+
+const change = (edit: (code: Buffer) => Buffer) => writeFileSync(cache, edit(readFileSync(cache)))
+
+const fromModules = { status: 0, stderr: "", stdout: "from the modules\n" }
+
+it("starts from the compiled code, and does the same from the modules", () => {
+  const modules = readFileSync(join(bundle, "skein.mjs"))
+  mark()
+  const compiled = start()
+  expect(compiled).toMatchObject({ status: 0, stderr: "", stdout: expect.stringContaining("explore") })
+  writeFileSync(join(bundle, "skein.mjs"), modules)
+  rmSync(cache)
+  expect(start()).toEqual(compiled)
+})
+
+it.each<readonly [damage: string, edit: (code: Buffer) => Buffer]>([
+  [
+    "has another byte in it",
+    (code) => code.fill(~(code.at(code.length >> 1) ?? 0), code.length >> 1, (code.length >> 1) + 1)
+  ],
+  ["is cut off", (code) => code.subarray(0, code.length >> 1)],
+  ["is empty", () => Buffer.alloc(0)],
+  ["belongs to another script", (code) => code.fill(0, 0, 4)]
+])("starts from the modules where the compiled code %s", (_, edit) => {
+  mark()
+  change(edit)
+  expect(start()).toEqual(fromModules)
+})
+
+it("starts from the modules where V8 refuses the code, as that of another Node", () => {
+  mark()
+  expect(start("--no-opt")).toEqual(fromModules)
+})
+
+it("starts from the modules where source maps are wanted, which only they have", () => {
+  mark()
+  expect(start("--enable-source-maps")).toEqual(fromModules)
+})
