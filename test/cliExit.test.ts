@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const cleanup: Array<() => unknown> = []
 afterEach(async () => {
-  for (const each of cleanup.splice(0).reverse()) await each()
+  for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
 const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
@@ -54,7 +54,9 @@ describe("signals", () => {
       const ended = await running.ended
       expect(performance.now() - began).toBeLessThan(5_000)
       expect(ended).toMatchObject({ code, stdout: "" })
-      const [, id] = /^skein: The run was stopped by SIG\w+\. Go on with `skein sessions resume (ses_\w+)`\.\n$/.exec(ended.stderr) ?? []
+      const [, id] = /^skein: The run was stopped by SIG\w+\. Go on with `skein sessions resume (ses_\w+)`\.\n$/.exec(
+        ended.stderr
+      ) ?? []
       expect(id).toBeDefined()
       expect(llm.open()).toBe(0)
     }
@@ -115,7 +117,9 @@ describe("limits", () => {
     const { llm, place } = await world(() => ({ text: "So far", hangs: true }))
     const ended = await place.run([...run, "--timeout", "2s", "--format", "quiet", "--title", "t", "go"])
     expect(ended).toMatchObject({ code: 4, stdout: "So far\n" })
-    expect(ended.stderr).toMatch(/^skein: The run took longer than 2\.0 s \(--timeout\), and was stopped\. Go on with `skein sessions resume ses_\w+`\.\n$/)
+    expect(ended.stderr).toMatch(
+      /^skein: The run took longer than 2\.0 s \(--timeout\), and was stopped\. Go on with `skein sessions resume ses_\w+`\.\n$/
+    )
     expect(llm.cut()).toBe(1)
   })
 
@@ -142,7 +146,9 @@ describe("limits", () => {
         return "done"
       }
       const results = request.messages.filter(({ role }) => role === "tool")
-      if (results.length > 0) return results.map(({ content }) => /limits\.max_tasks/.test(String(content)) ? "refused" : "ran").join(" ")
+      if (results.length > 0) {
+        return results.map(({ content }) => /limits\.max_tasks/.test(String(content)) ? "refused" : "ran").join(" ")
+      }
       return {
         calls: Array.from({ length: 4 }, (_, i) => ({
           tool: "task",
@@ -150,7 +156,18 @@ describe("limits", () => {
         }))
       }
     })
-    const ended = await place.run([...run, "--concurrency", "1", "--max-tasks", "3", "--format", "quiet", "--title", "t", "go"])
+    const ended = await place.run([
+      ...run,
+      "--concurrency",
+      "1",
+      "--max-tasks",
+      "3",
+      "--format",
+      "quiet",
+      "--title",
+      "t",
+      "go"
+    ])
     expect(ended.stdout).toBe("ran ran ran refused\n")
     expect(most).toBe(1)
   })
@@ -179,7 +196,9 @@ describe("permission", () => {
 
   it("--auto does not allow what is protected", async () => {
     const { place } = await world(({ messages }) =>
-      messages.at(-1)?.role === "tool" ? "done" : { calls: [{ tool: "write", args: { filePath: "skein.json", content: "{}" } }] }
+      messages.at(-1)?.role === "tool"
+        ? "done"
+        : { calls: [{ tool: "write", args: { filePath: "skein.json", content: "{}" } }] }
     )
     expect((await place.run([...run, "--auto", "--format", "quiet", "go"])).code).toBe(3)
     expect(existsSync(join(place.project, "skein.json"))).toBe(false)

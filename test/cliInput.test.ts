@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const cleanup: Array<() => unknown> = []
 afterEach(() => {
-  for (const each of cleanup.splice(0).reverse()) each()
+  for (const each of cleanup.splice(0).toReversed()) each()
 })
 
 const world = (files: Readonly<Record<string, string>> = {}) => {
@@ -29,8 +29,16 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["an unknown provider", ["run", "-m", "opnai/x", "go"], /There is no provider opnai.* Did you mean openai\/x\?/],
   ["a model without a provider", ["run", "-m", "gpt", "go"], /--model needs PROVIDER\/MODEL/],
   ["an unknown offline model", ["run", "-m", "offline/x", "go"], /There is no model offline\/x/],
-  ["no key for the model", ["run", "-m", "openai/gpt-5.1", "go"], /openai\/gpt-5\.1 needs a key: set the environment variable OPENAI_API_KEY/],
-  ["an unknown session", [...offline, "-s", "ses_nothere", "go"], /There is no session ses_nothere\. See `skein sessions`/],
+  [
+    "no key for the model",
+    ["run", "-m", "openai/gpt-5.1", "go"],
+    /openai\/gpt-5\.1 needs a key: set the environment variable OPENAI_API_KEY/
+  ],
+  [
+    "an unknown session",
+    [...offline, "-s", "ses_nothere", "go"],
+    /There is no session ses_nothere\. See `skein sessions`/
+  ],
   ["a session id that is none", ["sessions", "show", "x'; --"], /There is no session x'; --/],
   ["both ways to a session", [...offline, "-c", "-s", "ses_x", "go"], /--session and --continue exclude each other/],
   ["a directory that is not there", [...offline, "--dir", "nowhere", "go"], /--dir: .*nowhere does not exist/],
@@ -38,7 +46,11 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a file that is not there", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt cannot be read/],
   ["a file that is a directory", [...offline, "-f", ".", "go"], /--file: .* is no file/],
   ["a flag without a value", ["run", "go", "--model"], /--model needs a value \(PROVIDER\/MODEL\), and got nothing/],
-  ["a flag whose value is the next flag", ["run", "--title", "--auto", "go"], /--title needs a value.*"--auto" looks like another flag/],
+  [
+    "a flag whose value is the next flag",
+    ["run", "--title", "--auto", "go"],
+    /--title needs a value.*"--auto" looks like another flag/
+  ],
   ["an empty value", ["run", "--agent=", "go"], /--agent needs a value \(NAME\), and got ""/],
   ["a time of zero", ["run", "--timeout", "0", "go"], /--timeout needs a time above zero.*got "0"/],
   ["a negative time", ["run", "--timeout=-5s", "go"], /--timeout needs a time above zero.*got "-5s"/],
@@ -88,7 +100,9 @@ it("a database of another program is refused, and stays as it is", async () => {
 })
 
 it("a database that is text is refused, and stays as it is", async () => {
-  const place = world({ "notes.txt": "important notes, longer than a header of one hundred bytes would be: ".repeat(3) })
+  const place = world({
+    "notes.txt": "important notes, longer than a header of one hundred bytes would be: ".repeat(3)
+  })
   const before = readFileSync(join(place.project, "notes.txt"))
   const ended = await place.run([...offline, "go"], { env: { SKEIN_DB: "notes.txt" } } satisfies Start)
   expect(ended.code).toBe(2)

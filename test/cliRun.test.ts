@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const cleanup: Array<() => unknown> = []
 afterEach(async () => {
-  for (const each of cleanup.splice(0).reverse()) await each()
+  for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
 const world = async (script: (request: LlmRequest) => LlmAnswer | string, files?: Readonly<Record<string, string>>) => {
@@ -35,7 +35,11 @@ const family = (request: LlmRequest): LlmAnswer | string => {
       : { calls: [{ tool: "read", args: { filePath: `${asked.replace("child ", "")}.txt` } }] }
   }
   return request.messages.at(-1)?.role === "tool"
-    ? `Both say: ${request.messages.filter(({ role }) => role === "tool").map(({ content }) => /read: (\w+)/.exec(String(content))?.[1]).join(", ")}`
+    ? `Both say: ${
+      request.messages.filter(({ role }) => role === "tool").map(({ content }) =>
+        /read: (\w+)/.exec(String(content))?.[1]
+      ).join(", ")
+    }`
     : { text: "I ask two.", calls: [task("Look into a", "child a"), task("Look into b", "child b")] }
 }
 
@@ -85,7 +89,11 @@ describe("formats", () => {
       expect(Object.keys(Event.properties)).toContain(event.type)
       const schema: Schema.Schema.AnyNoContext = Event.properties[event.type as Event.EventType]
       expect(() => Schema.decodeUnknownSync(schema, { onExcessProperty: "error" })(event.properties)).not.toThrow()
-      expect(event).toMatchObject({ timestamp: expect.any(Number), sessionID: expect.stringMatching(/^ses_/), rootID: expect.any(String) })
+      expect(event).toMatchObject({
+        timestamp: expect.any(Number),
+        sessionID: expect.stringMatching(/^ses_/),
+        rootID: expect.any(String)
+      })
     }
     expect(events.filter(({ type }) => type === "subagent.completed")).toHaveLength(2)
     expect(new Set(events.map(({ depth }) => depth))).toEqual(new Set([0, 1]))
@@ -119,7 +127,9 @@ describe("formats", () => {
 
   it("shows what models write escaped on standard error", async () => {
     const { run } = await world(({ messages }) =>
-      messages.at(-1)?.role === "tool" ? "done" : { calls: [{ tool: "read", args: { filePath: "a\u001b[2J\u202e.txt" } }] }
+      messages.at(-1)?.role === "tool"
+        ? "done"
+        : { calls: [{ tool: "read", args: { filePath: "a\u001b[2J\u202e.txt" } }] }
     )
     const { stderr } = await run(["go"])
     expect(stderr).toContain("path=a\\x1b[2J\\u202e.txt")
@@ -143,7 +153,10 @@ describe("prompts", () => {
 
   it("attaches text and images", async () => {
     const { llm, place, run } = await world(() => "ok")
-    const pixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==", "base64")
+    const pixel = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==",
+      "base64"
+    )
     writeFileSync(join(place.project, "dot.png"), pixel)
     writeFileSync(join(place.project, "notes.txt"), "some notes")
     expect((await run(["--format", "quiet", "-f", "notes.txt", "--file=dot.png", "look"])).code).toBe(0)
@@ -172,7 +185,9 @@ describe("sessions", () => {
     const id = linesOf(first.stdout).at(-1)?.sessionID ?? ""
     expect((await run(["--format", "quiet", "-s", id, "two"])).stdout).toBe("answer 2\n")
     expect((await run(["--format", "quiet", "-c", "three"])).stdout).toBe("answer 3\n")
-    expect((await place.run(["sessions", "resume", id, "four", "-m", "openai/m", "--format", "quiet"])).stdout).toBe("answer 4\n")
+    expect((await place.run(["sessions", "resume", id, "four", "-m", "openai/m", "--format", "quiet"])).stdout).toBe(
+      "answer 4\n"
+    )
     expect(llm.requests.at(-1)?.user).toEqual(["one", "two", "three", "four"])
     const listed = await place.run(["sessions", "--format", "json"])
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id, title: "Mine", directory: place.project }])
@@ -189,6 +204,8 @@ describe("sessions", () => {
   it("goes by the git root: a directory below it is the same project", async () => {
     const { place, run } = await world(({ user }) => `answer ${user.length}`, { "sub/x.txt": "x" })
     await run(["--format", "quiet", "one"])
-    expect((await run(["--format", "quiet", "-c", "two"], { cwd: join(place.project, "sub") })).stdout).toBe("answer 2\n")
+    expect((await run(["--format", "quiet", "-c", "two"], { cwd: join(place.project, "sub") })).stdout).toBe(
+      "answer 2\n"
+    )
   })
 })

@@ -14,7 +14,7 @@ if (!hasPython) console.warn("cliTerminal.test.ts is skipped: python3, whose pty
 
 const cleanup: Array<() => unknown> = []
 afterEach(async () => {
-  for (const each of cleanup.splice(0).reverse()) await each()
+  for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
 interface Key {
@@ -27,7 +27,11 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
   const place = sandbox({ llm: llm.url })
   cleanup.push(llm.close, place.remove)
   /** Runs the program on a terminal; gives what was printed, and the exit code. */
-  const run = (args: ReadonlyArray<string>, keys: ReadonlyArray<Key> = [], env: Readonly<Record<string, string>> = {}) =>
+  const run = (
+    args: ReadonlyArray<string>,
+    keys: ReadonlyArray<Key> = [],
+    env: Readonly<Record<string, string>> = {}
+  ) =>
     new Promise<{ readonly code: number | null; readonly printed: string; readonly plain: string }>((resolve) => {
       const driver = fileURLToPath(new URL("support/terminal.py", import.meta.url))
       const argv = [process.execPath, program, "run", "-m", "openai/m", "--title", "t", ...args]
@@ -101,7 +105,9 @@ describe.skipIf(!hasPython)("on a terminal", () => {
     const { place, run } = await world(writes)
     expect((await run(["go"], [{ after: "[y] once", send: "p" }])).code).toBe(0)
     expect((await run(["go again"])).code).toBe(0)
-    const listed: ReadonlyArray<{ readonly id: string }> = JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)
+    const listed: ReadonlyArray<{ readonly id: string }> = JSON.parse(
+      (await place.run(["permissions", "--format", "json"])).stdout
+    )
     expect(listed).toMatchObject([{ permission: "edit", pattern: "*" }])
     expect((await place.run(["permissions", "revoke", listed[0]?.id ?? ""])).code).toBe(0)
     expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])

@@ -48,7 +48,9 @@ export interface Sandbox {
 }
 
 /** Makes a place with these files; `llm` is the base URL of the models of `openai/`. */
-export const sandbox = (options: { readonly files?: Readonly<Record<string, string>>; readonly llm?: string } = {}): Sandbox => {
+export const sandbox = (
+  options: { readonly files?: Readonly<Record<string, string>>; readonly llm?: string } = {}
+): Sandbox => {
   const built = fileURLToPath(new URL("../../packages/cli/dist/bundle/skein.mjs", import.meta.url))
   if (!existsSync(built)) throw new Error(`${built} is not there. Run "npm run build" first.`)
   const home = realpathSync(mkdtempSync(join(tmpdir(), "skein-cli-")))
@@ -69,7 +71,11 @@ export const sandbox = (options: { readonly files?: Readonly<Record<string, stri
     ...more
   })
   const start = (args: ReadonlyArray<string>, given: Start = {}): Running => {
-    const child = spawn(process.execPath, [program, ...args], { cwd: given.cwd ?? project, env: env(given.env), stdio: "pipe" })
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: given.cwd ?? project,
+      env: env(given.env),
+      stdio: "pipe"
+    })
     let stdout = ""
     let stderr = ""
     child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)

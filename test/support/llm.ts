@@ -80,11 +80,18 @@ const say = (response: ServerResponse, { calls = [], hangs, status, text }: LlmA
   }
   response.writeHead(200, { "content-type": "text/event-stream" })
   response.write(event({ role: "assistant", content: "" }))
-  if (text !== undefined) for (const piece of text.match(/[^]{1,4096}/g) ?? []) response.write(event({ content: piece }))
+  if (text !== undefined) {
+    for (const piece of text.match(/[^]{1,4096}/g) ?? []) response.write(event({ content: piece }))
+  }
   if (hangs === true) return
   calls.forEach(({ args, tool }, index) =>
     response.write(event({
-      tool_calls: [{ index, id: `call_${index}`, type: "function", function: { name: tool, arguments: JSON.stringify(args) } }]
+      tool_calls: [{
+        index,
+        id: `call_${index}`,
+        type: "function",
+        function: { name: tool, arguments: JSON.stringify(args) }
+      }]
     }))
   )
   response.write(event({}, calls.length > 0 ? "tool_calls" : "stop"))

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Readable, Writable } from "node:stream"
+import { isatty } from "node:tty"
 
 /** The size of a terminal. */
 export interface Size {
@@ -26,33 +27,35 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   /** Calls a function when the reader of standard output is gone. */
   readonly onGone: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
   /** Standard input, for those who read it. */
-  readonly input: Readable & { readonly fd?: number; readonly setRawMode?: (raw: boolean) => void }
+  readonly input: () => Readable & { readonly setRawMode?: (raw: boolean) => void }
   /** Ends when everything that was written has been handed to the system, or when nobody reads it. */
   readonly flush: Effect.Effect<void>
 }>() {
-  /** The streams of this process. */
+  /** The streams of this process. Node makes each of them when it is first used, which takes its time. */
   static readonly layer: Layer.Layer<Stdio> = Layer.sync(Stdio, () => {
-    const { stderr, stdin, stdout } = process
     const listeners = new Set<() => void>()
     let gone = false
-    stdout.on("error", () => {
+    let stdout: typeof process.stdout | undefined
+    let stderr: typeof process.stderr | undefined
+    const onGone = () => {
       // Whatever keeps output from being written, there is nobody left to tell.
       gone = true
       for (const listener of listeners) listener()
-    })
-    stderr.on("error", () => undefined)
+    }
+    const output = () => stdout ??= process.stdout.on("error", onGone)
+    const error = () => stderr ??= process.stderr.on("error", () => undefined)
     return {
       out: (text) => {
-        if (!gone) stdout.write(text)
+        if (!gone) output().write(text)
       },
-      err: (line) => void stderr.write(`${line}\n`),
-      isTerminal: { input: stdin.isTTY === true, output: stdout.isTTY === true, error: stderr.isTTY === true },
-      size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+      err: (line) => void error().write(`${line}\n`),
+      isTerminal: { input: isatty(0), output: isatty(1), error: isatty(2) },
+      size: () => ({ columns: output().columns || 80, rows: output().rows || 24 }),
       onResize: (listener) =>
         Effect.asVoid(
           Effect.acquireRelease(
-            Effect.sync(() => stdout.on("resize", listener)),
-            () => Effect.sync(() => stdout.off("resize", listener))
+            Effect.sync(() => output().on("resize", listener)),
+            () => Effect.sync(() => output().off("resize", listener))
           )
         ),
       onGone: (listener) =>
@@ -62,15 +65,17 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
             () => Effect.sync(() => listeners.delete(listener))
           )
         ),
-      input: stdin,
-      flush: Effect.zipRight(flushed(stdout), flushed(stderr))
+      input: () => process.stdin,
+      flush: Effect.suspend(() => Effect.zipRight(flushed(stdout), flushed(stderr)))
     }
   })
 }
 
-const flushed = (stream: Writable) =>
+const flushed = (stream: Writable | undefined) =>
   Effect.async<void>((resume) => {
-    if (stream.destroyed || stream.errored || stream.writableLength === 0) return resume(Effect.void)
+    if (stream === undefined || stream.destroyed || stream.errored || stream.writableLength === 0) {
+      return resume(Effect.void)
+    }
     stream.write("", () => resume(Effect.void))
   })
 

@@ -18,7 +18,12 @@ export const databaseFlags = {
 
 /** For commands whose answer depends on the directory. */
 export const directoryFlags = {
-  dir: { type: "text", value: "PATH", completes: "directory", description: "Looks from this directory instead of the current one" }
+  dir: {
+    type: "text",
+    value: "PATH",
+    completes: "directory",
+    description: "Looks from this directory instead of the current one"
+  }
 } as const satisfies Flags
 
 /** For every command. */

@@ -29,7 +29,12 @@ export const promptFlags = {
   "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
   "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },
   timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
-  db: { type: "text", value: "FILE", completes: "file", description: "The database; SKEIN_DB or the data directory otherwise" },
+  db: {
+    type: "text",
+    value: "FILE",
+    completes: "file",
+    description: "The database; SKEIN_DB or the data directory otherwise"
+  },
   verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" }
 } as const satisfies Flags
 

@@ -15,9 +15,9 @@ import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as Providers from "@skein/provider/Providers"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
+import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { environment } from "@skein/tools/Environment"
 
 /** Where files are, and the files themselves. */
 export const platform = (options: { readonly database?: string | undefined }) =>
@@ -32,11 +32,13 @@ export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<t
   .unwrapEffect(Effect.map(DataDirs, ({ database }) => Sqlite.layer({ filename: database })))
 
 /** The config of a directory with its agents. */
-export const settle = Effect.fnUntraced(function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
-  const loaded = yield* ConfigFiles.load({ directory, ...(overrides === undefined ? {} : { overrides }) })
-  const { agents, permission } = yield* agentsFrom(loaded.settings, builtins, loaded.origins)
-  return { ...loaded, agents, permission }
-})
+export const settle = Effect.fnUntraced(
+  function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
+    const loaded = yield* ConfigFiles.load({ directory, ...(overrides === undefined ? {} : { overrides }) })
+    const { agents, permission } = yield* agentsFrom(loaded.settings, builtins, loaded.origins)
+    return { ...loaded, agents, permission }
+  }
+)
 
 /** Config and agents, ready for use. */
 export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>

@@ -40,9 +40,13 @@ const helpFor = (
 
 const unknownCommand = (commands: ReadonlyArray<CommandSpec>, word: string): Parsed => {
   if (word.startsWith("-")) {
-    return mistake(`${word} stands before a command. Write the command first, as in \`skein run ${word}\`; see \`skein help\`.`)
+    return mistake(
+      `${word} stands before a command. Write the command first, as in \`skein run ${word}\`; see \`skein help\`.`
+    )
   }
-  if (/\s/.test(word)) return mistake(`${JSON.stringify(word)} is no command. To prompt an agent with it: \`skein run …\`.`)
+  if (/\s/.test(word)) {
+    return mistake(`${JSON.stringify(word)} is no command. To prompt an agent with it: \`skein run …\`.`)
+  }
   const names = commands.flatMap(({ aliases = [], name }) => [name, ...aliases])
   const meant = didYouMean(word, names, (name) => `\`skein ${name}\``)
   return mistake(`There is no command ${JSON.stringify(word)}.${meant} See \`skein help\`.`)
@@ -82,19 +86,25 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
   if (group !== undefined && operands.length > 0 && command.operands === undefined) {
     const meant = didYouMean(operands[0] ?? "", group.map(({ name }) => name))
     return mistake(
-      `\`${callOf(path)}\` has no ${JSON.stringify(operands[0])}.${meant} It has ${group.map(({ name }) => name).join(", ")}.`
+      `\`${callOf(path)}\` has no ${JSON.stringify(operands[0])}.${meant} It has ${
+        group.map(({ name }) => name).join(", ")
+      }.`
     )
   }
   const { choices, least = 0, most = 0, usage = "" } = command.operands ?? {}
   if (operands.length < least) return mistake(`\`${callOf(path)}\` needs ${usage}. See \`${callOf(path)} --help\`.`)
   if (operands.length > most) {
     return mistake(
-      `\`${callOf(path)}\` does not take ${JSON.stringify(operands[most])}. Usage: ${`${callOf(path)} ${usage}`.trimEnd()}`
+      `\`${callOf(path)}\` does not take ${JSON.stringify(operands[most])}. Usage: ${
+        `${callOf(path)} ${usage}`.trimEnd()
+      }`
     )
   }
   const odd = choices === undefined ? undefined : operands.find((operand) => !choices.includes(operand))
   if (odd !== undefined) {
-    return mistake(`\`${callOf(path)}\` knows no ${JSON.stringify(odd)}.${didYouMean(odd, choices ?? [])} It takes ${usage}.`)
+    return mistake(
+      `\`${callOf(path)}\` knows no ${JSON.stringify(odd)}.${didYouMean(odd, choices ?? [])} It takes ${usage}.`
+    )
   }
   return { _tag: "Run", command, input: { flags: flags as Input<Flags>["flags"], operands } }
 }

@@ -5,7 +5,7 @@
  * variation selectors count: they can carry text that nobody sees.
  */
 const unseen =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFE00-\uFE0E\uFFA0\u{E0100}-\u{E01EF}]/gu
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]|[\u17B4\u17B5]|\u034F|[\uFE00-\uFE0E]|[\u{E0100}-\u{E01EF}]/gu
 
 const named = (character: string): string => {
   const code = character.codePointAt(0) ?? 0

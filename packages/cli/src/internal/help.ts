@@ -47,7 +47,9 @@ const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): 
     ...(command.details === undefined ? [] : [command.details]),
     ...(command.commands === undefined ? [] : [
       `Commands:\n${
-        table(command.commands.map(({ name, operands, summary }) => [`${name} ${operands?.usage ?? ""}`.trim(), summary]))
+        table(
+          command.commands.map(({ name, operands, summary }) => [`${name} ${operands?.usage ?? ""}`.trim(), summary])
+        )
       }`
     ]),
     ...(Object.keys(command.flags).length === 0 ? [] : [`Flags:\n${table(flagRows(command))}`])

@@ -59,9 +59,13 @@ export const launch = (
   )
   // Where nothing is left that could wake the program, it would end as if all were well.
   process.once("beforeExit", () => {
-    process.stderr.write(errorLine("The program waited for something that cannot come any more. Please report it.") + "\n")
+    process.stderr.write(
+      errorLine("The program waited for something that cannot come any more. Please report it.") + "\n"
+    )
     process.exit(ExitCode.failed)
   })
   // Sockets that are kept alive, and whatever else still waits, need not be waited for.
-  return Effect.runPromiseExit(program).then((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed))
+  return Effect.runPromiseExit(program).then((exit) =>
+    process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)
+  )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { command } from "../../src/CommandSpec.ts"
 import { commands } from "../../src/Commands.ts"
+import { command } from "../../src/CommandSpec.ts"
 import { parse } from "../../src/internal/arguments.ts"
 
 const load = () => Promise.reject(new Error("nothing is run here"))
@@ -23,7 +23,13 @@ const table = [
     },
     load
   }),
-  command({ name: "sessions", summary: "Lists", flags: { all: { type: "switch", description: "" } }, commands: [inner], load })
+  command({
+    name: "sessions",
+    summary: "Lists",
+    flags: { all: { type: "switch", description: "" } },
+    commands: [inner],
+    load
+  })
 ]
 
 const flags = (...argv: ReadonlyArray<string>) => {

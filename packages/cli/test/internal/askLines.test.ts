@@ -28,7 +28,9 @@ describe("a question", () => {
   })
 
   it("hides nothing: controls, strange spaces, and spaces at the end", () => {
-    expect(askLines(bash("ls  \u001b[8mrm\u00a0-rf\t~ "), 80, colourless)[1]).toBe("  ▌ ls  \\x1b[8mrm\\u00a0-rf\\t~\\x20")
+    expect(askLines(bash("ls  \u001b[8mrm\u00a0-rf\t~ "), 80, colourless)[1]).toBe(
+      "  ▌ ls  \\x1b[8mrm\\u00a0-rf\\t~\\x20"
+    )
   })
 
   it("shows every line of a command, however long", () => {
@@ -47,7 +49,16 @@ describe("a question", () => {
   })
 
   it("shows a change line by line", () => {
-    const request = bash("a.txt", { permission: "edit", patterns: ["a.txt"], metadata: { filePath: "a.txt", diff: "-old\n+new " } })
-    expect(askLines(request, 80, colourless).slice(1, 5)).toEqual(["  ▌ a.txt", "    diff:", "    │ -old", "    │ +new\\x20"])
+    const request = bash("a.txt", {
+      permission: "edit",
+      patterns: ["a.txt"],
+      metadata: { filePath: "a.txt", diff: "-old\n+new " }
+    })
+    expect(askLines(request, 80, colourless).slice(1, 5)).toEqual([
+      "  ▌ a.txt",
+      "    diff:",
+      "    │ -old",
+      "    │ +new\\x20"
+    ])
   })
 })

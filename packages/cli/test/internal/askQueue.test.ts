@@ -34,7 +34,9 @@ describe("keys", () => {
 
   it("of no meaning do nothing", () => {
     const queue = shown(request("per_1"))
-    for (const key of ["x", " ", "\r", "\u001b", "\u001b[A", "\u001bOy", "\u0004"]) expect(queue.type(key)).toBeUndefined()
+    for (const key of ["x", " ", "\r", "\u001b", "\u001b[A", "\u001bOy", "\u0004"]) {
+      expect(queue.type(key)).toBeUndefined()
+    }
     expect(queue.current?.id).toBe("per_1")
   })
 

@@ -5,7 +5,11 @@ it.each<readonly [tool: string, input: unknown, line: string]>([
   ["read", { filePath: "src/a.ts" }, "read path=src/a.ts limit=all"],
   ["read", { filePath: "a", offset: 5, limit: 10 }, "read path=a offset=5 limit=10"],
   ["glob", { pattern: "src/*.js" }, "glob pattern=src/*.js"],
-  ["task", { description: "Look", prompt: "long", subagent_type: "explore" }, "task description=Look subagent_type=explore"],
+  [
+    "task",
+    { description: "Look", prompt: "long", subagent_type: "explore" },
+    "task description=Look subagent_type=explore"
+  ],
   ["write", { filePath: "a", content: "secret" }, "write path=a"],
   ["bash", { command: "a\nb", timeout: undefined }, "bash command=a\\nb"],
   ["todowrite", { todos: [{ content: "x" }] }, "todowrite todos=[{\"content\":\"x\"}]"],

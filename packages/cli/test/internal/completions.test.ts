@@ -8,8 +8,11 @@ const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).statu
 /** What bash would offer behind these words. */
 const offered = (...words: ReadonlyArray<string>): ReadonlyArray<string> => {
   const quoted = words.map((word) => `'${word}'`).join(" ")
-  const { stderr, stdout } = spawnSync("bash", ["-c", `${bash(commands)}
-COMP_WORDS=(skein ${quoted}); COMP_CWORD=${words.length}; _skein; printf '%s\\n' "\${COMPREPLY[@]}"`], { encoding: "utf8" })
+  const { stderr, stdout } = spawnSync("bash", [
+    "-c",
+    `${bash(commands)}
+COMP_WORDS=(skein ${quoted}); COMP_CWORD=${words.length}; _skein; printf '%s\\n' "\${COMPREPLY[@]}"`
+  ], { encoding: "utf8" })
   expect(stderr).toBe("")
   return stdout.trimEnd().split("\n")
 }
@@ -34,6 +37,8 @@ describe("completions", () => {
       expect(script).toContain(name)
       for (const flag of Object.keys(flags)) expect(script).toContain(shell === "zsh" ? `--${flag}` : `-l ${flag}`)
     }
-    if (has(shell)) expect(spawnSync(shell, ["-n"], { input: script, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" })
+    if (has(shell)) {
+      expect(spawnSync(shell, ["-n"], { input: script, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" })
+    }
   })
 })

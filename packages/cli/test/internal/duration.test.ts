@@ -14,7 +14,25 @@ describe("a time on the command line", () => {
     expect(parseDuration(text)).toBe(milliseconds)
   })
 
-  it.each(["", " ", "0", "0s", "0.4", "-5", "-5s", "NaN", "Infinity", "1e3", "s", "5x", "5 s x", "1h30", "2147483648", "25d", "1000h"])(
+  it.each([
+    "",
+    " ",
+    "0",
+    "0s",
+    "0.4",
+    "-5",
+    "-5s",
+    "NaN",
+    "Infinity",
+    "1e3",
+    "s",
+    "5x",
+    "5 s x",
+    "1h30",
+    "2147483648",
+    "25d",
+    "1000h"
+  ])(
     "%j is none",
     (text) => {
       expect(parseDuration(text)).toBeUndefined()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import type { CommandSpec } from "../../src/CommandSpec.ts"
 import { commands } from "../../src/Commands.ts"
+import type { CommandSpec } from "../../src/CommandSpec.ts"
 import { helpOf } from "../../src/internal/help.ts"
 
 const reached = (command: CommandSpec): ReadonlyArray<ReadonlyArray<CommandSpec>> => [
@@ -12,7 +12,9 @@ describe("help", () => {
   it("of the program names every command", () => {
     const text = helpOf(commands, [], "1.2.3")
     expect(text).toContain("Skein 1.2.3")
-    for (const { name, summary } of commands) expect(text).toMatch(new RegExp(`^ {2}${name}.* ${summary.slice(0, 20)}`, "m"))
+    for (const { name, summary } of commands) {
+      expect(text).toMatch(new RegExp(`^ {2}${name}.* ${summary.slice(0, 20)}`, "m"))
+    }
   })
 
   it.each(commands.flatMap(reached).map((path) => [path.map(({ name }) => name).join(" "), path] as const))(

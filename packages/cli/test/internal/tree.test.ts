@@ -61,7 +61,9 @@ const watch = (
     }))
   )
 
-const reads = (path: string): ReadonlyArray<Scripted.ScriptedStep | string> => [Scripted.call("read", { path }), `${path} was read`]
+const reads = (
+  path: string
+): ReadonlyArray<Scripted.ScriptedStep | string> => [Scripted.call("read", { path }), `${path} was read`]
 
 describe("the tree", () => {
   it.effect("shows who does what, and how far they are", () =>
@@ -93,10 +95,15 @@ describe("the tree", () => {
 
   it.effect("shows who waits in the queue, and who tries again", () =>
     Effect.gen(function*() {
-      const { frames } = yield* watch({
-        build: [Scripted.tasks({ general: "one" }, { explore: "two" }), "Done."],
-        general: reads("a.txt")
-      }, [1], undefined, 1)
+      const { frames } = yield* watch(
+        {
+          build: [Scripted.tasks({ general: "one" }, { explore: "two" }), "Done."],
+          general: reads("a.txt")
+        },
+        [1],
+        undefined,
+        1
+      )
       expect(frames[0]?.below.at(-1)).toContain("○ explore  explore task  queued, place 1")
     }))
 
@@ -104,11 +111,16 @@ describe("the tree", () => {
 
   it.effect("is never higher or wider than the terminal, and counts what does not fit", () =>
     Effect.gen(function*() {
-      const { frames, view } = yield* watch({
-        build: [Scripted.tasks(...many), "Done."],
-        general: ["at once"],
-        explore: reads("世".repeat(90))
-      }, [1], { columns: 60, rows: 12 }, 100)
+      const { frames, view } = yield* watch(
+        {
+          build: [Scripted.tasks(...many), "Done."],
+          general: ["at once"],
+          explore: reads("世".repeat(90))
+        },
+        [1],
+        { columns: 60, rows: 12 },
+        100
+      )
       const below = frames[0]?.below ?? []
       expect(below).toHaveLength(11)
       expect(below.at(-1)).toBe("✓ 20 done")
@@ -124,14 +136,20 @@ describe("the tree", () => {
 
   it.effect("shows outcomes that are none", () =>
     Effect.gen(function*() {
-      const { frames } = yield* watch({ build: [Scripted.tasks({ general: "one" }), "Done."], general: ["  "] }, [1, 200])
+      const { frames } = yield* watch({ build: [Scripted.tasks({ general: "one" }), "Done."], general: ["  "] }, [
+        1,
+        200
+      ])
       expect(frames[1]?.below[1]).toContain("✗ general  general task  empty")
     }))
 
   it.effect("shows titles and text of models escaped", () =>
     Effect.gen(function*() {
       const { frames } = yield* watch({
-        build: [{ text: "line\u001b[2J\ngrowing\u202e", calls: [{ tool: "read", input: { path: "\u001b]0;x\u0007" } }] }, "Done."]
+        build: [{
+          text: "line\u001b[2J\ngrowing\u202e",
+          calls: [{ tool: "read", input: { path: "\u001b]0;x\u0007" } }]
+        }, "Done."]
       }, [1])
       expect(frames[0]?.above).toEqual(["line\\x1b[2J", "growing\\u202e"])
       expect(frames[0]?.below[0]).toContain("read \\x1b]0;x\\x07")
@@ -161,7 +179,12 @@ it.effect("an answer that breaks off begins again, and says so where a part of i
   })
   return Effect.gen(function*() {
     const { frames } = yield* watch({
-      build: () => [broken("never shown whole", 0), broken("First line.\nSec", 3_000), Scripted.text("First line.\nSecond.")][tries++] ?? ""
+      build: () =>
+        [
+          broken("never shown whole", 0),
+          broken("First line.\nSec", 3_000),
+          Scripted.text("First line.\nSecond.")
+        ][tries++] ?? ""
     }, [0.1, 6, 30])
     expect(frames.map(({ above }) => above)).toEqual([
       [],
@@ -172,7 +195,17 @@ it.effect("an answer that breaks off begins again, and says so where a part of i
   })
 })
 
-it.each([[0, "0"], [999, "999"], [1_000, "1.0k"], [9_949, "9.9k"], [9_950, "10k"], [123_456, "123k"], [999_499, "999k"], [999_500, "1.0M"], [12_345_678, "12.3M"]])(
+it.each([
+  [0, "0"],
+  [999, "999"],
+  [1_000, "1.0k"],
+  [9_949, "9.9k"],
+  [9_950, "10k"],
+  [123_456, "123k"],
+  [999_499, "999k"],
+  [999_500, "1.0M"],
+  [12_345_678, "12.3M"]
+])(
   "%i is written %s",
   (count, text) => {
     expect(formatCount(count)).toBe(text)

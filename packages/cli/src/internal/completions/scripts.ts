@@ -164,18 +164,22 @@ export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
         : " -x"
       return `complete -c skein -n ${quoted(condition)} -l ${name}${short}${value} -d ${quoted(each.description)}`
     }
-    const others = below.length === 0 ? seen : `${seen}; and not __fish_seen_subcommand_from ${words(below.map(({ name }) => name))}`
+    const others = below.length === 0
+      ? seen
+      : `${seen}; and not __fish_seen_subcommand_from ${words(below.map(({ name }) => name))}`
     return [
-      ...own.map((name) =>
-        `complete -c skein -n __fish_use_subcommand -f -a ${name} -d ${quoted(command.summary)}`
-      ),
+      ...own.map((name) => `complete -c skein -n __fish_use_subcommand -f -a ${name} -d ${quoted(command.summary)}`),
       ...flagsOf(command).map(flag(others)),
-      ...(command.operands?.choices === undefined ? [] : [`complete -c skein -n ${quoted(seen)} -f -a ${quoted(words(command.operands.choices))}`]),
+      ...(command.operands?.choices === undefined
+        ? []
+        : [`complete -c skein -n ${quoted(seen)} -f -a ${quoted(words(command.operands.choices))}`]),
       ...below.flatMap((each) => [
         `complete -c skein -n ${quoted(others)} -f -a ${each.name} -d ${quoted(each.summary)}`,
         ...flagsOf(each).map(flag(`${seen}; and __fish_seen_subcommand_from ${each.name}`))
       ])
     ]
   })
-  return `# Completions of skein for fish.\ncomplete -c skein -n __fish_use_subcommand -f -a help -d 'Tells more of a command'\n${lines.join("\n")}\n`
+  return `# Completions of skein for fish.\ncomplete -c skein -n __fish_use_subcommand -f -a help -d 'Tells more of a command'\n${
+    lines.join("\n")
+  }\n`
 }

@@ -42,9 +42,19 @@ export const checkRipgrep: Effect.Effect<Check> = Effect.map(
     const version = (said: string) => said.split("\n", 1).join("")
     const base = { name: "ripgrep", essential: true } as const
     if (own.works) {
-      return { ...base, state: "ok", detail: `${version(own.said)} (comes with Skein)${other.works ? `; on the PATH: ${version(other.said)}` : ""}` }
+      return {
+        ...base,
+        state: "ok",
+        detail: `${version(own.said)} (comes with Skein)${other.works ? `; on the PATH: ${version(other.said)}` : ""}`
+      }
     }
-    if (other.works) return { ...base, state: "ok", detail: `${version(other.said)} on the PATH; that of Skein cannot be used: ${own.said}` }
+    if (other.works) {
+      return {
+        ...base,
+        state: "ok",
+        detail: `${version(other.said)} on the PATH; that of Skein cannot be used: ${own.said}`
+      }
+    }
     return {
       ...base,
       state: "missing",
@@ -67,7 +77,11 @@ export const checkShell: Effect.Effect<Check> = Effect.map(probe("bash", ["--ver
 export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
   const base = { name: "sandbox", essential: false } as const
   if (process.platform !== "linux") {
-    return { ...base, state: "warn", detail: `there is none on ${process.platform}: commands are asked for instead` } satisfies Check
+    return {
+      ...base,
+      state: "warn",
+      detail: `there is none on ${process.platform}: commands are asked for instead`
+    } satisfies Check
   }
   const there = yield* probe("bwrap", ["--version"])
   if (!there.works) {
@@ -95,11 +109,17 @@ export const checkTerminal: Effect.Effect<Check, never, Stdio> = Effect.gen(func
   const { columns, rows } = stdio.size()
   const base = { name: "terminal", essential: false } as const
   if (!output || name === "dumb") {
-    return { ...base, state: "warn", detail: "output is no terminal: progress comes as plain lines, and nobody is asked" } satisfies Check
+    return {
+      ...base,
+      state: "warn",
+      detail: "output is no terminal: progress comes as plain lines, and nobody is asked"
+    } satisfies Check
   }
   return {
     ...base,
     state: input ? "ok" : "warn",
-    detail: `${name === "" ? "unknown" : name}, ${columns} x ${rows}${input ? "" : "; input is no terminal: nobody is asked"}`
+    detail: `${name === "" ? "unknown" : name}, ${columns} x ${rows}${
+      input ? "" : "; input is no terminal: nobody is asked"
+    }`
   } satisfies Check
 })

@@ -3,11 +3,11 @@ import { DataDirs } from "@skein/config/DataDirs"
 import { defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { presets } from "@skein/provider/OpenAiCompatible"
+import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { statSync } from "node:fs"
-import { type Settled, settle, storage } from "../app.ts"
-import { environment } from "@skein/tools/Environment"
+import { settle, type Settled, storage } from "../app.ts"
 import { directoryOf } from "../place.ts"
 import type { Check } from "./check.ts"
 
@@ -38,7 +38,13 @@ export const checkConfig = (directory: string | undefined) =>
     return warnings.length === 0
       ? { ...base, state: "ok", detail }
       // What does not count takes nothing away from what does.
-      : { ...base, essential: false, state: "warn", detail, mend: `${warnings.length} of its values do not count: see \`skein config\`` }
+      : {
+        ...base,
+        essential: false,
+        state: "warn",
+        detail,
+        mend: `${warnings.length} of its values do not count: see \`skein config\``
+      }
   })
 
 const keyCheck = (
@@ -62,7 +68,10 @@ export const checkKeys = (directory: string | undefined) =>
   Effect.gen(function*() {
     const variables = yield* environment
     // A config that cannot be read is told of by its own check.
-    const { settings } = yield* Effect.orElseSucceed(settled(directory), (): Pick<Settled, "settings"> => ({ settings: defaults }))
+    const { settings } = yield* Effect.orElseSucceed(
+      settled(directory),
+      (): Pick<Settled, "settings"> => ({ settings: defaults })
+    )
     const configs = settings.provider ?? {}
     const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
     const checks = [...ids].map((id) => keyCheck(id, configs[id], variables))

@@ -6,11 +6,13 @@ import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
 import { escapeLine } from "../escape.ts"
 import type { Check } from "./check.ts"
-import { checkConfig, checkDatabase, checkKeys } from "./checkSetup.ts"
 import { checkGit, checkNode, checkRipgrep, checkSandbox, checkShell, checkTerminal } from "./checkMachine.ts"
+import { checkConfig, checkDatabase, checkKeys } from "./checkSetup.ts"
 
 const lineOf = ({ detail, mend, name, state }: Check): string =>
-  `${state.padEnd(7)}  ${name.padEnd(9)}  ${escapeLine(detail)}${mend === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(mend)}`}\n`
+  `${state.padEnd(7)}  ${name.padEnd(9)}  ${escapeLine(detail)}${
+    mend === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(mend)}`
+  }\n`
 
 /** Checks everything; 1 where something that cannot be done without is broken. */
 export const executeDoctor = ({ flags }: {

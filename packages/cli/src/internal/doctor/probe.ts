@@ -14,7 +14,9 @@ export const probe = (file: string, args: ReadonlyArray<string>): Effect.Effect<
   Effect.async((resume) => {
     const child = execFile(file, [...args], { timeout: 5_000 }, (error, stdout, stderr) => {
       const works = error === null
-      const why = error !== null && "code" in error && error.code === "ENOENT" ? "it is not on the PATH" : stderr.trim() || error?.message
+      const why = error !== null && "code" in error && error.code === "ENOENT"
+        ? "it is not on the PATH"
+        : stderr.trim() || error?.message
       resume(Effect.succeed({ works, said: works ? stdout.trim() : why?.split("\n", 1)[0] ?? "" }))
     })
     return Effect.sync(() => child.kill())

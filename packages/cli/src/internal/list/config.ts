@@ -27,7 +27,9 @@ export const showConfig = ({ flags }: {
         warnings: settled.warnings
       },
       head: ["KEY", "VALUE", "FROM"],
-      rows: rows.map(({ origin, path, value }) => [path, typeof value === "string" ? value : JSON.stringify(value), origin]),
+      rows: rows.map((
+        { origin, path, value }
+      ) => [path, typeof value === "string" ? value : JSON.stringify(value), origin]),
       empty: "Nothing is configured."
     })
   }).pipe(Effect.provide(platform({})))

@@ -12,8 +12,7 @@ import { directoryOf } from "../place.ts"
 import { formatCount } from "../tree/treeLines.ts"
 import { printList } from "./print.ts"
 
-const priceOf = ({ price }: ModelInfo): string =>
-  price === undefined ? "unknown" : `$${price.input} / $${price.output}`
+const priceOf = ({ price }: ModelInfo): string => price === undefined ? "unknown" : `$${price.input} / $${price.output}`
 
 /** Lists the models that are known, and whether there is a key for them. */
 export const listModels = ({ flags }: {

@@ -29,7 +29,8 @@ export const listPermissions = ({ flags }: {
       json: approvals,
       head: ["ID", "SINCE", "PERMISSION", "PATTERN"],
       rows: approvals.map(({ created, id, pattern, permission }) => [id, formatTime(created), permission, pattern]),
-      empty: "Nothing was allowed for this project beyond what its rules say. Answers of \"always in this project\" are listed here."
+      empty:
+        "Nothing was allowed for this project beyond what its rules say. Answers of \"always in this project\" are listed here."
     })
   }).pipe(Effect.provide(database(flags)))
 

@@ -16,7 +16,9 @@ const table = (rows: ReadonlyArray<Row>, columns: number): string => {
   const widths: Array<number> = []
   for (const row of cells) row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, widthOf(cell)))
   return cells.map((row) =>
-    `${fit(row.map((cell, i) => i === row.length - 1 ? cell : pad(cell, widths[i] ?? 0)).join("  ").trimEnd(), columns)}\n`
+    `${
+      fit(row.map((cell, i) => i === row.length - 1 ? cell : pad(cell, widths[i] ?? 0)).join("  ").trimEnd(), columns)
+    }\n`
   ).join("")
 }
 
@@ -39,5 +41,7 @@ export const printList = (options: {
 export const formatTime = (milliseconds: number): string => {
   const date = new Date(milliseconds)
   const two = (value: number) => String(value).padStart(2, "0")
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${
+    two(date.getMinutes())
+  }`
 }

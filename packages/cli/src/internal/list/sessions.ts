@@ -60,7 +60,9 @@ export const listSessions = ({ flags }: {
       rows: rows.map(rowOf),
       empty: flags.all
         ? "There are no sessions yet. `skein run` begins one."
-        : `There are no sessions in ${escapeLine(projectID)} yet. \`skein run\` begins one; \`skein sessions --all\` lists those of other projects.`
+        : `There are no sessions in ${
+          escapeLine(projectID)
+        } yet. \`skein run\` begins one; \`skein sessions --all\` lists those of other projects.`
     })
   }).pipe(Effect.provide(database(flags.db)))
 
@@ -118,23 +120,37 @@ export const showSession = ({ flags, operands: [id = ""] }: {
   }).pipe(Effect.provide(database(flags.db)))
 
 /** Does something with a session by the service that owns it. */
-const changing = <A>(db: string | undefined, id: string, use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session>) =>
-  Effect.flatMap(existing(id), (session) =>
-    Effect.flatMap(settle(session.directory), (settled) =>
-      Effect.provide(use(session), services(settled, settled.agents, "nobody")))).pipe(Effect.provide(database(db)))
+const changing = <A>(
+  db: string | undefined,
+  id: string,
+  use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session>
+) =>
+  Effect.flatMap(
+    existing(id),
+    (session) =>
+      Effect.flatMap(settle(session.directory), (settled) =>
+        Effect.provide(use(session), services(settled, settled.agents, "nobody")))
+  ).pipe(Effect.provide(database(db)))
 
 /** Gives one another title. */
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {
   readonly flags: { readonly db: string | undefined }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  changing(flags.db, id, (session) =>
-    Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done))
+  changing(
+    flags.db,
+    id,
+    (session) =>
+      Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done)
+  )
 
 /** Removes one. */
 export const deleteSession = ({ flags, operands: [id = ""] }: {
   readonly flags: { readonly db: string | undefined }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  changing(flags.db, id, (session) =>
-    Effect.as(Effect.flatMap(Session, (service) => service.remove(session.id)), ExitCode.done))
+  changing(
+    flags.db,
+    id,
+    (session) => Effect.as(Effect.flatMap(Session, (service) => service.remove(session.id)), ExitCode.done)
+  )

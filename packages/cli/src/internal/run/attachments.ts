@@ -22,7 +22,10 @@ const refuse = (path: string, why: string) => new UsageError({ message: `--file:
 const readText = (path: string, bytes: Buffer): Effect.Effect<string, UsageError> =>
   isUtf8(bytes) && !bytes.includes(0)
     ? Effect.succeed(bytes.toString("utf8"))
-    : refuse(path, "is neither an image (PNG, JPEG, GIF, WebP) nor text in UTF-8. Convert it first, for example with iconv -t utf-8.")
+    : refuse(
+      path,
+      "is neither an image (PNG, JPEG, GIF, WebP) nor text in UTF-8. Convert it first, for example with iconv -t utf-8."
+    )
 
 const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   const fs = yield* FileSystem.FileSystem
@@ -30,8 +33,12 @@ const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   const failed = (error: { readonly message: string }) =>
     refuse(path, `cannot be read (${error.message}). Check the path; it is taken from the current directory.`)
   const info = yield* Effect.mapError(fs.stat(path), failed)
-  if (info.type !== "File") return yield* refuse(path, `is no file (${info.type.toLowerCase()}). Name a text file or an image.`)
-  if (Number(info.size) > longest) return yield* refuse(path, "is longer than 20 MB. Name it in the prompt instead: the agent reads it in pieces.")
+  if (info.type !== "File") {
+    return yield* refuse(path, `is no file (${info.type.toLowerCase()}). Name a text file or an image.`)
+  }
+  if (Number(info.size) > longest) {
+    return yield* refuse(path, "is longer than 20 MB. Name it in the prompt instead: the agent reads it in pieces.")
+  }
   const read = yield* Effect.mapError(fs.readFile(path), failed)
   const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
   const mime = images.find(([, isIt]) => isIt(bytes))?.[0]

@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import type { CommandError, Input } from "../../CommandSpec.ts"
 import type { runFlags } from "../../commands/run.ts"
+import type { CommandError, Input } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
@@ -23,8 +23,8 @@ import { currentDirectory } from "../place.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { checkModels, readModel } from "./models.ts"
-import { type Shown, shownAs } from "./shownAs.ts"
 import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult } from "./result.ts"
+import { type Shown, shownAs } from "./shownAs.ts"
 import { readStdin } from "./stdin.ts"
 import { findTarget, type Target } from "./target.ts"
 import { runTurn, unfinished } from "./turn.ts"
@@ -57,7 +57,9 @@ const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
       message: "There is no prompt. Write it after `skein run`, or pipe it in: skein run \"What does this project do?\""
     })
   }
-  const typed: ReadonlyArray<PartInput> = text.length === 0 ? [] : [{ type: "text", text: text.join("\n\n").toWellFormed() }]
+  const typed: ReadonlyArray<PartInput> = text.length === 0
+    ? []
+    : [{ type: "text", text: text.join("\n\n").toWellFormed() }]
   return [...typed, ...files]
 })
 
@@ -77,7 +79,9 @@ const prompted = Effect.fnUntraced(function*(
   const model = yield* readModel(flags.model)
   const fallback = yield* checkModels(model ?? target.session?.model, agent)
   if (fallback?.startsWith("offline/") === true) {
-    presenter.note(`No model is configured, so ${fallback} answers, which is no AI. Set OPENAI_API_KEY, or \`model\` in skein.json.`)
+    presenter.note(
+      `No model is configured, so ${fallback} answers, which is no AI. Set OPENAI_API_KEY, or \`model\` in skein.json.`
+    )
   }
   const parts = yield* prompt
   yield* bus.listen({ all: true }, (event) => {
@@ -120,6 +124,11 @@ const work = (input: RunInput, shown: Shown, progress: Progress) =>
     const reading = yield* Effect.forkScoped(readPrompt(input))
     const target = yield* findTarget(flags)
     const settled = yield* settle(target.directory, limitsOf(flags))
+    if (settled.warnings.length > 0) {
+      shown.presenter.note(
+        `${settled.warnings.length} values of the project's config do not count: \`skein config\` says which, and why.`
+      )
+    }
     const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
     const asks = flags.auto ? "auto" : shown.canAsk ? "person" : "nobody"
     const context = yield* Layer.build(services(settled, bounded(settled.agents, root, flags["max-steps"]), asks))

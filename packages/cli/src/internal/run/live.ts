@@ -4,15 +4,15 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import type { Streams } from "../../Stdio.ts"
 import { escapeText } from "../escape.ts"
 import { keys } from "../terminal/keys.ts"
 import { Screen } from "../terminal/screen.ts"
 import { coloured, colourless } from "../terminal/style.ts"
 import type { Answer } from "../tree/askQueue.ts"
 import { LiveView } from "../tree/liveView.ts"
-import { summaryLines } from "./summaryLines.ts"
-import type { Streams } from "../../Stdio.ts"
 import type { Presenter } from "./presenter.ts"
+import { summaryLines } from "./summaryLines.ts"
 
 /** How long a frame stays at least, in milliseconds: twelve a second are smooth enough. */
 const pace = 84
@@ -78,7 +78,8 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     },
     end: (result) => {
       if (view === undefined) return screen.close()
-      const said = view.answer.last.trim() === result.text || result.outcome === "failed" || result.outcome === "stopped"
+      const said = view.answer.last.trim() === result.text || result.outcome === "failed" ||
+        result.outcome === "stopped"
       screen.close([
         ...view.answer.finish(),
         ...(said || result.text === "" ? [] : escapeText(result.text).split("\n")),

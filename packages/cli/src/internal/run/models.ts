@@ -11,7 +11,9 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
   const ref = text === undefined ? undefined : parseRef(text)
   return text !== undefined && ref === undefined
     ? new UsageError({
-      message: `--model needs PROVIDER/MODEL, such as openai/gpt-5.1, and got ${JSON.stringify(text)}. See \`skein models\`.`
+      message: `--model needs PROVIDER/MODEL, such as openai/gpt-5.1, and got ${
+        JSON.stringify(text)
+      }. See \`skein models\`.`
     })
     : Effect.succeed(ref)
 }

@@ -1,10 +1,10 @@
 /** The format `default` where there is no terminal: a line for each call on standard error, the answer on standard output. */
 import type { Event } from "@skein/domain/Event"
 import type { ToolPart } from "@skein/domain/Part"
+import type { Streams } from "../../Stdio.ts"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import { callLine } from "./callLine.ts"
-import type { Streams } from "../../Stdio.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
 
 /** The first line of a message, as much of it as is read in passing. */
@@ -20,7 +20,11 @@ const linesOf = (event: Event, seen: Set<string>): ReadonlyArray<string> => {
       const { status } = event.properties
       if (status.type === "queued") return [`> ${by}queued position=${status.position}`]
       if (status.type !== "retry") return []
-      return [`> ${by}retry attempt=${status.attempt} in=${formatDuration(status.next - event.timestamp)}: ${firstLine(status.message)}`]
+      return [
+        `> ${by}retry attempt=${status.attempt} in=${formatDuration(status.next - event.timestamp)}: ${
+          firstLine(status.message)
+        }`
+      ]
     }
     default:
       return []
@@ -32,7 +36,9 @@ const toolLines = (part: ToolPart, by: string, seen: Set<string>): ReadonlyArray
   if (state.status === "pending" || state.status === "completed") return []
   const first = seen.has(part.id) ? [] : [`> ${by}${callLine(part.tool, state.input)}`]
   seen.add(part.id)
-  return state.status === "running" ? first : [...first, `> ${by}${escapeLine(part.tool)} failed: ${firstLine(state.error.message)}`]
+  return state.status === "running"
+    ? first
+    : [...first, `> ${by}${escapeLine(part.tool)} failed: ${firstLine(state.error.message)}`]
 }
 
 /** Makes the presenter. */

@@ -45,7 +45,10 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
       ...base,
       outcome: "budget_exhausted",
       exitCode: ExitCode.limit,
-      error: { tag: "steps", message: "The agent reached its limit of steps (--max-steps): the answer is what it had by then." }
+      error: {
+        tag: "steps",
+        message: "The agent reached its limit of steps (--max-steps): the answer is what it had by then."
+      }
     }
   }
   if (turn.end === "denied") {
@@ -61,7 +64,10 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
       ...base,
       outcome: "empty",
       exitCode: ExitCode.failed,
-      error: { tag: "empty", message: `The model ended without an answer (${info.finish ?? "no reason given"}). Try again.` }
+      error: {
+        tag: "empty",
+        message: `The model ended without an answer (${info.finish ?? "no reason given"}). Try again.`
+      }
     }
   }
   return { ...base, outcome: "completed", exitCode: denials > 0 ? ExitCode.denied : ExitCode.done }
@@ -82,7 +88,10 @@ export const ofStop = (known: Unfinished, { by, exitCode }: StopReason): RunResu
   ...known,
   outcome: "stopped",
   exitCode,
-  error: { tag: "stopped", message: by === "EPIPE" ? "Nobody reads the output any more." : `The run was stopped by ${by}.` }
+  error: {
+    tag: "stopped",
+    message: by === "EPIPE" ? "Nobody reads the output any more." : `The run was stopped by ${by}.`
+  }
 })
 
 /** The result of a run that an error ended. */

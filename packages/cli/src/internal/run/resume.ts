@@ -1,6 +1,6 @@
 /** What `skein sessions resume` does: a run that goes on with a session. */
-import type { Input } from "../../CommandSpec.ts"
 import type { promptFlags } from "../../commands/run.ts"
+import type { Input } from "../../CommandSpec.ts"
 import { executeRun } from "./execute.ts"
 
 /** What an agent is told where nothing else was typed. */

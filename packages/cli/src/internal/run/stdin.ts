@@ -19,8 +19,9 @@ const tooLong = new UsageError({
 })
 
 /** Reads to the end; `began` is done as soon as there is anything, or the end. */
-const readAll = ({ input }: Streams, began: Deferred.Deferred<void>) =>
+const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
   Effect.async<string, UsageError>((resume) => {
+    const input = stdio.input()
     const chunks: Array<Buffer> = []
     let size = 0
     const onData = (chunk: Buffer) => {
@@ -45,10 +46,12 @@ const readAll = ({ input }: Streams, began: Deferred.Deferred<void>) =>
 /** What is on standard input; empty where it is a terminal. */
 export const readStdin = (stdio: Streams, hasPrompt: boolean): Effect.Effect<string, UsageError> =>
   Effect.gen(function*() {
-    if (stdio.isTerminal.input) return ""
+    // What is neither a terminal nor has anything to read is /dev/null or the like.
+    const kind = stdio.isTerminal.input ? undefined : fstatSync(0)
+    if (kind === undefined || kind.isCharacterDevice()) return ""
     const began = yield* Deferred.make<void>()
     const all = readAll(stdio, began)
-    if (!hasPrompt || !fstatSync(stdio.input.fd ?? 0).isSocket()) return yield* all
+    if (!hasPrompt || !kind.isSocket()) return yield* all
     const silence = Deferred.await(began).pipe(
       Effect.timeoutTo({ duration: grace, onTimeout: () => true, onSuccess: () => false }),
       Effect.flatMap((isSilent) => isSilent ? Effect.succeed("") : Effect.never)

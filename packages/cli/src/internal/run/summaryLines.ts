@@ -1,9 +1,9 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
-import type { RunResult } from "./result.ts"
 import type { AgentTree } from "../tree/agentTree.ts"
 import { formatCount } from "../tree/treeLines.ts"
+import type { RunResult } from "./result.ts"
 
 /** How many tasks that did not complete are named. */
 const named = 5
@@ -17,7 +17,9 @@ export const summaryLines = (tree: AgentTree, result: RunResult, now: number): R
     const outcome = node.state.type === "settled" ? node.state.outcome : "unfinished"
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     if (outcome !== "completed") {
-      failed.push(`✗ ${escapeLine(node.agent)}  ${escapeLine(node.title.slice(0, 80))}  ${outcome.replaceAll("_", " ")}`)
+      failed.push(
+        `✗ ${escapeLine(node.agent)}  ${escapeLine(node.title.slice(0, 80))}  ${outcome.replaceAll("_", " ")}`
+      )
     }
   }
   const tasks = [...outcomes.values()].reduce((sum, count) => sum + count, 0)

@@ -19,7 +19,8 @@ export interface Target {
 const existing = Effect.fnUntraced(function*(session: SessionInfo, given: string | undefined) {
   if (given !== undefined && (yield* directoryOf(given)) !== session.directory) {
     return yield* new UsageError({
-      message: `--dir cannot move ${session.id}, which works in ${session.directory}. Leave --dir out, or begin a new session.`
+      message:
+        `--dir cannot move ${session.id}, which works in ${session.directory}. Leave --dir out, or begin a new session.`
     })
   }
   yield* checkDirectory(session.directory, `${session.id} works in a directory that cannot be used: `)
@@ -47,7 +48,8 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
   const { rows: [newest] } = yield* storage.sessions({ projectID, roots: true, limit: 1 })
   if (newest === undefined) {
     return yield* new UsageError({
-      message: `There is no session in ${projectID} to continue. Leave --continue out to begin one; \`skein sessions --all\` lists those of other projects.`
+      message:
+        `There is no session in ${projectID} to continue. Leave --continue out to begin one; \`skein sessions --all\` lists those of other projects.`
     })
   }
   return yield* existing(newest, undefined)

@@ -8,7 +8,7 @@ export const keys = (stdio: Streams, listener: (text: string) => void): Effect.E
   Effect.asVoid(
     Effect.acquireRelease(
       Effect.sync(() => {
-        const { input } = stdio
+        const input = stdio.input()
         const onData = (data: Buffer) => {
           const text = data.toString("utf8")
           // In raw mode the terminal makes no signals of keys: the process does it itself.
@@ -22,9 +22,10 @@ export const keys = (stdio: Streams, listener: (text: string) => void): Effect.E
       }),
       (onData) =>
         Effect.sync(() => {
-          stdio.input.off("data", onData)
-          stdio.input.setRawMode?.(false)
-          stdio.input.pause()
+          const input = stdio.input()
+          input.off("data", onData)
+          input.setRawMode?.(false)
+          input.pause()
         })
     )
   )

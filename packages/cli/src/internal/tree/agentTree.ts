@@ -27,8 +27,9 @@ export interface AgentNode {
   readonly children: Array<AgentNode>
 }
 
-const tokensOf = ({ usage: { tokens } }: { readonly usage: { readonly tokens: { readonly input: number; readonly output: number } } }) =>
-  tokens.input + tokens.output
+const tokensOf = (
+  { usage: { tokens } }: { readonly usage: { readonly tokens: { readonly input: number; readonly output: number } } }
+) => tokens.input + tokens.output
 
 /** What the agents of one tree are doing. */
 export class AgentTree {

@@ -27,12 +27,15 @@ const details = (request: PermissionRequest, columns: number): ReadonlyArray<str
 
 /** The question, to be printed for good: all of it is there to be read, whatever the size of the terminal. */
 export const askLines = (request: PermissionRequest, columns: number, style: Style): ReadonlyArray<string> => [
-  style.bold(style.yellow(`? ${request.path.map(escapeLine).join(" > ")} asks for permission: ${escapeLine(request.permission)}`)),
+  style.bold(
+    style.yellow(`? ${request.path.map(escapeLine).join(" > ")} asks for permission: ${escapeLine(request.permission)}`)
+  ),
   ...request.patterns.flatMap((pattern) => block(pattern, "  ▌ ", columns)),
   ...details(request, columns).map(style.dim),
   ...(request.always.length === 0
     ? [style.dim("  It is asked each time.")]
-    : request.always.flatMap((pattern) => block(`always would allow: ${request.permission} ${pattern}`, "  ", columns)).map(style.dim))
+    : request.always.flatMap((pattern) => block(`always would allow: ${request.permission} ${pattern}`, "  ", columns))
+      .map(style.dim))
 ]
 
 /** The keys that answer it. */

@@ -80,7 +80,12 @@ export class AskQueue {
   }
 
   #press(key: string, { always, id }: PermissionRequest): Answer | undefined {
-    const answer = (reply: PermissionReply, scope: Answer["scope"] = "tree"): Answer => ({ id, reply, scope, message: undefined })
+    const answer = (reply: PermissionReply, scope: Answer["scope"] = "tree"): Answer => ({
+      id,
+      reply,
+      scope,
+      message: undefined
+    })
     switch (key.toLowerCase()) {
       case "y":
         return answer("once")

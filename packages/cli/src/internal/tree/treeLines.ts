@@ -65,7 +65,9 @@ const lineOf = (node: AgentNode, branch: string, { columns, now }: Frame): TreeL
   const tone = toneOf(node)
   const what = doing(node, now)
   const left = `${branch}${glyphs[tone]} ${
-    [node.agent, node.title, what].filter((text) => text !== "").map((text) => escapeLine(text.slice(0, 300))).join("  ")
+    [node.agent, node.title, what].filter((text) => text !== "").map((text) => escapeLine(text.slice(0, 300))).join(
+      "  "
+    )
   }`
   const right = figures(node, now)
   // The last column stays free: a terminal may go to the next line as soon as it is written.
@@ -127,7 +129,10 @@ export const treeLines = (root: AgentNode, frame: Frame): ReadonlyArray<TreeLine
   if (whole.hidden.length === 0) return whole.lines
   const summary = settled === 0 ? [] : [{
     tone: total.failed === 0 ? "done" as const : "failed" as const,
-    text: fit(`${glyphs.done} ${total.done} done${total.failed === 0 ? "" : `, ${glyphs.failed} ${total.failed} failed`}`, frame.columns - 1)
+    text: fit(
+      `${glyphs.done} ${total.done} done${total.failed === 0 ? "" : `, ${glyphs.failed} ${total.failed} failed`}`,
+      frame.columns - 1
+    )
   }]
   const limit = Math.max(1, frame.rows - summary.length)
   const active = draw(isActive, limit)

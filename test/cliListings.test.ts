@@ -1,0 +1,166 @@
+/** The built program, its listings: for people and for programs. */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { type Sandbox, sandbox } from "./support/cli.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(() => {
+  for (const each of cleanup.splice(0).toReversed()) each()
+})
+
+const world = (files: Readonly<Record<string, string>> = {}): Sandbox => {
+  const place = sandbox({ files })
+  cleanup.push(place.remove)
+  return place
+}
+
+const json = async (place: Sandbox, args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
+  const { stderr, stdout } = await place.run([...args, "--format", "json"], { env })
+  return { value: JSON.parse(stdout), stderr }
+}
+
+it("--version and --help answer without a database, and with nothing else", async () => {
+  const place = world()
+  const env = { SKEIN_DB: "/nowhere/at/all.db", HOME: "/nowhere" }
+  expect(await place.run(["--version"], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: ""
+  })
+  expect(await place.run(["--help"], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Usage: skein COMMAND")
+  })
+  expect(await place.run(["help", "sessions"], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("resume ID")
+  })
+})
+
+describe("sessions", () => {
+  it("are listed newest first, shown, renamed and deleted", async () => {
+    const place = world({ "a.txt": "a" })
+    const offline = ["run", "-m", "offline/survey", "--format", "quiet"]
+    await place.run([...offline, "--title", "First", "what is a?"])
+    await place.run([...offline, "--title", "Second\u001b[31m", "what is b?"])
+    const { value } = await json(place, ["sessions", "list"])
+    expect(value).toMatchObject([{ title: "Second\u001b[31m" }, { title: "First" }])
+    const { stdout } = await place.run(["sessions"])
+    expect(stdout).toMatch(
+      /^SESSION +CHANGED +AGENT +STEPS +TOKENS +TITLE\nses_\w+ .* Second\\x1b\[31m\nses_\w+ .* First\n$/
+    )
+    expect((await json(place, ["sessions", "--limit", "1"])).value).toHaveLength(1)
+
+    const [{ id: second }, { id: first }] = value
+    expect((await place.run(["sessions", "show", first])).stdout).toContain("what is a?")
+    const shown = (await json(place, ["sessions", "show", first])).value
+    expect(shown.session).toMatchObject({ id: first, title: "First" })
+    expect(shown.messages[0].parts).toMatchObject([{ type: "text", text: "what is a?" }])
+    expect(shown.messages.at(-1).info).toMatchObject({ role: "assistant", finish: "stop" })
+    expect((await place.run(["sessions", "rename", first, "A", "better", "one"])).code).toBe(0)
+    expect((await place.run(["sessions", "delete", second])).code).toBe(0)
+    expect((await json(place, ["sessions"])).value).toMatchObject([{ id: first, title: "A better one" }])
+  })
+
+  it("of none say how one begins", async () => {
+    expect(await world().run(["sessions"])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringContaining("`skein run` begins one")
+    })
+  })
+})
+
+describe("agents and models", () => {
+  it("agents are those of the config over those that there always are", async () => {
+    const place = world({
+      "skein.json": JSON.stringify({ agent: { review: { description: "Reviews changes", mode: "subagent" } } })
+    })
+    const { value } = await json(place, ["agents"])
+    expect(value).toContainEqual(
+      expect.objectContaining({ name: "review", origin: expect.stringContaining("skein.json") })
+    )
+    const { stdout } = await place.run(["agents"])
+    expect(stdout).toMatch(/^build \(default\) +primary /m)
+    expect(stdout).toMatch(/^review +subagent +- +\S+skein\.json:1 +Reviews changes$/m)
+    expect(stdout).not.toMatch(/^compaction/m)
+  })
+
+  it("models say which can be used, and never what the key is", async () => {
+    const place = world()
+    const without = await place.run(["models"])
+    expect(without.stdout).toMatch(/^offline\/survey \(default\) +yes /m)
+    expect(without.stdout).toMatch(/^openai\/\S+ +no key /m)
+    const secret = "sk-live-abcdefghijklmnop"
+    const { stderr, stdout } = await place.run(["models", "--format", "json", "--verbose"], {
+      env: { OPENAI_API_KEY: secret }
+    })
+    expect(stdout + stderr).not.toContain(secret)
+    const openai = JSON.parse(stdout).filter(({ providerID }: { readonly providerID: string }) =>
+      providerID === "openai"
+    )
+    expect(openai.every(({ available }: { readonly available: boolean }) => available)).toBe(true)
+    expect(openai.filter((model: { readonly default: boolean }) => model.default)).toHaveLength(1)
+  })
+})
+
+it("config shows every value with its origin, and what does not count", async () => {
+  const place = world({
+    "skein.json": JSON.stringify(
+      { limits: { concurrency: 3 }, provider: { openai: { base_url: "https://evil.example/v1" } } },
+      undefined,
+      2
+    )
+  })
+  const { stderr, value } = await json(place, ["config"])
+  expect(value.config.limits).toMatchObject({ concurrency: 3, max_tasks: 256 })
+  expect(value.origins).toMatchObject({
+    "limits.concurrency": expect.stringMatching(/skein\.json:3$/),
+    "limits.max_tasks": "default"
+  })
+  expect(value.warnings).toHaveLength(1)
+  expect(stderr).toMatch(/^skein: .*skein\.json:7: provider\.openai\.base_url is ignored: .*\n$/)
+  expect((await place.run(["config"])).stdout).toMatch(/^limits\.concurrency +3 +\S+skein\.json:3$/m)
+})
+
+describe("doctor", () => {
+  it("finds everything in order, and says of a key only whether it is there", async () => {
+    const place = world()
+    const secret = "sk-live-abcdefghijklmnop"
+    const { value } = await json(place, ["doctor"], { OPENAI_API_KEY: secret })
+    expect(value.ok).toBe(true)
+    const names = new Set(value.checks.map(({ name }: { readonly name: string }) => name))
+    expect(names).toEqual(
+      new Set(["node", "git", "ripgrep", "bash", "sandbox", "database", "config", "model", "key", "terminal"])
+    )
+    expect(JSON.stringify(value)).not.toContain(secret)
+    expect(value.checks).toContainEqual(
+      expect.objectContaining({ name: "key", state: "ok", detail: "openai: OPENAI_API_KEY is set" })
+    )
+    const { code, stdout } = await place.run(["doctor"])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^missing +key +openai: OPENAI_API_KEY is not set$/m)
+  })
+
+  it("exits with 1 where something that cannot be done without is broken, and says how to mend it", async () => {
+    const place = world({ "skein.json": "{ nonsense" })
+    const file = join(place.home, "foreign.db")
+    writeFileSync(file, "this is no database at all, however long one looks at it")
+    const { code, stdout } = await place.run(["doctor", "--db", file])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^missing +database +.*foreign\.db.*--db/m)
+    expect(stdout).toMatch(/^missing +config +.*skein\.json:1/m)
+  })
+
+  it("says how to get what is not there", async () => {
+    const place = world()
+    const { stdout } = await place.run(["doctor"], { env: { PATH: "/nowhere" } })
+    expect(stdout).toMatch(
+      /^missing +git +git cannot be run: it is not on the PATH\n +Get it with: apt install git, or brew install git$/m
+    )
+    expect(stdout).toMatch(/^ok +ripgrep +.*comes with Skein/m)
+  })
+})
