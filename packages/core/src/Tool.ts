@@ -73,8 +73,8 @@ export interface Tool<Input> {
   readonly name: string
   /** The permission key that the tool goes by; the tool's name is checked too, and the stricter counts. */
   readonly permission: string
-  /** The text for the model, made anew for each caller; `undefined`: the tool is not offered to it. */
-  readonly describe: (caller: ToolCaller) => Effect.Effect<string | undefined>
+  /** The text for the model; where it is made anew for each caller, `undefined` means that the tool is not offered to it. */
+  readonly describe: string | ((caller: ToolCaller) => Effect.Effect<string | undefined>)
   /** The arguments; each field carries a description for the model. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly parameters: Schema.Schema<Input, any>
@@ -99,20 +99,11 @@ export type AnyTool = Tool<any>
 
 /** Defines a tool with the usual answers filled in. */
 export const define = <Input>(
-  tool: Omit<Tool<Input>, "waits" | "describe" | "permission"> & {
-    readonly describe: string | Tool<Input>["describe"]
+  tool: Omit<Tool<Input>, "waits" | "permission"> & {
     readonly permission?: string
     readonly waits?: boolean
   }
-): Tool<Input> => {
-  const { describe } = tool
-  return {
-    ...tool,
-    permission: tool.permission ?? tool.name,
-    waits: tool.waits ?? false,
-    describe: typeof describe === "string" ? () => Effect.succeed(describe) : describe
-  }
-}
+): Tool<Input> => ({ ...tool, permission: tool.permission ?? tool.name, waits: tool.waits ?? false })
 
 /** The tools that there are. */
 export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {

@@ -24,7 +24,7 @@ import type { Wanted } from "./finalAnswer.ts"
 import { makePrompt } from "./history.ts"
 import { charge, type Live, type LiveMessage, pathOf, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
-import { callerOf, offer, specOf } from "./offer.ts"
+import { callerOf, describeAll, offer } from "./offer.ts"
 import { StepBuffer, type Written } from "./stepBuffer.ts"
 
 /** How often parts that grow are stored, in milliseconds. */
@@ -118,7 +118,7 @@ export const modelStep = Effect.fnUntraced(function*(
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
       const now = yield* Clock.currentTimeMillis
-      const answer = wanted === undefined ? [] : [yield* specOf(wanted.tool, callerOf(live, ref))]
+      const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
       const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant

@@ -49,24 +49,30 @@ const schemaOf = (tool: AnyTool): Record<string, unknown> => {
   return made
 }
 
-/** A tool as a model sees it, where it is offered in any case. */
-export const specOf = (tool: AnyTool, caller: ToolCaller) =>
-  Effect.map(tool.describe(caller), (description): ToolSpec => ({
-    name: tool.name,
-    description: description ?? tool.name,
-    inputSchema: schemaOf(tool)
-  }))
+const specs = new WeakMap<AnyTool, ToolSpec>()
+
+/** A tool as a model sees it; it is made once where its description is the same for all. */
+const specOf = (tool: AnyTool, description: string): ToolSpec => {
+  const known = specs.get(tool)
+  if (known?.description === description) return known
+  const made = { name: tool.name, description, inputSchema: schemaOf(tool) }
+  specs.set(tool, made)
+  return made
+}
+
+/** These tools as a model sees them, without those that do not want to be offered to it. */
+export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyTool>, caller: ToolCaller) {
+  const described: Array<ToolSpec> = []
+  for (const tool of tools) {
+    const text = typeof tool.describe === "string" ? tool.describe : yield* tool.describe(caller)
+    if (text !== undefined) described.push(specOf(tool, text))
+  }
+  return described
+})
 
 /** The tools that may do anything at all here, as a model sees them. */
 export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef) {
   const tools = yield* Tools
   const permission = yield* Permission
-  const caller = callerOf(live, model)
-  const specs: Array<ToolSpec> = []
-  for (const tool of tools.all()) {
-    if (!permission.offered(subject, tool)) continue
-    const description = yield* tool.describe(caller)
-    if (description !== undefined) specs.push({ name: tool.name, description, inputSchema: schemaOf(tool) })
-  }
-  return specs
+  return yield* describeAll(tools.all().filter((tool) => permission.offered(subject, tool)), callerOf(live, model))
 })
