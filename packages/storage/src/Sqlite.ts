@@ -28,6 +28,7 @@ const open = Effect.fnUntraced(function*(file: string) {
   const run = (sql: string) => retryBusy(execute(connection, file, sql))
   yield* run(busyTimeout)
   yield* run("PRAGMA foreign_keys = ON")
+  // 16 MB: a page that changes often moves from the log into the file once instead of many times.
   yield* run("PRAGMA wal_autocheckpoint = 4000")
   yield* run("PRAGMA journal_size_limit = 33554432")
   const [mode] = yield* run("PRAGMA journal_mode = WAL")

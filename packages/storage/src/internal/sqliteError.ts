@@ -5,7 +5,8 @@ import * as Predicate from "effect/Predicate"
 
 type Reason = StorageError["reason"]
 
-const codeOf = (cause: unknown): string =>
+/** The code of an error of SQLite or Node; empty where it has none. */
+export const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
 
 const detailOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

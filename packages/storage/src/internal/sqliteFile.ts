@@ -6,7 +6,7 @@ import * as fs from "node:fs"
 import { dirname } from "node:path"
 import { isOpen } from "./openFiles.ts"
 import { readHead } from "./readHead.ts"
-import { explainCause, fileError } from "./sqliteError.ts"
+import { codeOf, explainCause, fileError } from "./sqliteError.ts"
 import { walDamage } from "./sqliteWal.ts"
 
 /** Marks a database as one of Skein's: "Skn1". */
@@ -34,6 +34,21 @@ const headerLength = 100
 const refuse = (reason: StorageError["reason"], file: string, detail: string) =>
   Effect.fail(fileError(operation, reason, file, detail))
 
+/** The log goes with the last process that has the file open, which may be just now. */
+const inspectLog = (file: string): Effect.Effect<string | undefined, StorageError> =>
+  Effect.try({
+    try: () => walDamage(file),
+    catch: (cause) => ({ gone: codeOf(cause) === "ENOENT", error: explain(file, cause) })
+  }).pipe(Effect.catchAll(({ error, gone }) => (gone ? Effect.succeed(undefined) : Effect.fail(error))))
+
+const lostEnd = (file: string, header: Buffer): string | undefined => {
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+  // A log that was not yet moved into the file may hold the pages that the file lacks. The size is asked for last: other
+  // processes let the file grow before they remove the log.
+  if (fs.existsSync(`${file}-wal`) || fs.statSync(file).size >= header.readUInt32BE(28) * pageSize) return undefined
+  return "its end is missing"
+}
+
 /** Looks at a file, and tells whether there is one. Nothing is written, and no lock is taken. */
 export const inspect = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
   Effect.gen(function*() {
@@ -53,21 +68,11 @@ export const inspect = (file: string, latest: number): Effect.Effect<boolean, St
       return yield* refuse("foreign", file, "it is no SQLite database")
     }
     if (header.readUInt32BE(68) !== applicationID) {
-      return yield* refuse(
-        "foreign",
-        file,
-        "it belongs to another program"
-      )
+      return yield* refuse("foreign", file, "it belongs to another program")
     }
     yield* checkSchema(file, header.readUInt32BE(60), latest)
-
-    const wal = yield* fileSystem(file, () => walDamage(file))
-    if (wal !== undefined) return yield* refuse("corrupt", file, wal)
-    const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
-    // A log that was not yet moved into the file may hold the pages that the file lacks.
-    if (stat.size < header.readUInt32BE(28) * pageSize && !fs.existsSync(`${file}-wal`)) {
-      return yield* refuse("corrupt", file, "its end is missing")
-    }
+    const damage = (yield* inspectLog(file)) ?? (yield* fileSystem(file, () => lostEnd(file, header)))
+    if (damage !== undefined) return yield* refuse("corrupt", file, damage)
 
     yield* fileSystem(file, () => fs.accessSync(file, fs.constants.W_OK), "readonly")
     yield* fileSystem(file, () => fs.accessSync(dirname(file), fs.constants.W_OK | fs.constants.X_OK), "readonly")

@@ -42,5 +42,7 @@ export const walDamage = (file: string): string | undefined => {
   // Another process may be writing: only an index that did not change in the meantime can be compared.
   if (before === undefined || after === undefined || !before.bytes.equals(after.bytes)) return undefined
   const committed = headerLength + before.frames * (frameHeaderLength + before.pageSize)
-  return before.salt.equals(header.subarray(16, 24)) && size < committed ? `the end of ${wal} is missing` : undefined
+  return before.salt.equals(header.subarray(16, 24)) && size < committed
+    ? `the end of ${wal} is missing: remove ${file}-shm to go on without it`
+    : undefined
 }
