@@ -48,7 +48,12 @@ const takesPart = (peer, spec) => {
   return prompt === undefined ? peer.version !== undefined : resume === 0 || peer.resumes
 }
 
-/** @param {System} system @param {string} spec @param {string} work */
+/**
+ * Runs a scenario, or returns the run that should have prepared it and failed.
+ * @param {System} system
+ * @param {string} spec
+ * @param {string} work
+ */
 const runOnce = async ({ name, peer }, spec, work) => {
   const workspace = makeWorkspace(join(work, name))
   /** @param {string} of */
@@ -57,15 +62,12 @@ const runOnce = async ({ name, peer }, spec, work) => {
     const args = wanted.prompt === undefined ? peer.version : peer.run(wanted.prompt, wanted.resume > 0)
     return measure(wanted, args ?? [], workspace, timeout)
   }
-  /** @param {string} before */
-  const prepare = (before) => async () => {
-    const run = await execute(before)
-    if (!run.correct) fail(`${name}: the run of ${before} that prepares ${spec} failed:\n${run.output}`)
-  }
-  await restoreHome(workspace, "warm", undefined, prepare("S1"))
   const { resume } = known(spec)
-  if (resume > 0) await restoreHome(workspace, `session-${resume}`, "warm", prepare(`S4:${resume}`))
-  return execute(spec)
+  const failed = await restoreHome(workspace, "warm", undefined, () => execute("S1"))
+    ?? (resume > 0
+      ? await restoreHome(workspace, `session-${resume}`, "warm", () => execute(`S4:${resume}`))
+      : undefined)
+  return failed ?? execute(spec)
 }
 
 /** @param {import("./measure.mjs").Run} run */

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { fileName, files, sentinel } from "./conversation.mjs"
 
 /**
+ * @typedef {import("./measure.mjs").Run} Run
  * @typedef {{ readonly base: string, readonly project: string, readonly home: string }} Workspace
  */
 
@@ -40,7 +41,8 @@ export const makeWorkspace = (base) => {
  * @param {Workspace} workspace
  * @param {string} name
  * @param {string | undefined} from the state to begin with; undefined is an empty home
- * @param {() => Promise<void>} make what is to be done in that home
+ * @param {() => Promise<Run>} make what is to be done in that home
+ * @returns {Promise<Run | undefined>} the run that should have made it, when it failed
  */
 export const restoreHome = async ({ base, home }, name, from, make) => {
   const state = join(base, name)
@@ -51,8 +53,10 @@ export const restoreHome = async ({ base, home }, name, from, make) => {
   }
   if (!existsSync(state)) {
     reset(from === undefined ? undefined : join(base, from))
-    await make()
+    const run = await make()
+    if (!run.correct) return run
     copy(home, state)
   }
   reset(state)
+  return undefined
 }
