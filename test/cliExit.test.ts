@@ -68,7 +68,7 @@ describe("signals", () => {
     await until(() => running.output().includes("I begin"))
     running.child.kill("SIGINT")
     const result = JSON.parse((await running.ended).stdout.trimEnd().split("\n").at(-1) ?? "")
-    expect(result).toMatchObject({ type: "result", outcome: "stopped", exitCode: 130 })
+    expect(result).toMatchObject({ type: "result", text: "I begin", outcome: "stopped", exitCode: 130 })
     const again = await place.run(["sessions", "resume", result.sessionID, "--format", "quiet"])
     expect(again).toMatchObject({ code: 0, stdout: "done\n" })
     expect(llm.requests.at(-1)?.user).toEqual(["go", "Continue where you left off."])
@@ -132,9 +132,10 @@ describe("limits", () => {
     expect(JSON.parse(ended.stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({
       outcome: "budget_exhausted",
       exitCode: 4,
+      text: "concluded",
       error: { tag: "steps" }
     })
-    expect(llm.requests).toHaveLength(1)
+    expect(llm.requests).toHaveLength(2)
   })
 
   it("--concurrency and --max-tasks hold for the tree", async () => {

@@ -30,11 +30,13 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
   const run = (
     args: ReadonlyArray<string>,
     keys: ReadonlyArray<Key> = [],
-    env: Readonly<Record<string, string>> = {}
+    env: Readonly<Record<string, string>> = {},
+    piped?: string
   ) =>
     new Promise<{ readonly code: number | null; readonly printed: string; readonly plain: string }>((resolve) => {
       const driver = fileURLToPath(new URL("support/terminal.py", import.meta.url))
-      const argv = [process.execPath, program, "run", "-m", "openai/m", "--title", "t", ...args]
+      const command = [process.execPath, program, "run", "-m", "openai/m", "--title", "t", ...args]
+      const argv = piped === undefined ? command : ["sh", "-c", "printf %s \"$0\" | \"$@\"", piped, ...command]
       const child = spawn("python3", [driver, JSON.stringify({ argv, columns: 80, rows: 24, keys })], {
         cwd: place.project,
         env: place.env({ TERM: "xterm-256color", ...env })
@@ -111,6 +113,13 @@ describe.skipIf(!hasPython)("on a terminal", () => {
     expect(listed).toMatchObject([{ permission: "edit", pattern: "*" }])
     expect((await place.run(["permissions", "revoke", listed[0]?.id ?? ""])).code).toBe(0)
     expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
+  })
+
+  it("asks the person in front of it, though its input is a pipe", async () => {
+    const { place, run } = await world(writes)
+    const { code } = await run(["go"], [{ after: "[y] once", send: "y" }], {}, "more of the prompt")
+    expect(code).toBe(0)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(true)
   })
 
   it("Ctrl-C stops the run, though keys make no signals while the tree is drawn", async () => {

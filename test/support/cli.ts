@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url"
 export const program = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url))
 
 /** What a run of the program left. */
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
@@ -29,7 +29,7 @@ export interface Start {
 }
 
 /** A run that goes on. */
-export interface Running {
+interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   readonly output: () => string

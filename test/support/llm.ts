@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net"
 
 /** A message as it came over the wire. */
-export interface WireMessage {
+interface WireMessage {
   readonly role: "system" | "user" | "assistant" | "tool"
   readonly content?: unknown
   readonly tool_calls?: ReadonlyArray<{ readonly id: string; readonly function: { readonly name: string } }>
@@ -100,7 +100,7 @@ const say = (response: ServerResponse, { calls = [], hangs, status, text }: LlmA
   response.end("data: [DONE]\n\n")
 }
 
-/** Starts a server; requests without tools, which ask for a title, are answered by themselves. */
+/** Starts a server; requests for a title are answered by themselves. */
 export const startLlm = async (script: (request: LlmRequest) => LlmAnswer | string): Promise<Llm> => {
   const requests: Array<LlmRequest> = []
   const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
@@ -117,7 +117,7 @@ export const startLlm = async (script: (request: LlmRequest) => LlmAnswer | stri
       tellCut()
     })
     const asked = await read(request)
-    if (asked.tools.length === 0) return say(response, { text: "A title" })
+    if (/title/i.test(textOf(asked.messages[0]?.content)) && asked.tools.length === 0) return say(response, { text: "A title" })
     requests.push(asked)
     for (const each of waiting) if (requests.length >= each.count) each.resolve()
     const answer = script(asked)

@@ -2,9 +2,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { openSync } from "node:fs"
 import type { Readable, Writable } from "node:stream"
-import { isatty } from "node:tty"
+import { isatty, ReadStream } from "node:tty"
 
 /** The size of a terminal. */
 export interface Size {
@@ -27,7 +29,9 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   /** Calls a function when the reader of standard output is gone. */
   readonly onGone: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
   /** Standard input, for those who read it. */
-  readonly input: () => Readable & { readonly setRawMode?: (raw: boolean) => void }
+  readonly input: () => Readable
+  /** Where keys come from: standard input, or the terminal that the process belongs to; undefined where there is none. */
+  readonly keyboard: () => ReadStream | undefined
   /** Ends when everything that was written has been handed to the system, or when nobody reads it. */
   readonly flush: Effect.Effect<void>
 }>() {
@@ -66,10 +70,15 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
           )
         ),
       input: () => process.stdin,
+      keyboard: () => isatty(0) ? process.stdin : terminal(),
       flush: Effect.suspend(() => Effect.zipRight(flushed(stdout), flushed(stderr)))
     }
   })
 }
+
+/** The terminal of the process: what is piped into standard input does not take away the person in front of it. */
+const terminal = (): ReadStream | undefined =>
+  Option.getOrUndefined(Option.liftThrowable(() => new ReadStream(openSync("/dev/tty", "r")))())
 
 const flushed = (stream: Writable | undefined) =>
   Effect.async<void>((resume) => {

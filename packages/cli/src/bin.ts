@@ -24,6 +24,10 @@ switch (parsed._tag) {
   case "Run":
     Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
       launch(execute(parsed.input), { verbose: parsed.input.flags["verbose"] === true })
-    )
+    ).catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      process.stderr.write(`skein: A part of the program cannot be loaded (${reason}). Install it again.\n`)
+      process.exitCode = 1
+    })
     break
 }

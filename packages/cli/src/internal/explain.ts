@@ -40,7 +40,7 @@ export const explain = (cause: Cause.Cause<CommandError>): Explained => {
 }
 
 /** A typed error. */
-export const explainError = (error: CommandError): Explained => {
+const explainError = (error: CommandError): Explained => {
   const reason = "reason" in error ? String(error.reason) : ""
   const isUsage = usage.has(error._tag) || (error._tag === "StorageError" && unusable.has(reason))
   return {

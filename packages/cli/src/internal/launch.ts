@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import type { CommandError } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
@@ -41,31 +42,46 @@ const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
     return Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose)
   })
 
+/** Errors that nobody waits for are told too; all else that is logged is for `--verbose`. */
+const errorsOnly = Layer.unwrapEffect(
+  Effect.map(Stdio, (stdio) =>
+    Logger.replace(
+      Logger.defaultLogger,
+      Logger.make(({ logLevel, message }) => {
+        const told = Array.isArray(message) ? message.map(String).join(": ") : String(message)
+        if (LogLevel.greaterThanEqual(logLevel, LogLevel.Error)) stdio.err(errorLine(told))
+      })
+    ))
+)
+
+const everything = Layer.unwrapEffect(
+  Effect.map(Effect.promise(() => import("./verboseLogger.ts")), ({ layer }) => layer)
+)
+
+/** What ends the process without having been asked to: one line in the place of Node's own report. */
+const crash = (verbose: boolean) => (cause: unknown) => {
+  const { message } = explain(Cause.die(cause))
+  const detail = verbose && cause instanceof Error ? `\n${errorLine(cause.stack ?? "")}` : ""
+  process.stderr.write(`${errorLine(message)}${detail}\n`)
+  process.exit(ExitCode.failed)
+}
+
 /** Runs a command to its end and then exits the process. */
 export const launch = (
   command: Effect.Effect<number, CommandError, Stdio | Stop>,
-  options: { readonly verbose: boolean }
+  { verbose }: { readonly verbose: boolean }
 ): Promise<never> => {
-  const logging = options.verbose
-    ? Layer.unwrapEffect(Effect.map(Effect.promise(() => import("./verboseLogger.ts")), ({ layer }) => layer))
-    : Logger.replace(Logger.defaultLogger, Logger.none)
+  process.on("uncaughtException", crash(verbose))
+  // Where nothing is left that could wake the program, it would end as if all were well.
+  process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that cannot come any more")))
   const program = untilStopped(command).pipe(
     Effect.exit,
     Effect.map(Exit.flatten),
-    Effect.flatMap((exit) => finished(exit, options.verbose)),
+    Effect.flatMap((exit) => finished(exit, verbose)),
     Effect.tap(() => Effect.flatMap(Stdio, (stdio) => stdio.flush)),
-    Effect.provide(logging),
+    Effect.provide(verbose ? everything : errorsOnly),
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer))
   )
-  // Where nothing is left that could wake the program, it would end as if all were well.
-  process.once("beforeExit", () => {
-    process.stderr.write(
-      errorLine("The program waited for something that cannot come any more. Please report it.") + "\n"
-    )
-    process.exit(ExitCode.failed)
-  })
   // Sockets that are kept alive, and whatever else still waits, need not be waited for.
-  return Effect.runPromiseExit(program).then((exit) =>
-    process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)
-  )
+  return Effect.runPromiseExit(program).then((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed))
 }

@@ -23,7 +23,7 @@ const distance = (a: string, b: string): number => {
 }
 
 /** The word that is nearest to what was typed; undefined where none is near. */
-export const suggest = (typed: string, words: Iterable<string>): string | undefined => {
+const suggest = (typed: string, words: Iterable<string>): string | undefined => {
   let best: string | undefined
   let least = Math.max(1, Math.floor(typed.length / 3)) + 0.5
   for (const word of words) {

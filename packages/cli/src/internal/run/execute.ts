@@ -5,7 +5,6 @@ import { Config } from "@skein/core/Config"
 import { Session } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { PartInput } from "@skein/domain/Part"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -23,18 +22,19 @@ import { currentDirectory } from "../place.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { checkModels, readModel } from "./models.ts"
-import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult } from "./result.ts"
+import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult, type Unfinished } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 import { readStdin } from "./stdin.ts"
 import { findTarget, type Target } from "./target.ts"
-import { runTurn, unfinished } from "./turn.ts"
+import { runTurn } from "./turn.ts"
 
 /** What was typed after `skein run`. */
 export type RunInput = Input<typeof runFlags>
 
 /** A run as far as it has come. */
 interface Progress {
-  session: SessionInfo | undefined
+  /** What there is to show where it does not come to its end. */
+  left: Unfinished
   readonly denials: Denials
 }
 
@@ -95,27 +95,32 @@ const prompted = Effect.fnUntraced(function*(
     ...(model === undefined ? {} : { model }),
     ...(flags.title === undefined ? {} : { title: flags.title })
   }))
-  progress.session = current
+  progress.left = { ...nothing, sessionID: current.id }
   presenter.begin(current)
   yield* attend
-  const turn = yield* runTurn(current, parts, {
-    ...(flags.agent === undefined ? {} : { agent: flags.agent }),
-    ...(model === undefined ? {} : { model })
-  }, flags.timeout)
+  const turn = yield* runTurn({
+    session: current,
+    parts,
+    options: {
+      ...(flags.agent === undefined ? {} : { agent: flags.agent }),
+      ...(model === undefined ? {} : { model })
+    },
+    timeout: flags.timeout,
+    left: (unfinished) => progress.left = unfinished
+  })
   return turn === undefined
-    ? ofTimeout(yield* unfinished(current), formatDuration(flags.timeout ?? 0))
+    ? ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))
     : ofTurn(turn, progress.denials.count)
 })
 
 /** The result of a run, however it ended. */
-const concluded = (exit: Exit.Exit<RunResult, CommandError>, { session }: Progress) =>
+const concluded = (exit: Exit.Exit<RunResult, CommandError>, { left }: Progress) =>
   Effect.map(Stop, (stop) => {
     if (Exit.isSuccess(exit)) return exit.value
     const reason = stop.reason()
-    const known = session === undefined ? nothing : { ...nothing, sessionID: session.id }
     return Cause.isInterrupted(exit.cause) && reason !== undefined
-      ? ofStop(known, reason)
-      : ofError(known, explain(exit.cause))
+      ? ofStop(left, reason)
+      : ofError(left, explain(exit.cause))
   })
 
 const work = (input: RunInput, shown: Shown, progress: Progress) =>
@@ -142,7 +147,7 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
     const stdio = yield* Stdio
     const stop = yield* Stop
     const shown = yield* shownAs(flags.format, stdio)
-    const progress: Progress = { session: undefined, denials: new Denials() }
+    const progress: Progress = { left: nothing, denials: new Denials() }
     const foundation = Layer.build(Layer.provideMerge(storage, platform({ database: flags.db })))
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {

@@ -30,6 +30,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const answers = yield* Queue.sliding<Answer>(64)
   const notes: Array<string> = []
   let view: LiveView | undefined
+  const keyboard = stdio.keyboard()
 
   const draw = Effect.sync(() => {
     if (view === undefined) return
@@ -89,8 +90,8 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     }
   }
   const attend = Effect.gen(function*() {
-    if (stdio.isTerminal.input) {
-      yield* keys(stdio, (text) => {
+    if (keyboard !== undefined) {
+      yield* keys(keyboard, (text) => {
         const answer = view?.asks.type(text)
         if (answer !== undefined) answers.unsafeOffer(answer)
         changed.unsafeOpen()
@@ -100,5 +101,5 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     yield* Effect.forkScoped(frames)
     yield* Effect.forkScoped(replies)
   })
-  return { presenter, attend }
+  return { presenter, attend, canAsk: keyboard !== undefined }
 })

@@ -28,10 +28,10 @@ export const shownAs = (format: "default" | "json" | "quiet", stdio: Streams): E
   Effect.gen(function*() {
     if (format === "quiet") return still((yield* Effect.promise(() => import("./quiet.ts"))).quiet(stdio))
     if (format === "json") return still((yield* Effect.promise(() => import("./json.ts"))).json(stdio))
-    const { error, input, output } = stdio.isTerminal
+    const { error, output } = stdio.isTerminal
     if (!output || !error || (yield* isDumb)) {
       return still((yield* Effect.promise(() => import("./plain.ts"))).plain(stdio))
     }
     const { live } = yield* Effect.promise(() => import("./live.ts"))
-    return { ...(yield* live(stdio)), canAsk: input }
+    return yield* live(stdio)
   })

@@ -3,39 +3,57 @@ import { Session, type Turn } from "@skein/core/Session"
 import type { PromptError, PromptOptions } from "@skein/core/Session"
 import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { none, since } from "@skein/domain/Usage"
+import { since } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Unfinished } from "./result.ts"
+import * as Exit from "effect/Exit"
+import { nothing, type Unfinished } from "./result.ts"
 
 /** How long a tree that was told to stop may take, in milliseconds. */
 const patience = 5_000
 
+/** What is prompted, how, and for how long. */
+export interface TurnRequest {
+  readonly session: SessionInfo
+  readonly parts: ReadonlyArray<PartInput>
+  readonly options: PromptOptions
+  /** Milliseconds. */
+  readonly timeout: number | undefined
+  /** Is told what there is of a turn that does not come to its end. */
+  readonly left: (unfinished: Unfinished) => void
+}
+
 /** Prompts a session; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
 export const runTurn = (
-  { id }: SessionInfo,
-  prompt: ReadonlyArray<PartInput>,
-  options: PromptOptions,
-  timeout: number | undefined
+  { left, options, parts, session: before, timeout }: TurnRequest
 ): Effect.Effect<Turn | undefined, PromptError, Session> =>
-  Effect.flatMap(Session, (session) => {
-    const stopped = Effect.timeoutOption(Effect.disconnect(Effect.exit(session.stop(id))), patience)
-    const turn = Effect.onInterrupt(Effect.disconnect(session.prompt(id, prompt, options)), () => stopped)
-    return timeout === undefined
+  Effect.gen(function*() {
+    const session = yield* Session
+    const began = yield* Clock.currentTimeMillis
+    const stopped = Effect.timeoutOption(Effect.disconnect(Effect.exit(session.stop(before.id))), patience)
+    const turn = Effect.disconnect(session.prompt(before.id, parts, options)).pipe(
+      Effect.onInterrupt(() => stopped),
+      Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.map(unfinished(before, began), left))
+    )
+    return yield* timeout === undefined
       ? turn
       : Effect.raceFirst(turn, Effect.as(Effect.sleep(timeout), undefined))
   })
 
-/** What a session has to show for a turn that did not end well. */
-export const unfinished = (before: SessionInfo): Effect.Effect<Unfinished, never, Session> =>
+/** What a session has to show for a turn that began at this time. */
+const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinished, never, Session> =>
   Effect.gen(function*() {
     const session = yield* Session
     const { usage } = yield* session.get(before.id)
     const messages = yield* session.messages(before.id)
-    const last = messages.findLast(({ info }) => info.role === "assistant")
+    const last = messages.findLast(({ info }) => info.role === "assistant" && info.time.created >= began)
     const text = last?.parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
     return {
       sessionID: before.id,
       text: text?.type === "text" ? text.text.trim() : "",
       usage: since(before.usage.subtree, usage.subtree)
     }
-  }).pipe(Effect.catchAll(() => Effect.succeed({ sessionID: before.id, text: "", usage: none })))
+  }).pipe(
+    // The database is gone or full, which the end of the turn tells already.
+    Effect.catchAll(() => Effect.succeed({ ...nothing, sessionID: before.id }))
+  )

@@ -1,7 +1,7 @@
 /** Decides how lines are coloured. */
 
 /** Colours a text, or does not. */
-export type Paint = (text: string) => string
+type Paint = (text: string) => string
 
 /** The colours that are used. */
 export interface Style {
