@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
 
@@ -56,30 +57,45 @@ export interface Simulation {
   readonly seed: number
   /** The most operations that a fiber makes before it gives way; 300 where absent. Effect's own schedulers take 2,048. */
   readonly patience?: number
+  /** Whether fibers also give way where they cannot be interrupted. Not for programs that interrupt, see `calm`. */
+  readonly everywhere?: boolean
   /** Called before every operation of any fiber. */
   readonly step?: (n: number) => void
 }
 
-/** A fiber that has just begun is left alone: Effect's own operators rely on that they can begin in one go. */
-const first = 32
+/** The fewest operations between two times that a fiber gives way. */
+const fewest = 32
+
+/**
+ * For how many operations a fiber goes on after it has scheduled something. `Effect.forEach` of effect 3.22.4 hangs when it
+ * gives way and is interrupted between the start of its inner fiber and its first operation.
+ */
+const calm = 12
+
+/** Whether a fiber can be interrupted now; the flag is public only as an effect, for which this is not the place. */
+const interruptible = (fiber: object): boolean =>
+  "currentRuntimeFlags" in fiber && RuntimeFlags.interruptible(fiber.currentRuntimeFlags as RuntimeFlags.RuntimeFlags)
 
 /** Runs a program to its end; throws what it fails with, and where it waits for something that cannot come. */
-export const simulate = <A, E>(program: Effect.Effect<A, E>, { patience = 300, seed, step }: Simulation): A => {
+export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulation): A => {
+  const { everywhere = false, patience = 300, seed, step } = simulation
   const random = new PCGRandom(seed)
   const { clock, next } = makeClock()
   const queue: Array<() => void> = []
   let n = 0
-  let until = first
+  let until = fewest
+  let scheduled = 0
   const scheduler = Scheduler.make(
     (task) => {
       queue.push(task)
+      scheduled = n
     },
     (fiber) => {
       n += 1
       step?.(n)
       if (n > limit) throw new Error(`seed ${seed}: no end after ${limit} operations`)
-      if (fiber.currentOpCount < until) return false
-      until = first + Math.floor(random.number() * patience)
+      if (fiber.currentOpCount < until || n - scheduled < calm || !(everywhere || interruptible(fiber))) return false
+      until = fewest + Math.floor(random.number() * patience)
       return 0
     }
   )

@@ -1,0 +1,228 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Config } from "@skein/core/Config"
+import { type Call, Governor } from "@skein/core/Governor"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import { simulate } from "./support/simulate.ts"
+
+const governed = (concurrency: number, process_concurrency = 64) =>
+  Governor.layer.pipe(Layer.provide(Config.layer({ limits: { concurrency, process_concurrency } })))
+
+const rootID = (name: string | number) => `ses_${name}` as SessionID
+const silent = () => Effect.void
+
+/** Agents that note when they begin and end their work. */
+const makeNotes = () => {
+  const notes: Array<string> = []
+  const note = (words: string) => Effect.sync(() => void notes.push(words))
+  const agent = Effect.fnUntraced(function*(name: string, root = "r", queued: (n: number) => Effect.Effect<void> = silent) {
+    const governor = yield* Governor
+    const work = Effect.zipRight(note(`${name} begins`), Effect.zipRight(Effect.sleep(100), note(`${name} ends`)))
+    yield* governor.slot(rootID(root), queued).work(work)
+  })
+  return { notes, note, agent }
+}
+
+describe("the governor", () => {
+  it.effect("lets as many agents of a root work as the limit says, first come first served", () => {
+    const { agent, notes } = makeNotes()
+    return Effect.gen(function*() {
+      const all = yield* Effect.fork(
+        Effect.forEach(["a", "b", "c", "d"], (name) => agent(name), { concurrency: "unbounded", discard: true })
+      )
+      yield* TestClock.adjust(50)
+      expect(notes).toEqual(["a begins", "b begins"])
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(all)
+      expect(notes.filter((note) => note.endsWith("begins"))).toEqual(["a begins", "b begins", "c begins", "d begins"])
+    }).pipe(Effect.provide(governed(2)))
+  })
+
+  it.effect("tells those who wait their place in the queue, and not those who need not wait", () => {
+    const { agent } = makeNotes()
+    const told: Array<string> = []
+    return Effect.gen(function*() {
+      yield* Effect.fork(
+        Effect.forEach(
+          ["a", "b", "c"],
+          (name) => agent(name, "r", (position) => Effect.sync(() => void told.push(`${name} ${position}`))),
+          { concurrency: "unbounded", discard: true }
+        )
+      )
+      yield* TestClock.adjust(0)
+      expect(told).toEqual(["b 1", "c 2"])
+      expect(yield* Effect.flatMap(Governor, (governor) => governor.load)).toEqual({ held: 1, waiting: 2 })
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("passes over the agents of a root that is full", () => {
+    const { agent, notes } = makeNotes()
+    return Effect.gen(function*() {
+      yield* Effect.fork(Effect.all([agent("a1", "a"), agent("a2", "a"), agent("b1", "b")], { concurrency: "unbounded" }))
+      yield* TestClock.adjust(50)
+      expect(notes).toEqual(["a1 begins", "b1 begins"])
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("keeps to the limit of the process over all roots", () => {
+    const { agent, notes } = makeNotes()
+    return Effect.gen(function*() {
+      yield* Effect.fork(
+        Effect.forEach([1, 2, 3, 4, 5], (n) => agent(`${n}`, `root${n}`), { concurrency: "unbounded", discard: true })
+      )
+      yield* TestClock.adjust(50)
+      expect(notes).toEqual(["1 begins", "2 begins", "3 begins"])
+    }).pipe(Effect.provide(governed(8, 3)))
+  })
+
+  it.effect("lets an agent go on after waiting before a new one begins", () => {
+    const { agent, note, notes } = makeNotes()
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = governor.slot(rootID("r"), silent)
+      const waits = slot.work(
+        slot.calls([0], (_, call) => call.waiting(Effect.sleep(10))).pipe(Effect.zipRight(note("waiter goes on")))
+      )
+      yield* Effect.fork(waits)
+      yield* TestClock.adjust(0)
+      yield* Effect.fork(agent("first"))
+      yield* TestClock.adjust(0)
+      yield* Effect.fork(agent("second"))
+      yield* TestClock.adjust("1 second")
+      expect(notes).toEqual(["first begins", "first ends", "waiter goes on", "second begins", "second ends"])
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("keeps the slot while one of several calls is at work", () => {
+    const { agent, notes } = makeNotes()
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = governor.slot(rootID("r"), silent)
+      const works = (ms: number) => (call: Call) => (ms > 0 ? Effect.sleep(ms) : call.waiting(Effect.sleep(500)))
+      yield* Effect.fork(slot.work(slot.calls([300, 0], (ms, call) => works(ms)(call))))
+      yield* TestClock.adjust(0)
+      yield* Effect.fork(agent("other"))
+      yield* TestClock.adjust(299)
+      expect(notes).toEqual([])
+      yield* TestClock.adjust(1)
+      expect(notes).toEqual(["other begins"])
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("gives results in the order of the inputs", () =>
+    Effect.gen(function*() {
+      const governor = yield* Governor
+      const inputs = [30, 10, 20]
+      for (const slot of [governor.free, governor.slot(rootID("r"), silent)]) {
+        const fiber = yield* Effect.fork(slot.work(slot.calls(inputs, (ms) => Effect.as(Effect.sleep(ms), ms))))
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(fiber)).toEqual(inputs)
+      }
+    }).pipe(Effect.provide(governed(1))))
+
+  it.effect("never lets a root wait", () => {
+    const { agent } = makeNotes()
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      yield* Effect.fork(agent("a"))
+      yield* TestClock.adjust(0)
+      expect(yield* governor.free.work(Effect.succeed("at once"))).toBe("at once")
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("forgets an agent that is interrupted while it waits", () => {
+    const { agent, notes } = makeNotes()
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      yield* Effect.fork(agent("a"))
+      yield* TestClock.adjust(0)
+      const b = yield* Effect.fork(agent("b"))
+      const c = yield* Effect.fork(agent("c"))
+      yield* TestClock.adjust(50)
+      yield* Fiber.interrupt(b)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(c)
+      expect(notes).toEqual(["a begins", "a ends", "c begins", "c ends"])
+      expect(yield* governor.load).toEqual({ held: 0, waiting: 0 })
+    }).pipe(Effect.provide(governed(1)))
+  })
+})
+
+/** A tree of agents: each works, makes calls that work or wait for children, and some are cut off. */
+interface Node {
+  readonly work: number
+  readonly calls: ReadonlyArray<{ readonly work: number } | { readonly children: ReadonlyArray<Node> }>
+  /** After how long whoever waits for it gives up. */
+  readonly patience: number | undefined
+}
+
+const ms = FastCheck.nat({ max: 50 })
+const { node } = FastCheck.letrec<{ node: Node }>((tie) => ({
+  node: FastCheck.record({
+    work: ms,
+    calls: FastCheck.array(
+      FastCheck.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        FastCheck.record({ work: ms }),
+        FastCheck.record({ children: FastCheck.array(tie("node"), { maxLength: 3 }) })
+      ),
+      { maxLength: 3 }
+    ),
+    patience: FastCheck.option(FastCheck.nat({ max: 200 }), { nil: undefined, freq: 4 })
+  })
+}))
+
+describe("any trees of agents under any limits", () => {
+  it("never exceed a limit, all come to their end, and leave no slot behind", () => {
+    const scenario = FastCheck.record({
+      seed: FastCheck.nat(),
+      perRoot: FastCheck.integer({ min: 1, max: 3 }),
+      perProcess: FastCheck.integer({ min: 1, max: 4 }),
+      trees: FastCheck.array(node, { minLength: 1, maxLength: 4 })
+    })
+    FastCheck.assert(
+      FastCheck.property(scenario, ({ perProcess, perRoot, seed, trees }) => {
+        const atWork = new Map<SessionID, number>()
+
+        const busy = (root: SessionID, duration: number) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => {
+              atWork.set(root, (atWork.get(root) ?? 0) + 1)
+              const all = [...atWork.values()].reduce((a, b) => a + b, 0)
+              if ((atWork.get(root) ?? 0) > perRoot || all > perProcess) throw new Error("too many at work")
+            }),
+            () => Effect.sleep(duration),
+            () => Effect.sync(() => atWork.set(root, (atWork.get(root) ?? 0) - 1))
+          )
+
+        const run = (root: SessionID, { calls, patience, work }: Node): Effect.Effect<void, never, Governor> =>
+          Effect.gen(function*() {
+            const governor = yield* Governor
+            const slot = governor.slot(root, silent)
+            const together = slot.calls(calls, (each, call) =>
+              "children" in each
+                ? call.waiting(Effect.forEach(each.children, (child) => run(root, child), {
+                  concurrency: "unbounded",
+                  discard: true
+                }))
+                : Effect.sleep(each.work))
+            const all = slot.work(busy(root, work).pipe(Effect.zipRight(together), Effect.zipRight(busy(root, 1))))
+            yield* patience === undefined ? all : Effect.timeoutOption(all, patience)
+          })
+
+        const program = Effect.gen(function*() {
+          const governor = yield* Governor
+          yield* Effect.forEach(trees, (tree, i) => run(rootID(i % 2), tree), { concurrency: "unbounded" })
+          return yield* governor.load
+        })
+        const load = simulate(Effect.provide(program, governed(perRoot, perProcess)), { seed, patience: 40 })
+        expect(load).toEqual({ held: 0, waiting: 0 })
+      }),
+      { numRuns: 150, seed: 7 }
+    )
+  }, 60_000)
+})

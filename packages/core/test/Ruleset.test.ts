@@ -1,0 +1,132 @@
+import { describe, expect, it } from "@effect/vitest"
+import { covers, denials, deniesAll, evaluate, expandHome, stricter } from "@skein/core/Ruleset"
+import { type Action, fromConfig, type Ruleset } from "@skein/domain/Rule"
+import * as FastCheck from "effect/FastCheck"
+
+/** What wildcards mean, said in the plainest way: try every length for a star. */
+const naive = (pattern: string, text: string): boolean => {
+  const [head = "", ...rest] = pattern
+  const tail = rest.join("")
+  if (pattern === "") return text === ""
+  if (head === "*") {
+    return Array.from({ length: text.length + 1 }, (_, skip) => skip).some((skip) => naive(tail, text.slice(skip)))
+  }
+  return text !== "" && (head === "?" || head === text[0]) && naive(tail, text.slice(1))
+}
+const oracle = (pattern: string, text: string): boolean =>
+  naive(pattern, text) || (pattern.endsWith(" *") && naive(pattern.slice(0, -2), text))
+
+const few = (characters: string, maxLength: number) =>
+  FastCheck.array(FastCheck.constantFrom(...characters), { maxLength }).map((all) => all.join(""))
+const action = FastCheck.constantFrom<Action>("allow", "ask", "deny")
+const key = FastCheck.constantFrom("edit", "bash", "e*", "*", "?dit")
+const rules: FastCheck.Arbitrary<Ruleset> = FastCheck.array(
+  FastCheck.record({ permission: key, pattern: few("ab*? ", 4), action }),
+  { maxLength: 6 }
+)
+const holds = <T>(arbitrary: FastCheck.Arbitrary<T>, check: (value: T) => void, numRuns = 1_000) =>
+  FastCheck.assert(FastCheck.property(arbitrary, check), { numRuns })
+
+describe("a wildcard", () => {
+  it("covers what it covers when every way is tried", () => {
+    holds(FastCheck.tuple(few("ab*? \n/", 7), few("ab \n/", 7)), ([pattern, text]) => {
+      expect(covers(pattern, text)).toBe(oracle(pattern, text))
+    }, 5_000)
+  })
+
+  it("of `*` crosses slashes and lines, of `?` is one character", () => {
+    expect(covers("src/*.ts", "src/a/b/c.ts")).toBe(true)
+    expect(covers("*", "one\ntwo")).toBe(true)
+    expect(covers("?", "\n")).toBe(true)
+    expect(covers("?", "")).toBe(false)
+    expect(covers("a?c", "abbc")).toBe(false)
+  })
+
+  it("at the end after a space also covers the bare command, and nothing that merely begins like it", () => {
+    expect(covers("git log *", "git log")).toBe(true)
+    expect(covers("git log *", "git log -1")).toBe(true)
+    expect(covers("git log *", "git logs")).toBe(false)
+    expect(covers("git log*", "git logs")).toBe(true)
+    expect(covers("git log *", "git")).toBe(false)
+  })
+
+  it("takes other signs as they are", () => {
+    expect(covers("a.b", "axb")).toBe(false)
+    expect(covers("[ab]", "a")).toBe(false)
+    expect(covers("(a|b)+", "(a|b)+")).toBe(true)
+    expect(covers("\\*", "\\anything")).toBe(true)
+  })
+
+  it("of many stars does not take for ever", () => {
+    expect(covers(`${"a*".repeat(40)}b`, "a".repeat(20_000))).toBe(false)
+  })
+})
+
+describe("rules", () => {
+  it("are decided by the last one that matches", () => {
+    holds(FastCheck.tuple(rules, key, few("ab ", 4)), ([set, permission, pattern]) => {
+      const matching = set.filter((rule) => oracle(rule.permission, permission) && oracle(rule.pattern, pattern))
+      expect(evaluate(set, permission, pattern)).toBe(matching.at(-1)?.action)
+    })
+  })
+
+  it("say nothing where none matches", () => {
+    expect(evaluate([], "edit", "a")).toBeUndefined()
+    expect(evaluate(fromConfig({ bash: "deny" }), "edit", "a")).toBeUndefined()
+  })
+
+  it("deny all of a permission only where nothing of it can be allowed", () => {
+    holds(FastCheck.tuple(rules, few("ab ", 4)), ([set, pattern]) => {
+      if (deniesAll(set, "edit")) expect(evaluate(set, "edit", pattern)).toBe("deny")
+    })
+    expect(deniesAll(fromConfig({ edit: "deny" }), "edit")).toBe(true)
+    expect(deniesAll(fromConfig({ "*": "deny" }), "edit")).toBe(true)
+    expect(deniesAll(fromConfig({ edit: { "*": "deny", "a.md": "allow" } }), "edit")).toBe(false)
+    expect(deniesAll(fromConfig({ edit: { "a.md": "allow", "*": "deny" } }), "edit")).toBe(true)
+    expect(deniesAll(fromConfig({ edit: { "*": "deny", "a.md": "ask" } }), "edit")).toBe(false)
+    expect(deniesAll(fromConfig({ edit: { "src/*": "deny" } }), "edit")).toBe(false)
+    expect(deniesAll(fromConfig({ "*": "deny", edit: "ask" }), "edit")).toBe(false)
+    expect(deniesAll([], "edit")).toBe(false)
+  })
+
+  it("handed down keep what was denied and add nothing to it", () => {
+    holds(FastCheck.tuple(rules, key, few("ab ", 4)), ([set, permission, pattern]) => {
+      const own = evaluate(set, permission, pattern)
+      const below = evaluate(denials(set), permission, pattern)
+      expect(below === "deny").toBe(own === "deny")
+      expect(below === "ask").toBe(false)
+    })
+  })
+
+  it("of one action for all cover every permission", () => {
+    expect(evaluate(fromConfig("deny"), "anything", "at all")).toBe("deny")
+  })
+})
+
+describe("the stricter of two actions", () => {
+  it("is a meet: order, grouping and repetition do not matter, and deny is the bottom", () => {
+    holds(FastCheck.tuple(action, action, action), ([a, b, c]) => {
+      expect(stricter(a, b)).toBe(stricter(b, a))
+      expect(stricter(stricter(a, b), c)).toBe(stricter(a, stricter(b, c)))
+      expect(stricter(a, a)).toBe(a)
+      expect(stricter(a, "deny")).toBe("deny")
+      expect(stricter(a, "allow")).toBe(a)
+    })
+  })
+})
+
+describe("the home directory", () => {
+  const pattern = (text: string) =>
+    expandHome([{ permission: "read", pattern: text, action: "allow" }], "/home/ada")[0]?.pattern
+
+  it("stands for a leading ~ or $HOME, and for nothing else", () => {
+    expect(pattern("~/notes/*")).toBe("/home/ada/notes/*")
+    expect(pattern("$HOME/notes/*")).toBe("/home/ada/notes/*")
+    expect(pattern("$HOME")).toBe("/home/ada")
+    expect(pattern("~")).toBe("/home/ada")
+    expect(pattern("~other/x")).toBe("~other/x")
+    expect(pattern("$HOMEX/x")).toBe("$HOMEX/x")
+    expect(pattern("a/~/b")).toBe("a/~/b")
+    expect(pattern("echo $HOME/x")).toBe("echo $HOME/x")
+  })
+})

@@ -1,0 +1,134 @@
+/** What every bus must do: the tests that each implementation of Bus runs. */
+import { describe, expect, it } from "@effect/vitest"
+import { Bus, type BusFilter } from "@skein/core/Bus"
+import type { Event } from "@skein/domain/Event"
+import type { EventID, SessionID } from "@skein/domain/Id"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+const session = (name: string) => `ses_${name}` as SessionID
+
+/** An event of a session: the n-th that a test tells. */
+const event = (n: number, of: { readonly session: string; readonly root?: string }): Event => ({
+  id: `evt_${String(n).padStart(6, "0")}` as EventID,
+  type: "session.idle",
+  timestamp: n,
+  sessionID: session(of.session),
+  rootID: session(of.root ?? of.session),
+  depth: of.root === undefined ? 0 : 1,
+  properties: {}
+})
+
+const numbers = (events: Iterable<Event>): ReadonlyArray<number> => Array.from(events, (each) => each.timestamp)
+
+const heardBy = Effect.fnUntraced(function*(filter: BusFilter) {
+  const bus = yield* Bus
+  const heard: Array<Event> = []
+  yield* bus.listen(filter, (each) => heard.push(each))
+  return heard
+})
+
+/** Registers the tests of a bus with vitest. Every test has a bus of its own. */
+export const busSuite = (name: string, layer: Layer.Layer<Bus>): void => {
+  describe(`Bus ${name}`, () => {
+    it.scoped("tells each listener what it asked for: a session, a tree, or all", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const [one, tree, all] = yield* Effect.all([
+          heardBy({ sessionID: session("child") }),
+          heardBy({ rootID: session("root") }),
+          heardBy({ all: true })
+        ])
+        bus.publish(event(1, { session: "root" }))
+        bus.publish(event(2, { session: "child", root: "root" }))
+        bus.publish(event(3, { session: "other" }))
+        bus.publish(event(4, { session: "grandchild", root: "root" }))
+        expect([one, tree, all].map(numbers)).toEqual([[2], [1, 2, 4], [1, 2, 3, 4]])
+      }).pipe(Effect.provide(layer)))
+
+    it.scoped("has told everybody when publish returns, in the order of publishing", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const heard = yield* heardBy({ all: true })
+        for (let n = 1; n <= 1_000; n++) {
+          bus.publish(event(n, { session: `s${n % 7}` }))
+          if (heard.length !== n) expect(heard).toHaveLength(n)
+        }
+        expect(numbers(heard)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
+      }).pipe(Effect.provide(layer)))
+
+    it.effect("tells nobody whose scope is closed, and goes on for the others", () =>
+      Effect.scoped(Effect.gen(function*() {
+        const bus = yield* Bus
+        const scope = yield* Scope.make()
+        const gone = yield* Scope.extend(heardBy({ sessionID: session("s") }), scope)
+        const stays = yield* heardBy({ sessionID: session("s") })
+        bus.publish(event(1, { session: "s" }))
+        yield* Scope.close(scope, Exit.void)
+        bus.publish(event(2, { session: "s" }))
+        expect([gone, stays].map(numbers)).toEqual([[1], [1, 2]])
+      })).pipe(Effect.provide(layer)))
+
+    it.effect("says whether anybody would hear an event", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const of = { sessionID: session("child"), rootID: session("root") }
+        expect(bus.heard(of)).toBe(false)
+        for (const filter of [{ sessionID: of.sessionID }, { rootID: of.rootID }, { all: true as const }]) {
+          yield* Effect.scoped(Effect.map(heardBy(filter), () => expect(bus.heard(of)).toBe(true)))
+          expect(bus.heard(of)).toBe(false)
+        }
+        yield* Effect.scoped(
+          Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.heard(of)).toBe(false))
+        )
+      }).pipe(Effect.provide(layer)))
+
+    it.scoped("streams the events from the subscription on", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        bus.publish(event(1, { session: "s" }))
+        const stream = yield* bus.subscribe({ rootID: session("s") })
+        for (const n of [2, 3, 4]) bus.publish(event(n, { session: "s" }))
+        bus.publish(event(5, { session: "other" }))
+        expect(numbers(yield* Stream.runCollect(Stream.take(stream, 3)))).toEqual([2, 3, 4])
+      }).pipe(Effect.provide(layer)))
+
+    it.scoped("ends the stream of one who reads too slowly, after all that it could hold, and stalls nobody", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const heard = yield* heardBy({ all: true })
+        const slow = yield* bus.subscribe({ all: true }, { capacity: 8 })
+        const quick = yield* bus.subscribe({ all: true }, { capacity: 64 })
+        for (let n = 1; n <= 20; n++) bus.publish(event(n, { session: "s" }))
+        expect(heard).toHaveLength(20)
+        const got: Array<Event> = []
+        const error = yield* Effect.flip(Stream.runForEach(slow, (each) => Effect.sync(() => got.push(each))))
+        expect(error).toMatchObject({ _tag: "BusOverflow", capacity: 8 })
+        expect(error.message).toContain("8 events")
+        expect(numbers(got)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+        expect(Chunk.size(yield* Stream.runCollect(Stream.take(quick, 20)))).toBe(20)
+      }).pipe(Effect.provide(layer)))
+
+    it.scoped("holds exactly as many events as it says, again and again", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const stream = yield* bus.subscribe({ all: true }, { capacity: 2 })
+        const pull = yield* Stream.toPull(stream)
+        for (let round = 0; round < 5; round++) {
+          bus.publish(event(1, { session: "s" }))
+          bus.publish(event(2, { session: "s" }))
+          let count = 0
+          while (count < 2) count += Chunk.size(yield* pull)
+        }
+        const waiting = yield* Effect.fork(pull)
+        yield* Effect.yieldNow()
+        bus.publish(event(3, { session: "s" }))
+        expect(numbers(yield* Fiber.join(waiting))).toEqual([3])
+      }).pipe(Effect.provide(layer)))
+  })
+}
