@@ -44,7 +44,7 @@ export const program = Effect.gen(function*() {
   yield* Effect.promise(() =>
     esbuild.build({
       outfile,
-      entryPoints: [at("storageProcess.ts")],
+      entryPoints: [fileURLToPath(new URL("./storageProcess.ts", import.meta.url))],
       bundle: true,
       format: "cjs",
       platform: "node",
