@@ -50,11 +50,14 @@ const resultOf = (part: ToolPart): ToolResultContent["output"] => {
   }
 }
 
+/** A name as every provider takes it back, whatever the model made up. */
+const nameOf = (part: ToolPart): string => part.tool.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown"
+
 /** Calls go by the id of their part: the model's own ids may be empty, doubled, or used again later. */
 const callContent = (part: ToolPart): ToolCallContent => ({
   type: "tool-call",
   toolCallId: part.id,
-  toolName: part.tool === "" ? "unknown" : part.tool,
+  toolName: nameOf(part),
   input: asObject(part.state.input)
 })
 
@@ -76,7 +79,7 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
     if (part.type === "text" && part.text !== "") content.push({ type: "text", text: part.text })
     if (part.type !== "tool") continue
     content.push(callContent(part))
-    results.push({ type: "tool-result", toolCallId: part.id, toolName: part.tool === "" ? "unknown" : part.tool, output: resultOf(part) })
+    results.push({ type: "tool-result", toolCallId: part.id, toolName: nameOf(part), output: resultOf(part) })
     const files = part.state.status === "completed" ? part.state.attachments ?? [] : []
     if (files.length > 0) attachments.push({ type: "text", text: `Files from ${part.tool}:` }, ...files.map(fileContent))
   }

@@ -2,6 +2,7 @@
 import type { ErrorInfo } from "@skein/domain/Message"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
 import { none } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -157,7 +158,11 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       })
   }
 
-  const effect = tool.execute(given, context)
+  // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
+  const effect = Effect.catchAllCause(
+    Effect.suspend(() => tool.execute(given, context)),
+    (cause) => Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
+  )
   const run = Effect.gen(function*() {
     for (const each of circles) yield* ask(each)
     for (const each of yield* tool.authorise(given, context)) yield* ask(each)
