@@ -1,8 +1,9 @@
 /** The built program and bad input: each has one clear line, the right exit code, and no harm done. */
+import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
-import { sandbox, type Start } from "./support/cli.ts"
+import { program, sandbox, type Start } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -140,6 +141,30 @@ it("a directory that vanished under the session", async () => {
   expect(ended.code).toBe(2)
   expect(ended.stderr).toMatch(/^skein: .*gone does not exist\..*\n$/)
   expect((await place.run(["sessions", "show", sessionID])).stdout).toContain("go")
+})
+
+it("a current directory that vanished", async () => {
+  const place = world()
+  const gone = join(place.home, "gone")
+  mkdirSync(gone)
+  const ended = spawnSync("sh", [
+    "-c",
+    "rmdir \"$PWD\" && exec \"$@\"",
+    "sh",
+    process.execPath,
+    program,
+    ...offline,
+    "go"
+  ], {
+    cwd: gone,
+    env: place.env(),
+    encoding: "utf8"
+  })
+  expect(ended).toMatchObject({
+    status: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/^skein: The current directory does not exist any more\. [^\n]+\n$/)
+  })
 })
 
 it("works where there is no git repository", async () => {

@@ -117,7 +117,9 @@ export const startLlm = async (script: (request: LlmRequest) => LlmAnswer | stri
       tellCut()
     })
     const asked = await read(request)
-    if (/title/i.test(textOf(asked.messages[0]?.content)) && asked.tools.length === 0) return say(response, { text: "A title" })
+    if (/title/i.test(textOf(asked.messages[0]?.content)) && asked.tools.length === 0) {
+      return say(response, { text: "A title" })
+    }
     requests.push(asked)
     for (const each of waiting) if (requests.length >= each.count) each.resolve()
     const answer = script(asked)

@@ -83,5 +83,7 @@ export const launch = (
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer))
   )
   // Sockets that are kept alive, and whatever else still waits, need not be waited for.
-  return Effect.runPromiseExit(program).then((exit) => process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed))
+  return Effect.runPromiseExit(program).then((exit) =>
+    process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)
+  )
 }
