@@ -4,11 +4,14 @@ import { MessageID, RunID, SessionID } from "./Id.ts"
 import { ModelRef } from "./Model.ts"
 import { PartInput } from "./Part.ts"
 
-/** Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes. */
+/**
+ * Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes. A `note` asks
+ * for no answer: it waits for whatever makes the session work next.
+ */
 export const InboxRow = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
-  kind: Schema.Literal("prompt", "steer", "notification"),
+  kind: Schema.Literal("prompt", "steer", "notification", "note"),
   /** The run that this tells of: at most one row in a session's life for each run. */
   runID: Schema.optional(RunID),
   parts: Schema.Array(PartInput),

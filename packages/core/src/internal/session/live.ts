@@ -65,6 +65,9 @@ export interface Live {
   spawns: number
 }
 
+/** Whether something that waits makes a session work; a note goes along with what does. */
+export const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"
+
 /** The session at the top. */
 export const rootOf = (live: Live): Live => live.parent === undefined ? live : rootOf(live.parent)
 

@@ -10,7 +10,7 @@ import { traced } from "../traced.ts"
 import { closeCalls } from "./closeCalls.ts"
 import { conclusion } from "./history.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
-import { type Live, type LiveMessage, pathOf } from "./live.ts"
+import { type Live, type LiveMessage, pathOf, wantsAnswer } from "./live.ts"
 import { modelStep, setStatus, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { runSubtasks } from "./runSubtasks.ts"
@@ -31,7 +31,7 @@ const isAnswer = (message: LiveMessage): message is LiveMessage & { info: Assist
 
 /** Whether something waits that this turn can take. */
 const hasMore = (live: Live): boolean => {
-  const [first] = live.inbox
+  const first = live.inbox.find(wantsAnswer)
   return first !== undefined && !live.wanted.has(first.id)
 }
 

@@ -95,6 +95,7 @@ export const makeSession = Effect.gen(function*() {
 
   const enqueue = Effect.fnUntraced(function*(
     live: Live,
+    kind: "prompt" | "note",
     parts: ReadonlyArray<PartInput>,
     options: Omit<PromptOptions, "output">
   ) {
@@ -102,12 +103,13 @@ export const makeSession = Effect.gen(function*() {
     const row: InboxRow = {
       id: yield* ids.make("msg"),
       sessionID: live.info.id,
-      kind: "prompt",
+      kind,
       parts,
       ...options,
       time: { created: now }
     }
-    const titled = live.info.title === untitled ? [change(live, now, { title: firstWords(textOf(parts)) || untitled })] : []
+    const names = kind === "prompt" && live.info.title === untitled
+    const titled = names ? [change(live, now, { title: firstWords(textOf(parts)) || untitled })] : []
     yield* journal.commit(
       [{ _tag: "Inbox", row }, ...titled],
       titled.length === 0 ? [] : [journal.event(live.info, "session.updated", { info: live.info }, now)]
@@ -127,7 +129,7 @@ export const makeSession = Effect.gen(function*() {
     // Once the prompt is stored it is answered: nothing may come between.
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
-        const { first, row } = yield* enqueue(live, parts, options)
+        const { first, row } = yield* enqueue(live, "prompt", parts, options)
         if (first) live.title = yield* Effect.forkIn(Effect.interruptible(makeTitle(live, textOf(parts))), live.scope)
         if (output !== undefined) live.wanted.set(row.id, want(output))
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))
@@ -142,8 +144,9 @@ export const makeSession = Effect.gen(function*() {
     const parts = asParts(input)
     yield* checkParts(parts)
     const live = yield* table.open(id)
-    const { row } = yield* enqueue(live, parts, {})
-    live.inbox.push(row)
+    yield* Effect.uninterruptible(
+      Effect.map(enqueue(live, "note", parts, {}), ({ row }) => live.inbox.push(row))
+    )
   })
 
   const opened = <A, E, R>(id: SessionID, use: (live: Live) => Effect.Effect<A, E, R>) => Effect.flatMap(table.open(id), use)

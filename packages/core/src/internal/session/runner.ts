@@ -11,7 +11,7 @@ import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { SessionStopped } from "../../SessionError.ts"
-import type { Live, Running } from "./live.ts"
+import { type Live, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
 import { setStatus } from "./modelStep.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -59,7 +59,7 @@ const turns = (live: Live, running: Running) =>
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         yield* tell(live, exit)
         if (!wasStopped) answer(live, running, exit)
-        if (wasStopped || live.inbox.length === 0) {
+        if (wasStopped || !live.inbox.some(wantsAnswer)) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
           live.running = undefined
           return
