@@ -9,7 +9,8 @@ import { lookAsks } from "./internal/asks.ts"
 import { imageType, isBinary } from "./internal/fileKind.ts"
 import { type Lines, lineWindow, maximumLine } from "./internal/lineWindow.ts"
 import { makeReadDirectory, makeSimilarNames } from "./internal/readDirectory.ts"
-import { cannot, refuse } from "./internal/refusal.ts"
+import { cannot, isMissing, refuse } from "./internal/refusal.ts"
+import { wholeFile } from "./internal/wholeFile.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
@@ -88,7 +89,7 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
         `${target.shown} is not a text file (${size} bytes), so it is not shown. Use bash to look into it, for example with file or xxd.`
       )
 
-    const image = (target: Target, mime: string, bytes: Uint8Array): Effect.Effect<ToolResult, ToolError> =>
+    const image = (target: Target, mime: string, bytes: Buffer): Effect.Effect<ToolResult, ToolError> =>
       bytes.length > maximumImage
         ? refuse(
           "too_large",
@@ -101,21 +102,20 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
           attachments: [{
             mime,
             filename: target.shown.slice(target.shown.lastIndexOf("/") + 1),
-            url: `data:${mime};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64")}`
+            url: `data:${mime};base64,${bytes.toString("base64")}`
           }]
         })
 
-    const whole = (input: ReadInput, target: Target, context: ToolContext) =>
-      Effect.flatMap(Effect.mapError(fs.readFile(target.real), cannot("read", target.shown)), (bytes) => {
-        const mime = imageType(bytes)
-        if (mime !== undefined) return image(target, mime, bytes)
-        if (isBinary(bytes)) return binary(target, bytes.length)
-        seen.note(context.sessionID, target.real, bytes)
-        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")
-        const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
-        window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
-        return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
-      })
+    const whole = (input: ReadInput, target: Target, context: ToolContext, bytes: Buffer) => {
+      const mime = imageType(bytes)
+      if (mime !== undefined) return image(target, mime, bytes)
+      if (isBinary(bytes)) return binary(target, bytes.length)
+      seen.note(context.sessionID, target.real, bytes)
+      const text = bytes.toString("utf8")
+      const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
+      window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+      return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
+    }
 
     const pieces = Effect.fnUntraced(function*(input: ReadInput, target: Target, size: number) {
       const decoder = new TextDecoder()
@@ -168,24 +168,23 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
         Effect.flatMap(
           paths.confirm(input, input.filePath, context),
           (target) =>
-            Effect.matchEffect(fs.stat(target.real), {
+            Effect.matchEffect(wholeFile(target.real, maximumFile), {
               onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
-                error._tag === "SystemError" && error.reason === "NotFound"
-                  ? missing(target)
-                  : Effect.fail(cannot("read", target.shown)(error)),
-              onSuccess: (info): Effect.Effect<ToolResult, ToolError> => {
-                if (info.type === "Directory") {
-                  return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
+                isMissing(error) ? missing(target) : Effect.fail(cannot("read", target.shown)(error)),
+              onSuccess: (found): Effect.Effect<ToolResult, ToolError> => {
+                switch (found.type) {
+                  case "file":
+                    return whole(input, target, context, found.bytes)
+                  case "large":
+                    return pieces(input, target, found.size)
+                  case "directory":
+                    return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
+                  case "other":
+                    return refuse(
+                      "not_a_file",
+                      `${target.shown} is a ${found.what}, and only files and directories can be read.`
+                    )
                 }
-                if (info.type !== "File") {
-                  return refuse(
-                    "not_a_file",
-                    `${target.shown} is a ${info.type}, and only files and directories can be read.`
-                  )
-                }
-                return info.size > maximumFile
-                  ? pieces(input, target, Number(info.size))
-                  : whole(input, target, context)
               }
             })
         )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { ToolContext } from "@skein/core/Tool"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -156,14 +157,22 @@ describe("bash", () => {
 
   it.effect("tells the latest lines while it runs, at most ten times a second", () =>
     Effect.gen(function*() {
-      const { call } = yield* Workspace
+      const { at, call } = yield* Workspace
       const told: Array<string> = []
-      const fiber = yield* Effect.fork(call("bash", { command: "for i in {1..500}; do echo $i; done; echo last" }, {
-        report: ({ metadata }) => Effect.sync(() => told.push(String(metadata?.["output"])))
-      }))
+      const report: ToolContext["report"] = ({ metadata }) => Effect.sync(() => told.push(String(metadata?.["output"])))
       // The clock stands still: no second word, however much is written.
-      yield* Fiber.await(fiber)
+      yield* call("bash", { command: "seq 100000" }, { report })
       expect(told.length).toBe(1)
+      told.length = 0
+      const waitFor = (name: string) => `while [ ! -e ${name} ]; do sleep 0.01; done`
+      const command = `echo one; ${waitFor("go")}; seq 10; ${waitFor("end")}`
+      const fiber = yield* Effect.fork(call("bash", { command }, { report }))
+      yield* Effect.repeat(turn, { until: () => told.length === 1 })
+      fs.writeFileSync(at("go"), "")
+      yield* elapse(yield* Effect.fork(Effect.repeat(turn, { until: () => told.length === 2 })))
+      expect(told).toEqual(["one", "8\n9\n10"])
+      fs.writeFileSync(at("end"), "")
+      yield* Fiber.join(fiber)
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("ends what a command leaves in the background, and does not wait for it", () =>

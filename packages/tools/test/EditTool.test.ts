@@ -41,6 +41,8 @@ describe("edit", () => {
   it.effect("replaces places that overlap once each", () =>
     Effect.gen(function*() {
       const { call, read } = yield* opened("a.ts", "aaaaa")
+      const error = yield* Effect.flip(call("edit", { filePath: "a.ts", oldString: "aaa", newString: "b" }))
+      expect(error.message).toContain("3 times")
       yield* call("edit", { filePath: "a.ts", oldString: "aa", newString: "b", replaceAll: true })
       expect(read("a.ts")).toBe("bba")
     }).pipe(Effect.provide(Workspace.layer)))

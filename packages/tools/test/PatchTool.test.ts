@@ -123,6 +123,14 @@ new file mode 100644
       expect(read("dos.txt")).toBe("one\r\ntwo  \r\n3\r\n4\r\n")
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect("takes lines that differ in the white space at their end before those that differ in their indentation", () =>
+    Effect.gen(function*() {
+      const { call, read, write } = yield* Workspace
+      write("a.py", "  pass\npass  \n")
+      yield* call("patch", { patchText: envelope("*** Update File: a.py", "@@", "-pass", "+return") })
+      expect(read("a.py")).toBe("  pass\nreturn\n")
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("does nothing at all where one part does not fit", () =>
     Effect.gen(function*() {
       const { at, call, read, write } = yield* Workspace

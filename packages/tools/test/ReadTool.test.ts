@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { execFileSync } from "node:child_process"
 import { Workspace } from "./workspace.ts"
 
 const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`)
@@ -120,8 +121,17 @@ describe("read", () => {
 
   it.effect("refuses what is neither file nor directory, without waiting for it", () =>
     Effect.gen(function*() {
+      const { at, call } = yield* Workspace
+      execFileSync("mkfifo", [at("pipe")])
+      for (const [filePath, what] of [["/dev/zero", "device"], ["pipe", "pipe"]]) {
+        const error = yield* Effect.flip(call("read", { filePath }))
+        expect(error).toMatchObject({ kind: "not_a_file", message: expect.stringContaining(`is a ${what}`) })
+      }
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("reads files that do not tell their size", () =>
+    Effect.gen(function*() {
       const { call } = yield* Workspace
-      const error = yield* Effect.flip(call("read", { filePath: "/dev/zero" }))
-      expect(error.kind).toBe("not_a_file")
+      expect((yield* call("read", { filePath: "/proc/self/status" })).output).toMatch(/^ {5}1\tName:/)
     }).pipe(Effect.provide(Workspace.layer)))
 })

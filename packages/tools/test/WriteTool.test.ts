@@ -53,11 +53,11 @@ describe("write", () => {
     Effect.gen(function*() {
       const { at, call, read, write } = yield* Workspace
       write("bin/run.sh", "old")
-      fs.chmodSync(at("bin/run.sh"), 0o751)
+      fs.chmodSync(at("bin/run.sh"), 0o777)
       fs.symlinkSync("bin/run.sh", at("run"))
       yield* call("read", { filePath: "run" })
       yield* call("write", { filePath: "run", content: "new" })
-      expect(fs.statSync(at("bin/run.sh")).mode & 0o7777).toBe(0o751)
+      expect(fs.statSync(at("bin/run.sh")).mode & 0o7777).toBe(0o777)
       expect(fs.lstatSync(at("run")).isSymbolicLink()).toBe(true)
       expect(read("bin/run.sh")).toBe("new")
     }).pipe(Effect.provide(Workspace.layer)))

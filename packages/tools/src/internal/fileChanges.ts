@@ -1,5 +1,4 @@
 /** How files are changed: looked at first, written beside, put in place at once, and put back when one of them fails. */
-import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { ToolError } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
@@ -10,7 +9,7 @@ import * as Random from "effect/Random"
 import type { Target } from "../Paths.ts"
 import { maximumFile } from "../ReadTool.ts"
 import type { SeenFiles } from "../SeenFiles.ts"
-import { cannot, refuse } from "./refusal.ts"
+import { cannot, isMissing, refuse } from "./refusal.ts"
 
 /** A file as it is before a change. */
 export interface Existing {
@@ -31,8 +30,6 @@ const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) 
 
 /** The ways to change files. */
 export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => {
-  const isMissing = (error: PlatformError) => error._tag === "SystemError" && error.reason === "NotFound"
-
   /** What is there now; `undefined` where nothing is. */
   const existing = Effect.fnUntraced(function*(target: Target) {
     const info = yield* Effect.asSome(fs.stat(target.real)).pipe(

@@ -11,10 +11,21 @@ export const refusal = (kind: string, message: string, metadata?: Readonly<Recor
 export const refuse = (kind: string, message: string, metadata?: Readonly<Record<string, unknown>>) =>
   Effect.fail(refusal(kind, message, metadata))
 
-const reasonOf = (error: PlatformError): string => {
-  const cause = error.cause
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
-  switch (code) {
+type Failure = PlatformError | NodeJS.ErrnoException
+
+const isPlatformError = (error: Failure): error is PlatformError => "_tag" in error
+
+const codeOf = (error: Failure): unknown => {
+  const cause = isPlatformError(error) ? error.cause : error
+  return typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+}
+
+/** Whether what failed is that nothing is there. */
+export const isMissing = (error: Failure): boolean =>
+  codeOf(error) === "ENOENT" || (isPlatformError(error) && error._tag === "SystemError" && error.reason === "NotFound")
+
+const reasonOf = (error: Failure): string => {
+  switch (codeOf(error)) {
     case "ENOENT":
       return "it does not exist"
     case "EACCES":
@@ -35,13 +46,10 @@ const reasonOf = (error: PlatformError): string => {
     case "ENFILE":
       return "too many files are open; try again with fewer calls at once"
     default:
-      return error._tag === "SystemError" ? error.description ?? error.reason : error.message
+      return isPlatformError(error) && error._tag === "SystemError" ? error.description ?? error.reason : error.message
   }
 }
 
 /** Says what could not be done to which file, and why. */
-export const cannot = (verb: string, shown: string) => (error: PlatformError): ToolError =>
-  refusal(
-    error._tag === "SystemError" && error.reason === "NotFound" ? "not_found" : "file",
-    `Could not ${verb} ${shown}: ${reasonOf(error)}.`
-  )
+export const cannot = (verb: string, shown: string) => (error: Failure): ToolError =>
+  refusal(isMissing(error) ? "not_found" : "file", `Could not ${verb} ${shown}: ${reasonOf(error)}.`)

@@ -15,40 +15,50 @@ export interface Replaced {
 /** One character for each byte, so that positions in it are positions in the file. */
 const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
-/** Where a pattern is in a text, overlapping ones too, in time proportional to both lengths (Knuth, Morris and Pratt). */
-const occurrences = (text: string, pattern: string): ReadonlyArray<number> => {
-  if (pattern === "" || pattern.length > text.length) return []
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** Places that do not overlap, in their order, and how many there are that overlap them. */
+interface Places {
+  readonly apart: ReadonlyArray<Span>
+  readonly overlapping: number
+}
+
+/** The places of a pattern in a text, in time proportional to both lengths (Knuth, Morris and Pratt). */
+const places = (text: string, pattern: string): Places => {
+  const apart: Array<Span> = []
+  let overlapping = 0
+  if (pattern === "" || pattern.length > text.length) return { apart, overlapping }
   const border = new Int32Array(pattern.length)
   for (let i = 1, matched = 0; i < pattern.length; i++) {
     while (matched > 0 && pattern.charCodeAt(i) !== pattern.charCodeAt(matched)) matched = border[matched - 1] as number
     if (pattern.charCodeAt(i) === pattern.charCodeAt(matched)) matched++
     border[i] = matched
   }
-  const found: Array<number> = []
+  let end = 0
   for (let i = 0, matched = 0; i < text.length; i++) {
     while (matched > 0 && text.charCodeAt(i) !== pattern.charCodeAt(matched)) matched = border[matched - 1] as number
     if (text.charCodeAt(i) === pattern.charCodeAt(matched)) matched++
-    if (matched === pattern.length) {
-      found.push(i - matched + 1)
-      matched = border[matched - 1] as number
+    if (matched < pattern.length) continue
+    const from = i - matched + 1
+    matched = border[matched - 1] as number
+    if (from < end) {
+      overlapping++
+      continue
     }
+    end = i + 1
+    apart.push({ from, to: end })
   }
-  return found
+  return { apart, overlapping }
 }
-
-interface Span {
-  readonly from: number
-  readonly to: number
-}
-
-const spans = (text: string, pattern: string): ReadonlyArray<Span> =>
-  occurrences(text, pattern).map((from) => ({ from, to: from + pattern.length }))
 
 /** The places of a pattern, whatever the line ends in text and pattern: `\r\n` and `\n` count as the same. */
-const spansAcrossLineEnds = (text: string, pattern: string): ReadonlyArray<Span> => {
+const placesAcrossLineEnds = (text: string, pattern: string): Places => {
   const flat = text.replaceAll("\r\n", "\n")
-  const found = spans(flat, pattern.replaceAll("\r\n", "\n"))
-  if (flat.length === text.length || found.length === 0) return found
+  const found = places(flat, pattern.replaceAll("\r\n", "\n"))
+  if (flat.length === text.length || found.apart.length === 0) return found
   // Where in the flat text a line end was shortened; everything after it lies one further on in the file.
   const shortened: Array<number> = []
   for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) shortened.push(at - shortened.length)
@@ -62,7 +72,10 @@ const spansAcrossLineEnds = (text: string, pattern: string): ReadonlyArray<Span>
     }
     return low
   }
-  return found.map(({ from, to }) => ({ from: from + before(from), to: to + before(to) }))
+  return {
+    ...found,
+    apart: found.apart.map(({ from, to }) => ({ from: from + before(from), to: to + before(to) }))
+  }
 }
 
 const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<number> => {
@@ -77,12 +90,12 @@ const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<nu
   })
 }
 
-const count = (text: string, part: string): number => text.split(part).length - 1
+const countOf = (text: string, part: string): number => text.split(part).length - 1
 
 /** The line end that most lines of a text have. */
 export const lineEnd = (text: string): "\n" | "\r\n" => {
-  const windows = count(text, "\r\n")
-  return windows > 0 && windows * 2 >= count(text, "\n") ? "\r\n" : "\n"
+  const windows = countOf(text, "\r\n")
+  return windows > 0 && windows * 2 >= countOf(text, "\n") ? "\r\n" : "\n"
 }
 
 const listed = (lines: ReadonlyArray<number>): string =>
@@ -120,19 +133,18 @@ export const replaceText = (
   const { newString, oldString, replaceAll, shown } = edit
   const text = Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString("latin1")
   const pattern = asBytes(oldString)
-  const exact = spans(text, pattern)
-  const found = exact.length > 0 ? exact : spansAcrossLineEnds(text, pattern)
-  if (found.length === 0) return Either.left(notFound(text, oldString, shown))
-  if (found.length > 1 && !replaceAll) {
+  const exact = places(text, pattern)
+  const { apart, overlapping } = exact.apart.length > 0 ? exact : placesAcrossLineEnds(text, pattern)
+  if (apart.length === 0) return Either.left(notFound(text, oldString, shown))
+  const count = apart.length + overlapping
+  if (count > 1 && !replaceAll) {
     return Either.left(refusal(
       "ambiguous",
-      `oldString is in ${shown} ${found.length} times, at lines ${
-        listed(lineNumbers(text, found))
+      `oldString is in ${shown} ${count} times, at lines ${
+        listed(lineNumbers(text, apart))
       }. Give more of the lines around the one you mean, or set replaceAll.`
     ))
   }
-  const apart: Array<Span> = []
-  for (const span of found) if (span.from >= (apart.at(-1)?.to ?? 0)) apart.push(span)
   const wanted = lineEnd(text) === "\r\n" ? newString.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : newString
   const replacement = asBytes(wanted)
   const pieces: Array<string> = []
