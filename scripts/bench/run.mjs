@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run bench`: runs Skein and what it is compared with side by side, and writes a table and a figure of the ratios.
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { availableParallelism, tmpdir, totalmem } from "node:os"
+import { availableParallelism, loadavg, tmpdir, totalmem } from "node:os"
 import { join, relative } from "node:path"
 import { figure } from "./figure.mjs"
 import { measure } from "./measure.mjs"
@@ -32,8 +32,12 @@ const fail = (line) => {
 const { out, report, reps, specs, systems, timeout } = readOptions(process.argv.slice(2))
 const log = join(out, "runs.jsonl")
 
+const cores = availableParallelism()
+const [load = 0] = loadavg()
+const isBusy = load > cores / 2
+
 const machine = [
-  `${availableParallelism()} cores`,
+  `${cores} cores${isBusy ? ` that did other work as well (load ${load.toFixed(1)})` : ""}`,
   `${Math.round(totalmem() / 2 ** 30)} GB of memory`,
   `${process.platform} ${process.arch}`,
   `Node ${process.versions.node}`
@@ -81,6 +85,9 @@ const problem = ({ exitCode, timedOut }) =>
 const runAll = async () => {
   if (process.platform === "win32") fail("it needs a POSIX shell, which counts what a process and its children use")
   if (!knowsMemory) say("this system has no /proc, so memory is not measured")
+  if (isBusy) {
+    say(`the machine is busy (load ${load.toFixed(1)} on ${cores} cores): trust the CPU figures, not the times`)
+  }
   const work = mkdtempSync(join(tmpdir(), "skein-bench-"))
   process.on("exit", () => rmSync(work, { recursive: true, force: true }))
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130))
