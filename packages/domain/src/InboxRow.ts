@@ -5,8 +5,8 @@ import { ModelRef } from "./Model.ts"
 import { PartInput } from "./Part.ts"
 
 /**
- * Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes. A `note` asks
- * for no answer: it waits for whatever makes the session work next.
+ * Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes, unless
+ * a younger message is there by then. A `note` asks for no answer: it waits for whatever makes the session work next.
  */
 export const InboxRow = Schema.Struct({
   id: MessageID,

@@ -67,12 +67,12 @@ export const runTurn = Effect.fnUntraced(function*(live: Live) {
   let wanted: Wanted | undefined
   for (let count = 0;; count++) {
     const taken = yield* takeInbox(live, count === 0)
-    wanted = taken.map(({ info }) => live.wanted.get(info.id)).find((each) => each !== undefined) ?? wanted
+    wanted = taken.wanted ?? wanted
     const user = lastUser(messages)
     if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
     yield* setStatus(live, { type: "busy", step: count })
     const subject = yield* subjectOf(live)
-    if (yield* runSubtasks(live, taken, subject)) return yield* turnOf(live, "denied", before)
+    if (yield* runSubtasks(live, taken.messages, subject)) return yield* turnOf(live, "denied", before)
     const step = yield* traced(
       "Step",
       () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), step: count }),

@@ -1,5 +1,5 @@
 /** The first thing at a step boundary: what waits for the session becomes part of its history. */
-import { Ids } from "@skein/domain/Id"
+import { Ids, type MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { UserMessage } from "@skein/domain/Message"
 import type { Part, PartInput } from "@skein/domain/Part"
@@ -8,6 +8,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Write } from "../../SessionStorage.ts"
+import type { Wanted } from "./finalAnswer.ts"
 import { change, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
@@ -19,8 +20,8 @@ const settings = ({ model, system, tools, variant }: InboxRow) => ({
 })
 
 /** A row as the message that it becomes. */
-const messageOf = (live: Live, row: InboxRow): UserMessage => ({
-  id: row.id,
+const messageOf = (live: Live, row: InboxRow, id: MessageID): UserMessage => ({
+  id,
   sessionID: live.info.id,
   role: "user",
   agent: row.agent ?? live.info.agent,
@@ -52,10 +53,21 @@ const takeRows = (live: Live, begins: boolean): ReadonlyArray<InboxRow> => {
   return live.inbox.splice(0, special === 0 && begins ? 1 : special)
 }
 
-/** Takes what waits, in the order in which it came; gives the messages that it became. */
+/** What was taken: the messages that it became, and the answer of a given form that one of them asks for. */
+export interface Taken {
+  readonly messages: ReadonlyArray<LiveMessage>
+  readonly wanted: Wanted | undefined
+}
+
+/**
+ * Takes what waits, in the order in which it came. Messages sort by their ids: a row that came while a younger message was
+ * made gets a new id, for it is read after that message.
+ */
 export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   const rows = takeRows(live, begins)
-  const taken: Array<LiveMessage> = []
+  const messages: Array<LiveMessage> = []
+  const wanted = rows.map((row) => live.wanted.get(row.id)).find((each) => each !== undefined)
+  const taken: Taken = { messages, wanted }
   if (rows.length === 0) return taken
   const journal = yield* Journal
   const ids = yield* Ids
@@ -63,11 +75,12 @@ export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean
   const writes: Array<Write> = []
   const events = []
   for (const row of rows) {
-    const info = messageOf(live, row)
+    const last = live.messages?.at(-1)?.info.id
+    const info = messageOf(live, row, last === undefined || last < row.id ? row.id : ids.unsafeMake("msg", now))
     const parts = partsOf(ids, info, row.parts, now)
     const message = putMessage(live, info)
     for (const part of parts) putPart(message, part)
-    taken.push(message)
+    messages.push(message)
     for (const agent of row.kind === "prompt" ? consentsOf(row.parts) : []) live.consents.add(agent)
     writes.push(
       { _tag: "Message", info },

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import type { ModelRequest } from "@skein/core/Provider"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import { simulate } from "./support/simulate.ts"
+import { expectStill, messages, root } from "./support/tree.ts"
+
+const quick = SkeinTest.tool("quick", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "done"))
+
+const words = (request: ModelRequest): ReadonlyArray<string> =>
+  request.messages.flatMap((message) =>
+    message.role === "user" ? message.content.map((part) => part.type === "text" ? part.text : "") : []
+  )
+
+/** Answers with all that was said so far, after a call now and then. */
+const make = () => {
+  const script = Scripted.make({
+    build: (request) =>
+      Effect.map(Random.nextIntBetween(0, 4), (n) =>
+        n === 0
+          ? Scripted.call("quick", { ms: 1, at: request.origin.step })
+          : { text: words(request).join(" "), delay: { first: n - 1 } })
+  })
+  return { script, layer: SkeinTest.layer(script, { tools: [quick] }) }
+}
+
+/** Prompts one session from several sides at moments that the seed decides. */
+const program = (callers: number) => {
+  const { layer, script } = make()
+  return Effect.gen(function*() {
+    const { id } = yield* root()
+    let running = 0
+    const answers = yield* Effect.forEach(
+      Array.from({ length: callers }, (_, i) => i),
+      (i) =>
+        Effect.gen(function*() {
+          yield* Effect.sleep(yield* Random.nextIntBetween(0, 8))
+          running++
+          const turn = yield* Session.prompt(id, `<${i}>`)
+          running--
+          return turn
+        }),
+      { concurrency: "unbounded" }
+    )
+    expect(running).toBe(0)
+    answers.forEach((turn, i) => expect(turn.text, `the answer to ${i}`).toContain(`<${i}>`))
+    expect(script.open.most, "one loop at a time").toBe(1)
+    const said = (yield* messages(id)).flatMap(({ info, parts }) =>
+      info.role === "user" ? parts.flatMap((part) => part.type === "text" ? [part.text] : []) : []
+    )
+    expect(said.toSorted(), "each prompt once").toEqual(Array.from({ length: callers }, (_, i) => `<${i}>`).toSorted())
+    yield* expectStill(id, script)
+  }).pipe(Effect.provide(layer))
+}
+
+describe("prompts from several sides", () => {
+  it("are each answered, once, by one loop, whenever they come", () => {
+    for (let seed = 1; seed <= 90; seed++) {
+      simulate(program(2 + seed % 4), { seed, everywhere: seed % 2 === 0, patience: seed % 3 === 0 ? 20 : 200 })
+    }
+  }, 60_000)
+
+  it("at the very same moment share a turn", () => {
+    const script = Scripted.make({ build: ["both"] })
+    simulate(
+      Effect.gen(function*() {
+        const { id } = yield* root()
+        const one = yield* Effect.fork(Session.prompt(id, "one"))
+        const two = yield* Effect.fork(Session.prompt(id, "two"))
+        expect((yield* Fiber.join(one)).text).toBe("both")
+        expect((yield* Fiber.join(two)).info.id).toBe((yield* Fiber.join(one)).info.id)
+        expect(script.requests).toHaveLength(1)
+      }).pipe(Effect.provide(SkeinTest.layer(script))),
+      { seed: 1 }
+    )
+  })
+
+  it("are answered while others give up", () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const { layer, script } = make()
+      const impatient = Effect.gen(function*() {
+        const { id } = yield* root()
+        const others = yield* Effect.forEach(
+          Array.from({ length: 4 }, (_, i) => i),
+          (i) =>
+            Effect.gen(function*() {
+              yield* Effect.sleep(yield* Random.nextIntBetween(0, 6))
+              const asking = Session.prompt(id, `<${i}>`)
+              const turn = i === 0 ? yield* asking : yield* Effect.timeoutOption(asking, yield* Random.nextIntBetween(0, 4))
+              return turn
+            }),
+          { concurrency: "unbounded" }
+        )
+        expect(others[0]).toMatchObject({ text: expect.stringContaining("<0>") })
+        yield* expectStill(id, script)
+      })
+      simulate(Effect.provide(impatient, layer), { seed })
+    }
+  }, 60_000)
+})
