@@ -12,7 +12,7 @@ import { type Live, putMessage, putPart } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 
 /** The name of the tool. */
-export const finalAnswer = "final_answer"
+const finalAnswer = "final_answer"
 
 /** How often a model may mend its answer. */
 const mends = 3

@@ -1,5 +1,5 @@
 /** What is held in memory of a session while it is in use. */
-import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
@@ -116,10 +116,6 @@ export const putPart = (message: LiveMessage, part: Part): void => {
   if (message.parts[before]?.id === part.id) message.parts[before] = part
   else message.parts.splice(before + 1, 0, part)
 }
-
-/** The part of this id. */
-export const partOf = (message: LiveMessage, id: PartID): Part | undefined =>
-  message.parts.find((part) => part.id === id)
 
 /** A message for whoever is outside. */
 export const snapshot = (message: LiveMessage): MessageWithParts => ({ info: message.info, parts: [...message.parts] })

@@ -10,7 +10,7 @@ const exempt = new Set(["task_status", "task_wait"])
 const limit = 3
 
 /** A value as text that does not depend on the order of its keys. */
-export const canonical = (value: unknown): string => {
+const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -21,7 +21,7 @@ import { callerOf } from "./offer.ts"
 import { repeats, signature } from "./repetition.ts"
 
 /** What became of a call, as far as the turn is concerned. */
-export interface Called {
+interface Called {
   /** A person said no, or the agent goes round in circles: the turn ends. */
   readonly endsTurn: boolean
 }

@@ -9,7 +9,7 @@ import type { SummaryRow } from "../../Tasks.ts"
 const every = 100
 
 /** A call as a row; a call that has not begun is none. */
-export const rowOf = (part: ToolPart): SummaryRow | undefined => {
+const rowOf = (part: ToolPart): SummaryRow | undefined => {
   const { state } = part
   if (state.status === "pending") return undefined
   return {
@@ -20,7 +20,7 @@ export const rowOf = (part: ToolPart): SummaryRow | undefined => {
 }
 
 /** Rows sorted by id. */
-export const sortRows = (rows: Iterable<SummaryRow>): ReadonlyArray<SummaryRow> =>
+const sortRows = (rows: Iterable<SummaryRow>): ReadonlyArray<SummaryRow> =>
   [...rows].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
 /** Tells the calls of a session as they change, while an effect runs. */
