@@ -25,13 +25,19 @@ afterAll(async () => {
 
 const callOf = (name: string, args: unknown, id: string) => ({ id, name, arguments: JSON.stringify(args) })
 
-it("gives every child's result to the parent through 500s, malformed answers, 429s and disconnects", { timeout: 60_000 }, async () => {
+it("gives every child's result to the parent through 500s, malformed answers, 429s and disconnects", {
+  timeout: 60_000
+}, async () => {
   const task = (i: number) =>
     callOf("task", { description: `child ${i}`, prompt: `CHILD ${i}`, subagent_type: "general" }, `call_${i}`)
-  mock.on({ userMessage: "FANOUT", hasToolResult: false }, { toolCalls: Array.from({ length: children }, (_, i) => task(i)) })
+  mock.on({ userMessage: "FANOUT", hasToolResult: false }, {
+    toolCalls: Array.from({ length: children }, (_, i) => task(i))
+  })
   mock.on({ userMessage: "FANOUT", hasToolResult: true }, { content: "PARENT DONE" })
   for (let i = 0; i < children; i++) {
-    mock.on({ userMessage: `CHILD ${i}`, hasToolResult: false }, { toolCalls: [callOf("read", { filePath: `f${i}.txt` }, "call_0")] })
+    mock.on({ userMessage: `CHILD ${i}`, hasToolResult: false }, {
+      toolCalls: [callOf("read", { filePath: `f${i}.txt` }, "call_0")]
+    })
     mock.on({ userMessage: `CHILD ${i}`, hasToolResult: true }, { content: `CHILD ${i} DONE` })
   }
   // The mock throws dice for each kind of fault in turn. These fall so that of five requests each kind takes one.
@@ -43,7 +49,9 @@ it("gives every child's result to the parent through 500s, malformed answers, 42
 
   const ended = await place.run(["run", "-m", "openai/gpt-4o", "--format", "json", "FANOUT"])
 
-  const faults = new Set(mock.getRequests().map((entry) => entry.response.chaosAction).filter((action) => action !== undefined))
+  const faults = new Set(
+    mock.getRequests().map((entry) => entry.response.chaosAction).filter((action) => action !== undefined)
+  )
   expect(faults.size, "the mock made every kind of fault").toBe(4)
   const lines = ended.stdout.trim().split("\n").map((line) => JSON.parse(line))
   const settled = lines.filter(({ type }) => type === "subagent.completed")

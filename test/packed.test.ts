@@ -29,52 +29,64 @@ beforeAll(async () => {
   await run(process.execPath, [bin("tsc"), "-b", ...packed.map((name) => join("packages", name))], { cwd: root })
   const tarballs = join(directory, "tarballs")
   mkdirSync(tarballs)
-  await run("npm", ["pack", "--pack-destination", tarballs, ...packed.flatMap((name) => ["-w", `packages/${name}`])], { cwd: root })
+  await run("npm", ["pack", "--pack-destination", tarballs, ...packed.flatMap((name) => ["-w", `packages/${name}`])], {
+    cwd: root
+  })
   mkdirSync(project)
   const files = readdirSync(tarballs)
   const dependencies = Object.fromEntries(packed.map((name) => {
     const file = files.find((each) => each === `skein-${name}-${manifest(name).version}.tgz`)
     return [`@skein/${name}`, `file:../tarballs/${file}`]
   }))
-  writeFileSync(join(project, "package.json"), JSON.stringify({
-    name: "a-users-project",
-    private: true,
-    type: "module",
-    dependencies,
-    devDependencies: pick("@effect/vitest", "vitest", "@types/node"),
-    overrides: rootManifest.overrides
-  }))
+  writeFileSync(
+    join(project, "package.json"),
+    JSON.stringify({
+      name: "a-users-project",
+      private: true,
+      type: "module",
+      dependencies,
+      devDependencies: pick("@effect/vitest", "vitest", "@types/node"),
+      overrides: rootManifest.overrides
+    })
+  )
   cpSync(join(root, "test", "examples"), join(project, "src"), { recursive: true })
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({
-    compilerOptions: {
-      module: "nodenext",
-      target: "es2022",
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: false,
-      types: ["node"],
-      rootDir: "src",
-      outDir: "out"
-    },
-    include: ["src"]
-  }))
+  writeFileSync(
+    join(project, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        module: "nodenext",
+        target: "es2022",
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        types: ["node"],
+        rootDir: "src",
+        outDir: "out"
+      },
+      include: ["src"]
+    })
+  )
   await run("npm", ["install", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: project })
 }, 240_000)
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-it("types the examples against the packed declarations, and runs the one that embeds", { timeout: 120_000 }, async () => {
-  const types = await run(process.execPath, [bin("tsc"), "-p", project], { cwd: project }).catch((error) => error)
-  expect(types.stdout).toBe("")
-  const llm = await startLlm(() => ({ text: "It is src/bin.ts." }))
-  const { stdout } = await run(process.execPath, ["out/embed.js"], {
-    cwd: project,
-    env: { ...process.env, OPENAI_BASE_URL: llm.url, OPENAI_API_KEY: "sk-test", OPENAI_MODEL: "" }
-  })
-  await llm.close()
-  expect(stdout.trim()).toBe("It is src/bin.ts.")
-  expect(llm.requests.at(0)?.tools).toEqual(expect.arrayContaining(["read", "grep", "task"]))
-})
+it(
+  "types the examples against the packed declarations, and runs the one that embeds",
+  { timeout: 120_000 },
+  async () => {
+    const types = await run(process.execPath, [bin("tsc"), "-p", project], { cwd: project }).catch((error) => error)
+    expect(types.stdout).toBe("")
+    const llm = await startLlm(() => ({ text: "It is src/bin.ts." }))
+    const { stdout } = await run(process.execPath, ["out/embed.js"], {
+      cwd: project,
+      env: { ...process.env, OPENAI_BASE_URL: llm.url, OPENAI_API_KEY: "sk-test", OPENAI_MODEL: "" }
+    })
+    await llm.close()
+    expect(stdout.trim()).toBe("It is src/bin.ts.")
+    expect(llm.requests.at(0)?.tools).toEqual(expect.arrayContaining(["read", "grep", "task"]))
+  }
+)
 
 it("runs a user's test of an agent tree", { timeout: 120_000 }, async () => {
   const { stdout } = await run(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "src"], {
@@ -85,7 +97,8 @@ it("runs a user's test of an agent tree", { timeout: 120_000 }, async () => {
 })
 
 it("keeps internals closed", async () => {
-  const probe = `import("@skein/core/internal/broker").then(() => console.log("open"), (error) => console.log(error.code))`
+  const probe =
+    `import("@skein/core/internal/broker").then(() => console.log("open"), (error) => console.log(error.code))`
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", probe], { cwd: project })
   expect(stdout.trim()).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED")
 })

@@ -2,7 +2,9 @@ import { expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import { tasks, text } from "@skein/testing/ScriptedProvider"
 import { agent, layer } from "@skein/testing/SkeinTest"
-import { Effect, Fiber, TestClock } from "effect"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
 
 const agents = [agent("worker", { permission: { task: "allow" } }), agent("scout")]
 const script = {

@@ -155,7 +155,10 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
           const found = byName.get(name)
           return found === undefined
             ? Effect.fail(
-              new AgentNotFound({ name, message: `There is no agent "${name}". Agents: ${visible}. See \`skein agents\`.` })
+              new AgentNotFound({
+                name,
+                message: `There is no agent "${name}". Agents: ${visible}. See \`skein agents\`.`
+              })
             )
             : Effect.succeed(found)
         },

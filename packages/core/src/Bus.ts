@@ -62,9 +62,9 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
     const publish = (event: Event) => {
       for (const listener of everything) listener(event)
       const ofSession = bySession.get(event.sessionID)
-      if (ofSession !== undefined) for (const listener of ofSession) listener(event)
+      if (ofSession !== undefined) { for (const listener of ofSession) listener(event) }
       const ofRoot = byRoot.get(event.rootID)
-      if (ofRoot !== undefined) for (const listener of ofRoot) listener(event)
+      if (ofRoot !== undefined) { for (const listener of ofRoot) listener(event) }
     }
 
     const listen = (filter: BusFilter, listener: Listener) =>

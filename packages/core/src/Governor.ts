@@ -59,8 +59,7 @@ const together = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effe
 
 const free: Slot = {
   work: (effect) => effect,
-  calls: (inputs, body) =>
-    together(inputs, (input) => body(input, { waiting: (effect) => effect }))
+  calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
 
 interface Ticket {

@@ -15,7 +15,12 @@ export type EventSource = Pick<SessionInfo, "id" | "rootID" | "parentID" | "dept
 /** The one way to store and to tell. */
 export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
   /** Makes an event of a session, to be committed or told. */
-  readonly event: <T extends EventType>(source: EventSource, type: T, properties: EventProperties<T>, now: number) => Event
+  readonly event: <T extends EventType>(
+    source: EventSource,
+    type: T,
+    properties: EventProperties<T>,
+    now: number
+  ) => Event
   /** Stores changes and events together, then tells the events. Ends when all is durable. */
   readonly commit: (writes: ReadonlyArray<Write>, events: ReadonlyArray<Event>) => Effect.Effect<void, StorageError>
   /** Tells an event that is not kept. */

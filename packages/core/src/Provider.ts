@@ -167,7 +167,9 @@ export class Provider extends Context.Tag("@skein/core/Provider")<Provider, {
   readonly defaultModel: Effect.Effect<ModelRef, ModelUnavailable>
 }>() {
   /** A provider of these models; the first is the default one. */
-  static readonly layerModels = (models: readonly [LanguageModel, ...ReadonlyArray<LanguageModel>]): Layer.Layer<Provider> =>
+  static readonly layerModels = (
+    models: readonly [LanguageModel, ...ReadonlyArray<LanguageModel>]
+  ): Layer.Layer<Provider> =>
     Layer.succeed(Provider, {
       resolve: (ref) => {
         const found = models.find((model) => formatRef(model.info) === formatRef(ref))

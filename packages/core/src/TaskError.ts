@@ -3,6 +3,15 @@ import * as Schema from "effect/Schema"
 
 /** The task cannot be started or resumed; nothing was done. The message says what to do instead. */
 export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused", {
-  reason: Schema.Literal("unknown_agent", "depth", "limit", "not_found", "parent_not_found", "not_a_child", "agent_changed", "bad_model"),
+  reason: Schema.Literal(
+    "unknown_agent",
+    "depth",
+    "limit",
+    "not_found",
+    "parent_not_found",
+    "not_a_child",
+    "agent_changed",
+    "bad_model"
+  ),
   message: Schema.String
 }) {}

@@ -6,13 +6,21 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent } from "./Agent.ts"
 import { Config } from "./Config.ts"
-import { Permission } from "./Permission.ts"
+import * as prompts from "./internal/prompts.ts"
 import { subjectOf } from "./internal/session/offer.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
-import * as prompts from "./internal/prompts.ts"
+import { Permission } from "./Permission.ts"
 import { bound, cut, Spill } from "./Spill.ts"
-import { Tasks, type TaskRequest } from "./Tasks.ts"
-import { define, type PermissionAsk, type ToolCaller, type ToolContext, ToolError, type ToolResult, Tools } from "./Tool.ts"
+import { type TaskRequest, Tasks } from "./Tasks.ts"
+import {
+  define,
+  type PermissionAsk,
+  type ToolCaller,
+  type ToolContext,
+  ToolError,
+  type ToolResult,
+  Tools
+} from "./Tool.ts"
 
 const about = (description: string) => ({ description })
 
@@ -21,12 +29,18 @@ export const TaskInput = Schema.Struct({
   description: Schema.String.annotations(about("A short (3-5 words) description of the task, for people")),
   prompt: Schema.String.annotations(about("All that the subagent is told: what to do, where, and what to report")),
   subagent_type: Schema.String.annotations(about("The name of the agent that does the task")),
-  task_id: Schema.optional(Schema.String.annotations(about("The task_id of an earlier task of yours, to go on with it"))),
+  task_id: Schema.optional(
+    Schema.String.annotations(about("The task_id of an earlier task of yours, to go on with it"))
+  ),
   session_id: Schema.optional(Schema.String.annotations(about("The same as task_id"))),
-  command: Schema.optional(Schema.String.annotations(about("The command that led to this task: a label, nothing more"))),
+  command: Schema.optional(
+    Schema.String.annotations(about("The command that led to this task: a label, nothing more"))
+  ),
   model: Schema.optional(Schema.String.annotations(about("A model for the subagent, as provider/model"))),
   timeout: Schema.optional(
-    Schema.Positive.pipe(Schema.int()).annotations(about("How long the task may take, in milliseconds; 30 minutes if left out"))
+    Schema.Positive.pipe(Schema.int()).annotations(
+      about("How long the task may take, in milliseconds; 30 minutes if left out")
+    )
   )
 })
 /** The type of what a model says. */
@@ -40,7 +54,9 @@ const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
   }
   const model = input.model === undefined ? undefined : parseRef(input.model)
   if (input.model !== undefined && model === undefined) {
-    return yield* invalid(`task.model must be a provider/model name such as ${formatRef(caller.model)}, not "${input.model}"`)
+    return yield* invalid(
+      `task.model must be a provider/model name such as ${formatRef(caller.model)}, not "${input.model}"`
+    )
   }
   const taskID = input.task_id || input.session_id
   return {
@@ -144,7 +160,8 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
   }
   const outcome = yield* Effect.mapError(
     tasks.run({ ...request, partID: context.partID }, {
-      started: ({ model, runID, taskID }) => report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
+      started: ({ model, runID, taskID }) =>
+        report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
       summary: (summary) => report({ summary })
     }),
     (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })

@@ -38,7 +38,9 @@ export const ModelConfig = Schema.Struct({
   name: Schema.optional(Schema.String),
   limit: Schema.optional(Schema.Struct({ context: count, output: count })),
   price: Schema.optional(Price),
-  abilities: Schema.optional(Schema.Struct({ tools: Schema.Boolean, reasoning: Schema.Boolean, images: Schema.Boolean }))
+  abilities: Schema.optional(
+    Schema.Struct({ tools: Schema.Boolean, reasoning: Schema.Boolean, images: Schema.Boolean })
+  )
 })
 
 /** What config may say of a provider. */

@@ -61,7 +61,11 @@ export const ToolRunning = Schema.Struct({
 export interface ToolRunning extends Schema.Schema.Type<typeof ToolRunning> {}
 
 /** A file that a tool hands to the model. */
-export const Attachment = Schema.Struct({ mime: Schema.String, filename: Schema.optional(Schema.String), url: Schema.String })
+export const Attachment = Schema.Struct({
+  mime: Schema.String,
+  filename: Schema.optional(Schema.String),
+  url: Schema.String
+})
 /** The type of an attachment. */
 export interface Attachment extends Schema.Schema.Type<typeof Attachment> {}
 

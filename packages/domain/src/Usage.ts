@@ -132,7 +132,9 @@ export const since = (before: Usage, after: Usage): Usage => ({
   },
   cost: after.cost === "unknown" || before.cost === "unknown"
     ? "unknown"
-    : plainDecimal(BigDecimal.subtract(BigDecimal.unsafeFromString(after.cost), BigDecimal.unsafeFromString(before.cost))),
+    : plainDecimal(
+      BigDecimal.subtract(BigDecimal.unsafeFromString(after.cost), BigDecimal.unsafeFromString(before.cost))
+    ),
   steps: after.steps - before.steps,
   toolCalls: after.toolCalls - before.toolCalls,
   blockedToolCalls: after.blockedToolCalls - before.blockedToolCalls

@@ -104,7 +104,10 @@ export const makeBroker = (options: PermissionOptions) =>
       if (ask.protected === true) return "ask"
       if (strictest === "allow" || ask.consented === true) return "allow"
       const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
-      const approved = [...(approvedInTree.get(subject.session.rootID) ?? []), ...(home === undefined ? project : expandHome(project, home))]
+      const approved = [
+        ...(approvedInTree.get(subject.session.rootID) ?? []),
+        ...(home === undefined ? project : expandHome(project, home))
+      ]
       const open = ask.patterns.some((pattern, i) =>
         actions[i] === "ask" && evaluate(approved, ask.permission, pattern) !== "allow"
       )
@@ -120,7 +123,9 @@ export const makeBroker = (options: PermissionOptions) =>
         journal.commit([], [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]))
 
     const askNobody = Effect.fnUntraced(function*(subject: Subject, request: PermissionRequest, ask: PermissionAsk) {
-      const message = `Permission denied: ${ask.permission} (${ask.patterns.join(", ")}) needs a person's consent, and nobody can be asked here.`
+      const message = `Permission denied: ${ask.permission} (${
+        ask.patterns.join(", ")
+      }) needs a person's consent, and nobody can be asked here.`
       yield* tell(subject, request)
       yield* tellReply(subject, request.id, { reply: "reject", message })
       return yield* denied(ask, "nobody", false, message)
@@ -151,7 +156,9 @@ export const makeBroker = (options: PermissionOptions) =>
               : Effect.void
           )
         )
-        if (given.reply !== "reject") return
+        if (given.reply !== "reject") {
+          return
+        }
         return yield* denied(
           ask,
           "rejected",
@@ -159,12 +166,20 @@ export const makeBroker = (options: PermissionOptions) =>
           given.message === undefined ? "Permission denied." : `Permission denied. The user says: ${given.message}`
         )
       },
-      (effect, _subject, _tool, request) => Effect.ensuring(effect, Effect.sync(() => pending.delete(request.id)))
+      (effect, _subject, _tool, request) =>
+        Effect.ensuring(
+          effect,
+          Effect.sync(() =>
+            pending.delete(request.id)
+          )
+        )
     )
 
     const authorise = Effect.fnUntraced(function*(subject: Subject, tool: Caller, ask: PermissionAsk) {
       const action = yield* decide(subject, tool, ask)
-      if (action === "allow") return
+      if (action === "allow") {
+        return
+      }
       if (action === "deny") {
         return yield* denied(
           ask,
@@ -174,7 +189,9 @@ export const makeBroker = (options: PermissionOptions) =>
         )
       }
       const alwaysAsks = ask.protected === true || ask.permission === "doom_loop"
-      if (options.asks === "auto" && !alwaysAsks) return
+      if (options.asks === "auto" && !alwaysAsks) {
+        return
+      }
       const request: PermissionRequest = {
         id: yield* ids.make("per"),
         sessionID: subject.session.id,
@@ -203,7 +220,10 @@ export const makeBroker = (options: PermissionOptions) =>
     ) {
       const found = pending.get(id)
       if (found === undefined) {
-        return yield* new PermissionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
+        return yield* new PermissionNotFound({
+          id,
+          message: `No question ${id} waits for an answer; it may have been answered.`
+        })
       }
       const { rootID } = found.subject.session
       if (answer === "always") {
@@ -225,16 +245,26 @@ export const makeBroker = (options: PermissionOptions) =>
       }
       yield* settle(found, { reply: answer, ...(details?.message === undefined ? {} : { message: details.message }) })
       for (const other of [...pending.values()]) {
-        if (other.subject.session.rootID !== rootID) continue
+        if (other.subject.session.rootID !== rootID) {
+          continue
+        }
         const action = yield* decide(other.subject, other.tool, other.ask)
-        if (action === "allow") yield* settle(other, { reply: "once" })
-        if (action === "deny") yield* settle(other, { reply: "reject", message: "A rule forbids it now." })
+        if (action === "allow") {
+          yield* settle(other, { reply: "once" })
+        }
+        if (action === "deny") {
+          yield* settle(other, { reply: "reject", message: "A rule forbids it now." })
+        }
       }
     })
 
     const revoke = Effect.fn("Permission.revoke")(function*(projectID: string, id: string) {
       const known = yield* storage.approvals(projectID)
-      if (!known.some((approval) => approval.id === id)) {
+      if (
+        !known.some((approval) =>
+          approval.id === id
+        )
+      ) {
         return yield* new PermissionNotFound({
           id,
           message: `This project has no approval ${id}. See \`skein permissions\`.`
@@ -247,11 +277,15 @@ export const makeBroker = (options: PermissionOptions) =>
       decide,
       authorise,
       offered: (subject: Subject, tool: Caller) =>
-        !nothingOf(subject.rules, tool) && !subject.ceilings.some((ceiling) => nothingOf(ceiling, tool)),
+        !nothingOf(subject.rules, tool) && !subject.ceilings.some((ceiling) =>
+          nothingOf(ceiling, tool)
+        ),
       reply,
       pending: (rootID?: SessionID) =>
         Effect.sync(() =>
-          [...pending.values()].map((each) => each.request).filter((each) => rootID === undefined || each.rootID === rootID)
+          [...pending.values()].map((each) => each.request).filter((each) =>
+            rootID === undefined || each.rootID === rootID
+          )
         ),
       approvals: storage.approvals,
       revoke

@@ -1,7 +1,7 @@
 /** The way to an answer of a given shape: a tool that takes it, checks it, and ends the turn. */
+import { Ids } from "@skein/domain/Id"
 import type { UserMessage } from "@skein/domain/Message"
 import type { TextPart } from "@skein/domain/Part"
-import { Ids } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -34,7 +34,8 @@ export const want = (schema: Schema.Schema<any, any>): Wanted => {
     failures: 0,
     tool: define({
       name: finalAnswer,
-      describe: "Gives your final answer in the form that is asked for, and ends your work. Call it once, at the end, alone.",
+      describe:
+        "Gives your final answer in the form that is asked for, and ends your work. Call it once, at the end, alone.",
       parameters: Schema.Struct({ answer: schema }),
       effect: "safe",
       title: () => "Final answer",

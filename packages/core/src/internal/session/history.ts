@@ -14,7 +14,9 @@ import type { LiveMessage } from "./live.ts"
 export const missingResult =
   "The call was interrupted before it ended. Its outcome is unknown: check what it did before you repeat it."
 
-const fileContent = (part: { readonly url: string; readonly mime: string; readonly filename?: string | undefined }): FileContent => ({
+const fileContent = (
+  part: { readonly url: string; readonly mime: string; readonly filename?: string | undefined }
+): FileContent => ({
   type: "file",
   data: part.url,
   mediaType: part.mime,
@@ -67,7 +69,11 @@ const asObject = (input: unknown): unknown =>
 
 const reasoning = (part: Part): ReadonlyArray<ReasoningContent> =>
   part.type === "reasoning" && part.metadata !== undefined && part.partial !== true
-    ? [{ type: "reasoning", text: part.text, providerOptions: part.metadata as Record<string, Record<string, unknown>> }]
+    ? [{
+      type: "reasoning",
+      text: part.text,
+      providerOptions: part.metadata as Record<string, Record<string, unknown>>
+    }]
     : []
 
 const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
@@ -81,7 +87,9 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
     content.push(callContent(part))
     results.push({ type: "tool-result", toolCallId: part.id, toolName: nameOf(part), output: resultOf(part) })
     const files = part.state.status === "completed" ? part.state.attachments ?? [] : []
-    if (files.length > 0) attachments.push({ type: "text", text: `Files from ${part.tool}:` }, ...files.map(fileContent))
+    if (files.length > 0) {
+      attachments.push({ type: "text", text: `Files from ${part.tool}:` }, ...files.map(fileContent))
+    }
   }
   // Reasoning alone is no answer: a provider would refuse a message that has nothing else.
   if (content.every((each) => each.type === "reasoning")) return []

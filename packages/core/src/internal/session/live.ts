@@ -10,11 +10,11 @@ import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import type { Wanted } from "./finalAnswer.ts"
 import type { Slot } from "../../Governor.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
+import type { Wanted } from "./finalAnswer.ts"
 
 /** A message in memory; `prompt` is what it is for a model, until a part of it changes. */
 export interface LiveMessage {

@@ -8,8 +8,8 @@ import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { traced } from "../traced.ts"
 import { closeCalls } from "./closeCalls.ts"
-import { conclusion } from "./history.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
+import { conclusion } from "./history.ts"
 import { type Live, type LiveMessage, pathOf, wantsAnswer } from "./live.ts"
 import { modelStep, setStatus, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
@@ -37,7 +37,9 @@ const hasMore = (live: Live): boolean => {
 
 const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effect.Effect<Turn> => {
   const message = live.messages?.findLast(isAnswer)
-  if (message === undefined || !isAnswer(message)) return Effect.dieMessage(`${live.info.id} ended a turn without an answer`)
+  if (message === undefined || !isAnswer(message)) {
+    return Effect.dieMessage(`${live.info.id} ended a turn without an answer`)
+  }
   return Effect.succeed({
     sessionID: live.info.id,
     info: message.info,

@@ -23,7 +23,9 @@ const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartI
   typeof prompt === "string" ? [{ type: "text", text: prompt.toWellFormed() }] : prompt
 
 const textOf = (parts: ReadonlyArray<PartInput>): string =>
-  parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.description] : []).join("\n")
+  parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.description] : []).join(
+    "\n"
+  )
 
 const checkParts = (parts: ReadonlyArray<PartInput>) =>
   parts.some((part) => part.type !== "text" || part.text.trim() !== "")
@@ -149,7 +151,8 @@ export const makeSession = Effect.gen(function*() {
     )
   })
 
-  const opened = <A, E, R>(id: SessionID, use: (live: Live) => Effect.Effect<A, E, R>) => Effect.flatMap(table.open(id), use)
+  const opened = <A, E, R>(id: SessionID, use: (live: Live) => Effect.Effect<A, E, R>) =>
+    Effect.flatMap(table.open(id), use)
 
   const remove = Effect.fn("Session.remove")(function*(id: SessionID) {
     const live = yield* table.open(id)

@@ -22,47 +22,52 @@ export const firstWords = (text: string): string => {
 }
 
 /** Asks the small model for a title, after the request that the user waits for. Whatever goes wrong leaves the title as it is, and is logged. */
-export const makeTitle = Effect.fn("Session.title")(function*(live: Live, text: string) {
-  yield* live.connected.await
-  const agents = yield* Agent
-  const provider = yield* Provider
-  const journal = yield* Journal
-  const { settings } = yield* Config
-  const agent = yield* agents.get("title")
-  const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
-  const [ref] = small === undefined ? yield* candidates(live, agent) : [small]
-  if (ref === undefined) return
-  const model = yield* provider.resolve(ref)
-  let title = ""
-  yield* Effect.timeout(
-    model.stream(
-      {
-        messages: [
-          { role: "system", content: agent.prompt ?? "" },
-          { role: "user", content: [{ type: "text", text: text.slice(0, 4_000) }] }
-        ],
-        tools: [],
-        toolChoice: "none",
-        origin: {
-          sessionID: live.info.id,
-          rootID: live.info.rootID,
-          path: ["title"],
-          step: 0,
-          directory: live.info.directory,
-          purpose: "title"
+export const makeTitle = Effect.fn("Session.title")(
+  function*(live: Live, text: string) {
+    yield* live.connected.await
+    const agents = yield* Agent
+    const provider = yield* Provider
+    const journal = yield* Journal
+    const { settings } = yield* Config
+    const agent = yield* agents.get("title")
+    const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
+    const [ref] = small === undefined ? yield* candidates(live, agent) : [small]
+    if (ref === undefined) return
+    const model = yield* provider.resolve(ref)
+    let title = ""
+    yield* Effect.timeout(
+      model.stream(
+        {
+          messages: [
+            { role: "system", content: agent.prompt ?? "" },
+            { role: "user", content: [{ type: "text", text: text.slice(0, 4_000) }] }
+          ],
+          tools: [],
+          toolChoice: "none",
+          origin: {
+            sessionID: live.info.id,
+            rootID: live.info.rootID,
+            path: ["title"],
+            step: 0,
+            directory: live.info.directory,
+            purpose: "title"
+          }
+        },
+        (event) => {
+          if (event.type === "text-delta") title += event.delta
         }
-      },
-      (event) => {
-        if (event.type === "text-delta") title += event.delta
-      }
-    ),
-    settings.deadlines.first_event
-  )
-  const clean = firstWords(title.toWellFormed().replaceAll(/^["'\s]+|["'\s]+$/g, ""))
-  if (clean === "") return
-  const now = yield* Clock.currentTimeMillis
-  const write = change(live, now, { title: clean })
-  yield* journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
-}, (effect, live) =>
-  Effect.catchAll(effect, (error) =>
-    Effect.logDebug("No title", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))))
+      ),
+      settings.deadlines.first_event
+    )
+    const clean = firstWords(title.toWellFormed().replaceAll(/^["'\s]+|["'\s]+$/g, ""))
+    if (clean === "") return
+    const now = yield* Clock.currentTimeMillis
+    const write = change(live, now, { title: clean })
+    yield* journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
+  },
+  (effect, live) =>
+    Effect.catchAll(
+      effect,
+      (error) => Effect.logDebug("No title", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))
+    )
+)

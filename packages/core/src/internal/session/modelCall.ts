@@ -34,7 +34,9 @@ const askOnce = (
     }
     const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
       const left = last + deadlines[phase] - clock.unsafeCurrentTimeMillis()
-      return left > 0 ? Effect.zipRight(Effect.sleep(Duration.millis(left)), watch) : Effect.fail(tooSlow(model, phase, deadlines[phase]))
+      return left > 0
+        ? Effect.zipRight(Effect.sleep(Duration.millis(left)), watch)
+        : Effect.fail(tooSlow(model, phase, deadlines[phase]))
     })
     return Effect.ensuring(
       Effect.raceFirst(model.stream(request, heard), watch),
@@ -66,7 +68,9 @@ const triesForNothing = 2
 const delayOf = (error: ModelError, attempt: number, retry: Retry) =>
   Effect.map(Random.next, (chance) => {
     // A provider that says when is asked then, spread a little, so that a crowd does not come back at once.
-    if (error.retryAfter !== undefined) return Math.round(Math.min(error.retryAfter, retry.max_retry_after) * (1 + chance / 10))
+    if (error.retryAfter !== undefined) {
+      return Math.round(Math.min(error.retryAfter, retry.max_retry_after) * (1 + chance / 10))
+    }
     const full = Math.min(retry.max_delay, retry.base * 2 ** (attempt - 1))
     return Math.round(full * (0.5 + chance / 2))
   })

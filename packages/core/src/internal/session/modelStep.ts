@@ -5,7 +5,7 @@ import type { AssistantMessage, ErrorInfo, FinishReason, UserMessage } from "@sk
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import type { SessionStatus } from "@skein/domain/SessionInfo"
-import { costOf, noTokens, none, type Usage } from "@skein/domain/Usage"
+import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -148,7 +148,13 @@ export const modelStep = Effect.fnUntraced(function*(
       return { ...step, model: ref, offered: specs.map((tool) => tool.name), last }
     })
 
-  const from = (at: number): Effect.Effect<Step, Effect.Effect.Error<ReturnType<typeof attempt>>, Effect.Effect.Context<ReturnType<typeof attempt>>> => {
+  const from = (
+    at: number
+  ): Effect.Effect<
+    Step,
+    Effect.Effect.Error<ReturnType<typeof attempt>>,
+    Effect.Effect.Context<ReturnType<typeof attempt>>
+  > => {
     const ref = refs[at]
     if (ref === undefined) {
       return Effect.fail(

@@ -37,7 +37,9 @@ const callsUpTo = (messages: ReadonlyArray<LiveMessage>, part: ToolPart, input: 
     for (let p = parts.length - 1; p >= 0 && found.length < limit * 2; p--) {
       const each = parts[p]
       if (each?.id === part.id) seen = true
-      else if (seen && each?.type === "tool" && !exempt.has(each.tool)) found.unshift(signature(each.tool, inputOf(each)))
+      else if (seen && each?.type === "tool" && !exempt.has(each.tool)) {
+        found.unshift(signature(each.tool, inputOf(each)))
+      }
     }
   }
   return found

@@ -1,8 +1,8 @@
 /** The second thing at a step boundary: subagents that a prompt asks for by itself run without asking the model. */
 import { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
-import type { SubtaskPart, TextPart, ToolPart } from "@skein/domain/Part"
 import { formatRef } from "@skein/domain/Model"
+import type { SubtaskPart, TextPart, ToolPart } from "@skein/domain/Part"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -105,8 +105,21 @@ export const runSubtasks = Effect.fnUntraced(function*(
   const governor = yield* Governor
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
   const begun = yield* Effect.forEach(wanted, ({ part, user }) => begin(live, user, part))
-  const results = yield* live.slot.calls(begun, ({ step, tool }, call) =>
-    toolCall({ live, step, part: tool, subject, call, permits, wanted: undefined, offered: step.offered, byUser: true }))
+  const results = yield* live.slot.calls(
+    begun,
+    ({ step, tool }, call) =>
+      toolCall({
+        live,
+        step,
+        part: tool,
+        subject,
+        call,
+        permits,
+        wanted: undefined,
+        offered: step.offered,
+        byUser: true
+      })
+  )
   if (wanted.some(({ part }) => part.command !== undefined)) yield* follow(live, last.user)
   return results.some((result) => result.endsTurn)
 })

@@ -47,7 +47,8 @@ const tell = Effect.fnUntraced(
       journal.event(live.info, "session.idle", {}, now)
     ])
   },
-  (effect) => Effect.catchAll(effect, (error) => Effect.logError("The end of a turn could not be stored", error.message))
+  (effect) =>
+    Effect.catchAll(effect, (error) => Effect.logError("The end of a turn could not be stored", error.message))
 )
 
 /** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */

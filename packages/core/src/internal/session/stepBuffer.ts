@@ -106,7 +106,12 @@ export class StepBuffer {
     for (const at of this.#open.values()) {
       const part = this.#parts[at]
       if (part === undefined || part.type === "tool") continue
-      this.#parts[at] = { ...part, text: part.text.toWellFormed(), partial: true, time: { start: part.time?.start ?? now, end: now } }
+      this.#parts[at] = {
+        ...part,
+        text: part.text.toWellFormed(),
+        partial: true,
+        time: { start: part.time?.start ?? now, end: now }
+      }
       this.#changed.add(at)
     }
     this.#open.clear()
@@ -115,7 +120,10 @@ export class StepBuffer {
   #base(type: Written["type"]) {
     const { clock, ids, messageID, source } = this.#options
     const now = clock.unsafeCurrentTimeMillis()
-    return { now, base: { id: this.#spare[type].shift() ?? ids.unsafeMake("prt", now), sessionID: source.id, messageID } }
+    return {
+      now,
+      base: { id: this.#spare[type].shift() ?? ids.unsafeMake("prt", now), sessionID: source.id, messageID }
+    }
   }
 
   #begin(id: string, type: "text" | "reasoning"): number {

@@ -34,19 +34,30 @@ const parseJson = Schema.decodeUnknownEither(Schema.parseJson())
 const read = (part: ToolPart, step: Step, tool: AnyTool | undefined, offered: ReadonlyArray<string>) => {
   const text = part.state.status === "pending" ? part.state.input : ""
   if (step.finish === "length") {
-    return Either.left(refused("cut_off", "The answer was cut off at its length limit, so this call was not run. Answer in smaller pieces."))
+    return Either.left(
+      refused(
+        "cut_off",
+        "The answer was cut off at its length limit, so this call was not run. Answer in smaller pieces."
+      )
+    )
   }
   if (tool === undefined || !offered.includes(tool.name)) {
-    return Either.left(refused("unknown_tool", `There is no tool "${part.tool.slice(0, 64)}" here. Tools: ${offered.join(", ")}.`))
+    return Either.left(
+      refused("unknown_tool", `There is no tool "${part.tool.slice(0, 64)}" here. Tools: ${offered.join(", ")}.`)
+    )
   }
   const json = parseJson(text.trim() === "" ? "{}" : text)
   if (Either.isLeft(json)) {
-    return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: they are not JSON. Send one JSON object.`))
+    return Either.left(
+      refused("invalid_arguments", `invalid arguments for ${tool.name}: they are not JSON. Send one JSON object.`)
+    )
   }
   const decoded = Schema.decodeUnknownEither(tool.parameters)(json.right, { onExcessProperty: "error", errors: "all" })
   if (Either.isRight(decoded)) return Either.right(decoded.right)
   const issues = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
-  const told = issues.slice(0, 8).map(({ message, path }) => `${[tool.name, ...path.map(String)].join(".")}: ${message}`)
+  const told = issues.slice(0, 8).map(({ message, path }) =>
+    `${[tool.name, ...path.map(String)].join(".")}: ${message}`
+  )
   return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: ${told.join("; ")}`))
 }
 
@@ -112,7 +123,12 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const written = part.state.status === "pending" ? part.state.input : ""
   const asked = Either.getOrElse(parseJson(written), () => written)
   const input = isDouble(step, part)
-    ? Either.left(refused("duplicate_id", `The id ${part.callID} names an earlier call of this answer. Give each call an id of its own.`))
+    ? Either.left(
+      refused(
+        "duplicate_id",
+        `The id ${part.callID} names an earlier call of this answer. Give each call an id of its own.`
+      )
+    )
     : read(part, step, tool, offered)
   if (Either.isLeft(input) || tool === undefined) {
     const error = Either.isLeft(input) ? input.left : refused("unknown_tool", part.tool)
@@ -161,7 +177,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
   const effect = Effect.catchAllCause(
     Effect.suspend(() => tool.execute(given, context)),
-    (cause) => Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
+    (cause) =>
+      Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
   )
   const run = Effect.gen(function*() {
     for (const each of circles) yield* ask(each)

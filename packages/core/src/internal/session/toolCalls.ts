@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import { Governor } from "../../Governor.ts"
 import type { Subject } from "../../Permission.ts"
-import type { Wanted } from "./finalAnswer.ts"
 import { traced } from "../traced.ts"
+import type { Wanted } from "./finalAnswer.ts"
 import { type Live, pathOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { toolCall } from "./toolCall.ts"
@@ -20,7 +20,11 @@ export const toolCalls = Effect.fnUntraced(function*(
   const results = yield* live.slot.calls(
     step.calls,
     (part, call) =>
-      traced(`Tool.${part.tool}`, () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), partID: part.id }), toolCall({ live, step, part, subject, call, permits, wanted, offered: step.offered, byUser: false }))
+      traced(
+        `Tool.${part.tool}`,
+        () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), partID: part.id }),
+        toolCall({ live, step, part, subject, call, permits, wanted, offered: step.offered, byUser: false })
+      )
   )
   return results.some((result) => result.endsTurn)
 })

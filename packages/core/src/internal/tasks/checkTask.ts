@@ -29,8 +29,13 @@ const findChild = Effect.fnUntraced(function*(parent: Live, taskID: string) {
   const unknown = refuse("not_found", `Task not found: ${taskID.slice(0, 64)}. Leave task_id out to start a new task.`)
   if (!isSessionID(taskID)) return yield* unknown
   const child = yield* Effect.catchTag(table.open(taskID), "SessionNotFound", () => unknown)
-  if (child.info.id === parent.info.id || ancestorsOf(parent).includes(taskID) || child.info.parentID !== parent.info.id) {
-    return yield* refuse("not_a_child", `Task ${taskID} is not a child of this session: only the session that started a task can resume it.`)
+  if (
+    child.info.id === parent.info.id || ancestorsOf(parent).includes(taskID) || child.info.parentID !== parent.info.id
+  ) {
+    return yield* refuse(
+      "not_a_child",
+      `Task ${taskID} is not a child of this session: only the session that started a task can resume it.`
+    )
   }
   return child
 })
@@ -39,7 +44,10 @@ const sameAgent = (child: SessionInfo, agent: AgentInfo) =>
   child.agent === agent.name
     ? Effect.void
     : Effect.fail(
-      refuse("agent_changed", `Task ${child.id} belongs to the agent ${child.agent}: resume it with that, or start a new task for ${agent.name}.`)
+      refuse(
+        "agent_changed",
+        `Task ${child.id} belongs to the agent ${child.agent}: resume it with that, or start a new task for ${agent.name}.`
+      )
     )
 
 /** What a request is about, once nothing is wrong with it. */
@@ -61,9 +69,14 @@ export const checkTask = Effect.fnUntraced(function*(request: Omit<TaskRequest, 
     () => refuse("parent_not_found", `Parent session not found: ${request.parentID}`)
   )
   if (parent.info.depth >= limits.subagent_depth) {
-    return yield* refuse("depth", `Tasks may be nested ${limits.subagent_depth} levels deep (limits.subagent_depth), and this session is at that depth. Do the work here.`)
+    return yield* refuse(
+      "depth",
+      `Tasks may be nested ${limits.subagent_depth} levels deep (limits.subagent_depth), and this session is at that depth. Do the work here.`
+    )
   }
-  if (request.taskID === undefined || request.taskID === "") return { parent, agent, child: undefined } satisfies CheckedTask
+  if (request.taskID === undefined || request.taskID === "") {
+    return { parent, agent, child: undefined } satisfies CheckedTask
+  }
   const child = yield* findChild(parent, request.taskID)
   yield* sameAgent(child.info, agent)
   return { parent, agent, child } satisfies CheckedTask

@@ -16,12 +16,12 @@ import { Journal } from "../../Journal.ts"
 import { type PromptError, Session, type Turn } from "../../Session.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress, TaskRequest } from "../../Tasks.ts"
-import { traced } from "../traced.ts"
 import { conclusion } from "../session/history.ts"
 import { type Live, pathOf, rootOf } from "../session/live.ts"
 import { setStatus } from "../session/modelStep.ts"
 import { subjectOf } from "../session/offer.ts"
 import { SessionTable } from "../session/SessionTable.ts"
+import { traced } from "../traced.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { deadline } from "./deadline.ts"
 import { withSummary } from "./summary.ts"
@@ -66,8 +66,13 @@ const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session"
 
 const endOfError = (error: PromptError): End => {
   if (error._tag === "SessionStopped") return stoppedFromOutside
-  if (error._tag === "ModelError" && error.reason === "empty_response") return { status: "empty", finish: error.finish ?? "other" }
-  return { status: "failed", error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message } }
+  if (error._tag === "ModelError" && error.reason === "empty_response") {
+    return { status: "empty", finish: error.finish ?? "other" }
+  }
+  return {
+    status: "failed",
+    error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message }
+  }
 }
 
 const endOf = (exit: Exit.Exit<End, PromptError>): End => {
@@ -76,7 +81,10 @@ const endOf = (exit: Exit.Exit<End, PromptError>): End => {
   const failure = Cause.failureOption(exit.cause)
   if (failure._tag === "Some") return endOfError(failure.value)
   const defect = Cause.squash(exit.cause)
-  return { status: "failed", error: { tag: "defect", message: defect instanceof Error ? defect.message : String(defect) } }
+  return {
+    status: "failed",
+    error: { tag: "defect", message: defect instanceof Error ? defect.message : String(defect) }
+  }
 }
 
 /** Where a session was when a run of it began. */
@@ -113,7 +121,8 @@ export const makeTasks = Effect.gen(function*() {
         return Effect.fail(
           new TaskRefused({
             reason: "limit",
-            message: `This turn has started ${limits.max_tasks} tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
+            message:
+              `This turn has started ${limits.max_tasks} tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
           })
         )
       }
@@ -130,7 +139,12 @@ export const makeTasks = Effect.gen(function*() {
       title: `${request.description} (@${agent.name} subagent)`,
       permission: childRules(agent),
       ...(model === undefined ? {} : { model })
-    }).pipe(Effect.catchTag("SessionNotFound", (error) => new TaskRefused({ reason: "parent_not_found", message: error.message })))
+    }).pipe(
+      Effect.catchTag(
+        "SessionNotFound",
+        (error) => new TaskRefused({ reason: "parent_not_found", message: error.message })
+      )
+    )
     return yield* table.open(info.id).pipe(
       Effect.catchTag("SessionNotFound", (error) => new TaskRefused({ reason: "not_found", message: error.message }))
     )
@@ -181,7 +195,12 @@ export const makeTasks = Effect.gen(function*() {
     const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
     const type = end.status === "completed" ? "subagent.completed" : "subagent.failed"
     yield* journal.commit([{ _tag: "Run", run: settled }], [
-      journal.event(live.info, type, { ...facts(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }, now)
+      journal.event(live.info, type, {
+        ...facts(run, live),
+        durationMs: outcome.durationMs,
+        outcome,
+        usage: outcome.usage
+      }, now)
     ])
     table.rest(live)
     return outcome
@@ -195,7 +214,10 @@ export const makeTasks = Effect.gen(function*() {
     return Effect.gen(function*() {
       // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
       live.captured = live.parent === undefined ? [] : (yield* subjectOf(live.parent)).ceilings
-      live.slot = governor.slot(live.info.rootID, (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)))
+      live.slot = governor.slot(
+        live.info.rootID,
+        (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context))
+      )
       return yield* Effect.raceFirst(turn, late)
     })
   }
@@ -210,7 +232,9 @@ export const makeTasks = Effect.gen(function*() {
         const { stops } = live
         // A run that waits for an earlier one of the same task begins later than it was asked for.
         let start: Start | undefined
-        if (progress !== undefined) yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model })
+        if (progress !== undefined) {
+          yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model })
+        }
         const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
           if (live.stops !== stops) return stoppedFromOutside
           start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
@@ -219,14 +243,20 @@ export const makeTasks = Effect.gen(function*() {
         const exit = yield* Effect.exit(restore(
           progress === undefined ? working : withSummary(live.info.id, progress.summary, working)
         ))
-        const outcome = yield* settle(live, row, endOf(exit), start ?? { mark: yield* ids.make("msg"), usage: live.info.usage.subtree })
+        const outcome = yield* settle(
+          live,
+          row,
+          endOf(exit),
+          start ?? { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+        )
         return Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) ? yield* Effect.interrupt : outcome
       })
     )
   })
 
   return {
-    check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.provide(Effect.asVoid(checkTask(request)), context),
+    check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
+      Effect.provide(Effect.asVoid(checkTask(request)), context),
     run: (request: TaskRequest, progress?: TaskProgress) =>
       traced(
         "Task.run",

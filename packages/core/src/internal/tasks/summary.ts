@@ -48,5 +48,8 @@ export const withSummary = <A, E, R>(
       )
     ))
     // What came last may be younger than the last telling.
-    return yield* Effect.ensuring(effect, Effect.suspend(() => rows.size === 0 ? Effect.void : tell(sortRows(rows.values()))))
+    return yield* Effect.ensuring(
+      effect,
+      Effect.suspend(() => rows.size === 0 ? Effect.void : tell(sortRows(rows.values())))
+    )
   }))
