@@ -22,7 +22,7 @@ Gives one path a line, relative to the working directory and sorted; at most ${
   }. Leaves out what .gitignore names.`
 
 const Parameters = Schema.Struct({
-  pattern: Schema.NonEmptyTrimmedString.annotations({
+  pattern: Schema.NonEmptyString.annotations({
     description: "The glob: * ? [a-z] {a,b} and ** for any directories"
   }),
   path: Schema.optional(Schema.String.annotations({ description: "The directory to look in (the working directory)" }))

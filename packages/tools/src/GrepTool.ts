@@ -27,7 +27,7 @@ const Parameters = Schema.Struct({
     Schema.String.annotations({ description: "The file or directory to look in (the working directory)" })
   ),
   glob: Schema.optional(
-    Schema.NonEmptyTrimmedString.annotations({ description: "Only files that fit this, such as *.ts" })
+    Schema.NonEmptyString.annotations({ description: "Only files that fit this, such as *.ts" })
   ),
   mode: Schema.optional(
     Schema.Literal("content", "files", "count").annotations({

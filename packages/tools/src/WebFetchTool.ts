@@ -17,7 +17,7 @@ It has no cookies and is logged in nowhere. A redirect to another host is not fo
 Addresses of this machine and of private networks cannot be read.`
 
 const Parameters = Schema.Struct({
-  url: Schema.NonEmptyTrimmedString.annotations({ description: "The URL, with http:// or https://" }),
+  url: Schema.NonEmptyString.annotations({ description: "The URL, with http:// or https://" }),
   format: Schema.optional(
     Schema.Literal("markdown", "text", "html").annotations({ description: "How to give a page (markdown)" })
   )

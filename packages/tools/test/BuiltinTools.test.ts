@@ -6,7 +6,7 @@ import { Workspace } from "./workspace.ts"
 describe("BuiltinTools", () => {
   it.effect("declare name, permission and effect, and describe themselves and each of their arguments", () =>
     Effect.gen(function*() {
-      const { context, tools } = yield* Workspace
+      const { tools } = yield* Workspace
       expect([...tools.values()].map(({ effect, name, permission }) => `${name} ${permission} ${effect}`).toSorted())
         .toEqual([
           "bash bash never",
@@ -22,12 +22,18 @@ describe("BuiltinTools", () => {
           "write edit verify"
         ])
       for (const tool of tools.values()) {
-        expect(yield* tool.describe(context()), tool.name).toMatch(/^.{20}/)
+        // The same words for each caller, so that they are made once.
+        expect(tool.describe, tool.name).toMatch(/^.{20}/)
         const schema = JSONSchema.make(tool.parameters) as unknown as {
-          properties?: Record<string, { description?: string }>
+          readonly properties: Record<string, { readonly description: string }>
         }
-        for (const [name, property] of Object.entries(schema.properties ?? {})) {
-          expect(property.description, `${tool.name}.${name}`).toMatch(/^.{10}/)
+        // What models take: an object, and no reference where a description stands beside it.
+        expect(schema, tool.name).toMatchObject({ type: "object", additionalProperties: false })
+        for (const [name, property] of Object.entries(schema.properties)) {
+          expect(property, `${tool.name}.${name}`).toMatchObject({
+            type: expect.any(String),
+            description: expect.stringMatching(/^.{10}/)
+          })
         }
       }
     }).pipe(Effect.provide(Workspace.layer)))

@@ -132,6 +132,7 @@ describe("grep", () => {
       expect(error).toMatchObject({ kind: "invalid_arguments", message: expect.stringContaining("unclosed group") })
       expect((yield* Effect.flip(call("grep", { pattern: "a", glob: "{a" }))).kind).toBe("invalid_arguments")
       expect((yield* Effect.flip(asks("grep", { pattern: "a\0" }))).kind).toBe("invalid_arguments")
+      expect((yield* Effect.flip(call("grep", { pattern: "a".repeat(1_000_000) }))).kind).toBe("ripgrep")
       expect((yield* Effect.flip(asks("grep", { pattern: "a", path: "none" }))).kind).toBe("not_found")
     }).pipe(Effect.provide(Workspace.layer)))
 

@@ -1,8 +1,32 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { AnyTool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
 import { Workspace } from "./workspace.ts"
 
 describe("todowrite and todoread", () => {
+  it.effect("take what they declare, and nothing else", () =>
+    Effect.gen(function*() {
+      const { tools } = yield* Workspace
+      const takes = (name: string, input: unknown) => {
+        const tool = tools.get(name) as AnyTool
+        return Either.isRight(Schema.decodeUnknownEither(tool.parameters)(input, { onExcessProperty: "error" }))
+      }
+      expect([{}, [], "text", null, { x: 1 }].map((input) => takes("todoread", input))).toEqual([
+        true,
+        false,
+        false,
+        false,
+        false
+      ])
+      const todo = { content: "a", status: "pending", priority: "low" }
+      expect([[todo], [{ ...todo, status: "done" }], [{ ...todo, content: "" }], {}].map((todos) =>
+        takes("todowrite", { todos })
+      ))
+        .toEqual([true, false, false, false])
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("keep the todos of each session apart", () =>
     Effect.gen(function*() {
       const { asks, call } = yield* Workspace

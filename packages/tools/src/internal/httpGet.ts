@@ -53,7 +53,7 @@ export const httpGet = (
       lookup,
       headers: { accept, "accept-encoding": "gzip, deflate, br", "user-agent": "Mozilla/5.0 (compatible; Skein)" }
     })
-    request.once("error", fail)
+    request.on("error", fail)
     request.once("response", (response) => {
       const status = response.statusCode ?? 0
       const { headers } = response
@@ -68,9 +68,9 @@ export const httpGet = (
       const stream: Readable = unpack === undefined ? response : response.pipe(unpack)
       const pieces: Array<Buffer> = []
       let size = 0
-      response.once("error", fail)
+      response.on("error", fail)
       response.once("aborted", () => fail(new Error("the connection was cut")))
-      stream.once("error", fail)
+      stream.on("error", fail)
       stream.on("data", (piece: Buffer) => {
         size += piece.length
         pieces.push(piece)

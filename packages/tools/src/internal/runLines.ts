@@ -1,8 +1,9 @@
 /** Runs a program without a shell and takes its output record by record. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { stat } from "node:fs"
+import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
 
 /** The program did not start. */
@@ -20,22 +21,24 @@ const why = (file: string, directory: string, error: NodeJS.ErrnoException, tell
     else tell(error.code === "ENOENT" ? `there is no program ${file}` : error.message)
   })
 
-/** Runs the program to its end, or until `each` has enough. */
-export const runLines = (options: {
+/** What to run, and what to do with what it writes. */
+interface Run {
   readonly file: string
   readonly args: ReadonlyArray<string>
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
   readonly separator: string
   readonly each: (record: string) => boolean
-}): Effect.Effect<{ readonly code: number | undefined; readonly complaints: string }, NotStarted> =>
+}
+
+interface End {
+  readonly code: number | undefined
+  readonly complaints: string
+}
+
+const read = (child: ChildProcessByStdio<null, Readable, Readable>, run: Run): Effect.Effect<End, NotStarted> =>
   Effect.async((resume) => {
-    const { args, directory, each, environment, file, separator } = options
-    const child: ChildProcess = spawn(file, args, {
-      cwd: directory,
-      env: environment,
-      stdio: ["ignore", "pipe", "pipe"]
-    })
+    const { directory, each, file, separator } = run
     const decoder = new StringDecoder("utf8")
     let rest = ""
     let complaints = ""
@@ -44,8 +47,8 @@ export const runLines = (options: {
     const stop = () => {
       isStopped = true
       child.kill("SIGKILL")
-      child.stdout?.destroy()
-      child.stderr?.destroy()
+      child.stdout.destroy()
+      child.stderr.destroy()
     }
 
     const take = (text: string) => {
@@ -58,15 +61,17 @@ export const runLines = (options: {
       }
     }
 
-    child.stdout?.on("data", (bytes: Buffer) => {
+    child.stdout.on("data", (bytes: Buffer) => {
       if (!isStopped) take(decoder.write(bytes))
     })
-    child.stderr?.on("data", (bytes: Buffer) => {
+    child.stderr.on("data", (bytes: Buffer) => {
       if (complaints.length < maximumComplaints) {
         complaints = (complaints + bytes.toString("utf8")).slice(0, maximumComplaints)
       }
     })
-    child.once(
+    // What ends a stream early ends the program as well, and `close` tells of that.
+    for (const stream of [child.stdout, child.stderr]) stream.on("error", () => {})
+    child.on(
       "error",
       (error) => why(file, directory, error, (reason) => resume(Effect.fail(new NotStarted({ reason }))))
     )
@@ -78,3 +83,18 @@ export const runLines = (options: {
     })
     return Effect.sync(stop)
   })
+
+/** Runs the program to its end, or until `each` has enough. */
+export const runLines = (run: Run): Effect.Effect<End, NotStarted> =>
+  Effect.flatMap(
+    Effect.try({
+      try: () =>
+        spawn(run.file, run.args, {
+          cwd: run.directory,
+          env: run.environment,
+          stdio: ["ignore", "pipe", "pipe"]
+        }),
+      catch: (cause) => new NotStarted({ reason: cause instanceof Error ? cause.message : String(cause) })
+    }),
+    (child) => read(child, run)
+  )

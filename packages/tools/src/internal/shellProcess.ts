@@ -56,7 +56,7 @@ export interface ShellStart {
 const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
   let waiting = () => {}
   // These stay: once a child has ended, Node throws away what nobody listens for.
-  for (const event of ["readable", "end", "close"]) stream.on(event, () => waiting())
+  for (const event of ["readable", "end", "error", "close"]) stream.on(event, () => waiting())
   return Effect.async((resume) => {
     const read = () => {
       const bytes: Buffer | null = stream.read()
@@ -115,7 +115,7 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
         const ended = Deferred.unsafeMake<Ended>(FiberId.none)
         child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed({ code, signal })))
         child.once("spawn", () => resume(Effect.succeed(handle(child, child.stdout, ended))))
-        child.once("error", (error: NodeJS.ErrnoException) =>
+        child.on("error", (error: NodeJS.ErrnoException) =>
           stat(start.directory, (missing) =>
             resume(Effect.fail(
               missing === null

@@ -10,8 +10,12 @@ import { cannot, refuse } from "./refusal.ts"
 /** How long ripgrep may look. */
 const patience = "30 seconds"
 
+/** How many files are looked at. */
+const maximumFiles = 1_000_000
+
 /** What is to be said of a search that did not see all. */
 export const incomplete = {
+  many: `(Stopped after ${maximumFiles} files: there are more. Look in a smaller directory.)`,
   late: "(Stopped after 30 seconds: there may be more. Look in a smaller directory.)",
   /** For complaints of single files; `undefined` where there are none. */
   unreadable: (complaints: string): string | undefined => {
@@ -52,17 +56,20 @@ export const eachFile = (
   ripgrep: typeof Ripgrep.Service,
   target: Target,
   each: (path: string) => void
-): Effect.Effect<ReadonlyArray<string>, ToolError> =>
-  Effect.map(
-    search(ripgrep, {
-      args: ["--files", "--null"],
-      directory: target.real,
-      separator: "\0",
-      each: (path) => {
-        each(path.startsWith("./") ? path.slice(2) : path)
-        return true
-      }
-    }),
-    (end) =>
-      [end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)].filter((note) => note !== undefined)
-  )
+): Effect.Effect<ReadonlyArray<string>, ToolError> => {
+  let count = 0
+  const run: RipgrepRun = {
+    args: ["--files", "--null"],
+    directory: target.real,
+    separator: "\0",
+    each: (path) => {
+      each(path.startsWith("./") ? path.slice(2) : path)
+      return ++count < maximumFiles
+    }
+  }
+  return Effect.map(search(ripgrep, run), (end) => {
+    if (count === maximumFiles) return [incomplete.many]
+    const note = end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)
+    return note === undefined ? [] : [note]
+  })
+}
