@@ -53,7 +53,7 @@ export interface PromptOptions {
 export type TurnEnd =
   /** The model answered without asking for more calls. */
   | "completed"
-  /** A person rejected a call without a word. */
+  /** A person rejected a call without a word, or the agent went round in circles and nobody allowed it. */
   | "denied"
   /** The agent's limit of steps was reached; the text is what it had by then. */
   | "steps"

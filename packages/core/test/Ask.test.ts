@@ -28,7 +28,11 @@ it.effect("gives an answer of the form that was asked for", () =>
 
 it.effect("lets the model mend a wrong answer, and an answer in text", () =>
   Effect.gen(function*() {
-    const { requests, result } = yield* ask([answer({ file: "bin.ts" }), "It is bin.ts:3", answer({ file: "bin.ts", line: 3 })])
+    const { requests, result } = yield* ask([
+      answer({ file: "bin.ts" }),
+      "It is bin.ts:3",
+      answer({ file: "bin.ts", line: 3 })
+    ])
     expect(result).toEqual(Either.right({ file: "bin.ts", line: 3 }))
     expect(requests).toHaveLength(3)
     expect(JSON.stringify(requests[1]?.messages)).toContain("line")
@@ -39,12 +43,13 @@ it.effect("fails after three mends, with the last answer", () =>
   Effect.gen(function*() {
     const { requests, result } = yield* ask([answer({ n: 1 }), answer({ n: 2 }), answer({ n: 3 }), answer({ n: 4 })])
     expect(requests).toHaveLength(4)
-    expect(Either.isLeft(result) && result.left._tag === "OutputInvalid" ? result.left.last : "").toContain('"n":4')
+    expect(Either.isLeft(result) && result.left._tag === "OutputInvalid" ? result.left.last : "").toContain("\"n\":4")
   }))
 
 it.effect("answers a prompt that wants its own form in a turn of its own", () => {
   const script = Scripted.make({
-    build: (request) => request.tools.some((tool) => tool.name === "final_answer") ? answer({ file: "a.ts", line: 1 }) : "free"
+    build: (request) =>
+      request.tools.some((tool) => tool.name === "final_answer") ? answer({ file: "a.ts", line: 1 }) : "free"
   })
   return Effect.gen(function*() {
     const session = yield* Session.create({ directory: "/work", agent: "build" })

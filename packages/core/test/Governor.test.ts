@@ -19,11 +19,13 @@ const silent = () => Effect.void
 const makeNotes = () => {
   const notes: Array<string> = []
   const note = (words: string) => Effect.sync(() => void notes.push(words))
-  const agent = Effect.fnUntraced(function*(name: string, root = "r", queued: (n: number) => Effect.Effect<void> = silent) {
-    const governor = yield* Governor
-    const work = Effect.zipRight(note(`${name} begins`), Effect.zipRight(Effect.sleep(100), note(`${name} ends`)))
-    yield* governor.slot(rootID(root), queued).work(work)
-  })
+  const agent = Effect.fnUntraced(
+    function*(name: string, root = "r", queued: (n: number) => Effect.Effect<void> = silent) {
+      const governor = yield* Governor
+      const work = Effect.zipRight(note(`${name} begins`), Effect.zipRight(Effect.sleep(100), note(`${name} ends`)))
+      yield* governor.slot(rootID(root), queued).work(work)
+    }
+  )
   return { notes, note, agent }
 }
 
@@ -62,7 +64,9 @@ describe("the governor", () => {
   it.effect("passes over the agents of a root that is full", () => {
     const { agent, notes } = makeNotes()
     return Effect.gen(function*() {
-      yield* Effect.fork(Effect.all([agent("a1", "a"), agent("a2", "a"), agent("b1", "b")], { concurrency: "unbounded" }))
+      yield* Effect.fork(
+        Effect.all([agent("a1", "a"), agent("a2", "a"), agent("b1", "b")], { concurrency: "unbounded" })
+      )
       yield* TestClock.adjust(50)
       expect(notes).toEqual(["a1 begins", "b1 begins"])
     }).pipe(Effect.provide(governed(1)))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Session } from "@skein/core/Session"
 import type { ModelRequest } from "@skein/core/Provider"
+import { Session } from "@skein/core/Session"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -31,9 +31,19 @@ describe("a turn", () => {
     return Effect.gen(function*() {
       const { id } = yield* root()
       const turn = yield* Session.prompt(id, "Go")
-      expect(turn).toMatchObject({ sessionID: id, text: "the end", end: "completed", usage: { steps: 3, toolCalls: 2 } })
+      expect(turn).toMatchObject({
+        sessionID: id,
+        text: "the end",
+        end: "completed",
+        usage: { steps: 3, toolCalls: 2 }
+      })
       expect(turn.info).toMatchObject({ role: "assistant", agent: "build", providerID: "scripted", finish: "stop" })
-      expect((yield* messages(id)).map(({ info }) => info.role)).toEqual(["user", "assistant", "assistant", "assistant"])
+      expect((yield* messages(id)).map(({ info }) => info.role)).toEqual([
+        "user",
+        "assistant",
+        "assistant",
+        "assistant"
+      ])
       expect(script.requests.map((request) => request.origin.step)).toEqual([0, 1, 2])
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [echo] })))
   })
@@ -44,7 +54,9 @@ describe("a turn", () => {
       const { id } = yield* root()
       const events = yield* record({ sessionID: id })
       yield* Session.prompt(id, "Go")
-      const kinds = events.all.map((event) => event.type === "session.status" ? event.properties.status.type : event.type)
+      const kinds = events.all.map((event) =>
+        event.type === "session.status" ? event.properties.status.type : event.type
+      )
       expect(kinds.filter((kind, i) => kind !== kinds[i - 1])).toEqual([
         "message.updated",
         "message.part.updated",

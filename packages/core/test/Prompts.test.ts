@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Session } from "@skein/core/Session"
 import type { ModelRequest } from "@skein/core/Provider"
+import { Session } from "@skein/core/Session"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
@@ -90,7 +90,9 @@ describe("prompts from several sides", () => {
             Effect.gen(function*() {
               yield* Effect.sleep(yield* Random.nextIntBetween(0, 6))
               const asking = Session.prompt(id, `<${i}>`)
-              const turn = i === 0 ? yield* asking : yield* Effect.timeoutOption(asking, yield* Random.nextIntBetween(0, 4))
+              const turn = i === 0
+                ? yield* asking
+                : yield* Effect.timeoutOption(asking, yield* Random.nextIntBetween(0, 4))
               return turn
             }),
           { concurrency: "unbounded" }

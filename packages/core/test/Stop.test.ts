@@ -100,7 +100,9 @@ describe("a stop", () => {
       expect(yield* permission.pending()).toHaveLength(1)
       yield* stop(id)
       expect(yield* permission.pending()).toEqual([])
-      expect(events.of("permission.replied")).toMatchObject([{ properties: { id: asked.properties.id, reply: "reject" } }])
+      expect(events.of("permission.replied")).toMatchObject([{
+        properties: { id: asked.properties.id, reply: "reject" }
+      }])
       yield* expectStill(id, script)
     }).pipe(
       Effect.scoped,
@@ -131,7 +133,9 @@ describe("a stop", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" }, { worker: "b" }), "one was stopped"],
       worker: (request) =>
-        Scripted.lastText(request) === "a" ? { text: "half", hangs: true } : { text: "b is done", delay: { first: 1_000 } }
+        Scripted.lastText(request) === "a"
+          ? { text: "half", hangs: true }
+          : { text: "b is done", delay: { first: 1_000 } }
     })
     return Effect.gen(function*() {
       const { id } = yield* root()

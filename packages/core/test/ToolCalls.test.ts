@@ -114,7 +114,10 @@ describe("the calls of a step", () => {
           role: "assistant",
           content: [{ type: "text", text: "Look:" }, { type: "tool-call", toolName: "echo", input: { words: "a" } }]
         },
-        { role: "tool", content: [{ type: "tool-result", toolName: "echo", output: { type: "text", value: "said a" } }] }
+        {
+          role: "tool",
+          content: [{ type: "tool-result", toolName: "echo", output: { type: "text", value: "said a" } }]
+        }
       ])
     }))
 })
@@ -128,7 +131,10 @@ describe("arguments that are wrong", () => {
         expect(told(requests)[0]).toMatch(/^invalid arguments for bash/)
         expect(told(requests)[0]).toMatch(reason)
         expect(result).toMatchObject({ _tag: "Right", right: { text: "done" } })
-        expect(requests[1]?.messages.at(-2)).toMatchObject({ role: "assistant", content: [{ input: expect.any(Object) }] })
+        expect(requests[1]?.messages.at(-2)).toMatchObject({
+          role: "assistant",
+          content: [{ input: expect.any(Object) }]
+        })
       }))
 
   refused("{\"command\":\"rm -rf /tmp/x", /not JSON/)
@@ -186,9 +192,9 @@ describe("a name that is no tool", () => {
 
 describe("the ids of calls", () => {
   const ids = (requests: Parameters<typeof told>[0]) =>
-    requests.at(-1)?.messages.flatMap((message) => message.role === "assistant" ? message.content : []).flatMap((part) =>
-      part.type === "tool-call" ? [part.toolCallId] : []
-    ) ?? []
+    requests.at(-1)?.messages.flatMap((message) => message.role === "assistant" ? message.content : []).flatMap((
+      part
+    ) => part.type === "tool-call" ? [part.toolCallId] : []) ?? []
 
   it.effect("are unique in what a model is told, whatever it called them", () =>
     Effect.gen(function*() {
@@ -204,7 +210,11 @@ describe("the ids of calls", () => {
   it.effect("that are used twice in one answer make the second call an error", () =>
     Effect.gen(function*() {
       const { calls } = yield* turn({
-        calls: [{ tool: "echo", id: "call_1", input: { words: "a" } }, { tool: "echo", id: "call_1", input: { words: "b" } }]
+        calls: [{ tool: "echo", id: "call_1", input: { words: "a" } }, {
+          tool: "echo",
+          id: "call_1",
+          input: { words: "b" }
+        }]
       })
       expect(calls.map(tagOf)).toEqual(["completed", "duplicate_id"])
     }))

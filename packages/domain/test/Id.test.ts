@@ -59,7 +59,10 @@ describe("ids", () => {
   it.effect("are the same from the same seed and clock", () => {
     const some = Effect.gen(function*() {
       const ids = yield* Ids
-      return yield* Effect.forEach(prefixes, (prefix) => Effect.zipRight(TestClock.adjust("1 millis"), ids.make(prefix)))
+      return yield* Effect.forEach(
+        prefixes,
+        (prefix) => Effect.zipRight(TestClock.adjust("1 millis"), ids.make(prefix))
+      )
     })
     const seeded = (seed: string) =>
       Effect.zipRight(TestClock.setTime(0), some).pipe(Effect.provide(Ids.layer), Effect.withRandom(Random.make(seed)))

@@ -18,7 +18,10 @@ export const messages = (id: SessionID) => Effect.flatMap(Session, (session) => 
 
 /** The sessions directly below one. */
 export const children = (id: SessionID) =>
-  Effect.map(Effect.flatMap(Session, (session) => session.children(id)), (found) => found.toSorted((a, b) => a.id < b.id ? -1 : 1))
+  Effect.map(
+    Effect.flatMap(Session, (session) => session.children(id)),
+    (found) => found.toSorted((a, b) => a.id < b.id ? -1 : 1)
+  )
 
 /** All calls of some messages. */
 export const callsOf = (all: ReadonlyArray<MessageWithParts>): ReadonlyArray<ToolPart> =>
@@ -54,7 +57,9 @@ const unrest = Effect.fnUntraced(function*(rootID: SessionID, script: Scripted) 
     if (status.type !== "idle") found.push(`${title}: status ${status.type}`)
     const stored = (yield* storage.messages(id)).rows
     for (const { info, parts } of stored) {
-      if (info.role === "assistant" && info.time.completed === undefined) found.push(`${title}: a message is not completed`)
+      if (info.role === "assistant" && info.time.completed === undefined) {
+        found.push(`${title}: a message is not completed`)
+      }
       for (const part of parts) {
         if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
         found.push(`${title}: ${part.tool} is ${part.state.status}`)

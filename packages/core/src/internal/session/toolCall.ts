@@ -130,12 +130,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       )
     )
     : read(part, step, tool, offered)
-  if (Either.isLeft(input) || tool === undefined) {
-    const error = Either.isLeft(input) ? input.left : refused("unknown_tool", part.tool)
-    yield* fail(asked, { tag: error.kind, message: said(error) })
-    return { endsTurn: false } satisfies Called
-  }
-  const given = input.right
+  const given = Either.getOrElse(input, () => asked)
+  const caller = tool ?? { name: part.tool, permission: part.tool }
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(
@@ -145,18 +141,20 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     )
 
   const ask = (each: PermissionAsk) =>
-    Effect.flatMap(permission.decide(subject, tool, each), (action) => {
+    Effect.flatMap(permission.decide(subject, caller, each), (action) => {
       if (action === "allow") return Effect.void
-      const authorise = permission.authorise(subject, tool, each)
+      const authorise = permission.authorise(subject, caller, each)
       return action === "ask" ? call.waiting(whileAsking(authorise)) : authorise
     })
 
-  const circles: ReadonlyArray<PermissionAsk> = repeats(live.messages ?? [], part, given)
+  // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
+  const goesRound = step.finish !== "length" && repeats(live.messages ?? [], part, given)
+  const circles: ReadonlyArray<PermissionAsk> = goesRound
     ? [{
       permission: "doom_loop",
-      patterns: [tool.name],
+      patterns: [caller.name],
       always: [],
-      metadata: { tool: tool.name, input: given, reason: "The same call was made three times in a row." }
+      metadata: { tool: caller.name, input: given, reason: "The same call was made three times in a row." }
     }]
     : []
 
@@ -174,18 +172,20 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       })
   }
 
-  // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
-  const effect = Effect.catchAllCause(
-    Effect.suspend(() => tool.execute(given, context)),
-    (cause) =>
-      Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
-  )
   const run = Effect.gen(function*() {
     for (const each of circles) yield* ask(each)
+    if (Either.isLeft(input)) return yield* input.left
+    if (tool === undefined) return yield* refused("unknown_tool", part.tool)
     for (const each of yield* tool.authorise(given, context)) yield* ask(each)
     yield* become(
       { status: "running", input: given, title: tool.title(given), time: { start: now() } },
       { intent: { effect: tool.effect, hash: signature(tool.name, given), attempt: 1, epoch: 0 } }
+    )
+    // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
+    const effect = Effect.catchAllCause(
+      Effect.suspend(() => tool.execute(given, context)),
+      (cause) =>
+        Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
     )
     const result: ToolResult = yield* tool.waits ? call.waiting(effect) : permits.withPermits(1)(effect)
     const output = yield* cut(live.info.id, `${part.id}.txt`, result.output)
@@ -207,8 +207,13 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         Effect.as(fail(given, { tag: error.kind, message: said(error) }, error.metadata), { endsTurn: false }),
       PermissionDenied: (error) =>
         Effect.as(
-          fail(given, { tag: "permission", message: error.message }, { permission: error.permission }, true),
-          { endsTurn: error.endsTurn || error.permission === "doom_loop" }
+          fail(
+            given,
+            { tag: "permission", message: error.message },
+            { permission: error.permission, by: error.by },
+            true
+          ),
+          { endsTurn: error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected") }
         )
     }),
     Effect.catchAllDefect((defect) =>
@@ -225,7 +230,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         ? Effect.void
         : fail(given, {
           tag: "interrupted",
-          message: current.state.status === "running" && tool.effect !== "safe"
+          message: current.state.status === "running" && tool?.effect !== "safe"
             ? missingResult
             : "The call was interrupted before it ended."
         }).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))

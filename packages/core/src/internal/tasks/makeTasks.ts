@@ -49,17 +49,20 @@ type End =
 
 const endOfTurn = (turn: Turn): End => {
   if (turn.end === "steps") return { status: "budget_exhausted", which: "steps" }
-  if (turn.end === "denied") return { status: "denied", permission: deniedPermission(turn) }
+  if (turn.end === "denied") return endOfDenied(turn)
   return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
 }
 
-const deniedPermission = (turn: Turn): string => {
-  for (const part of turn.parts) {
-    if (part.type === "tool" && part.state.status === "error" && part.state.error.tag === "permission") {
-      return String(part.state.metadata?.["permission"] ?? part.tool)
-    }
+/** What ended a turn that was denied: a person's word, or a circle that nobody was there to allow. */
+const endOfDenied = (turn: Turn): End => {
+  const errors = turn.parts.flatMap((part) => part.type === "tool" && part.state.status === "error" ? [part.state] : [])
+  const rejected = errors.find((state) => state.metadata?.["by"] === "rejected")
+  if (rejected !== undefined) return { status: "denied", permission: String(rejected.metadata?.["permission"]) }
+  const circle = errors.find((state) => state.metadata?.["permission"] === "doom_loop")
+  return {
+    status: "failed",
+    error: { tag: "doom_loop", message: circle?.error.message ?? "The subagent went round in circles." }
   }
-  return "unknown"
 }
 
 const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }

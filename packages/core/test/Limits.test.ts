@@ -1,0 +1,198 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Permission } from "@skein/core/Permission"
+import { Session } from "@skein/core/Session"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { calls, children, expectStill, messages, root, said } from "./support/tree.ts"
+
+const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
+const other = SkeinTest.tool("other", () => Effect.succeed("other"))
+const status = SkeinTest.tool("task_status", () => Effect.succeed("still running"))
+const tools = [echo, other, status]
+
+/** Prompts an agent that makes these calls one after the other, and gives what became of each. */
+const circle = Effect.fnUntraced(function*(steps: ReadonlyArray<Scripted.ScriptedStep>, prompts = 1) {
+  const script = Scripted.make({ build: [...steps, "done"] })
+  return yield* Effect.gen(function*() {
+    const { id } = yield* root()
+    let end = ""
+    for (let i = 0; i < prompts; i++) end = (yield* Session.prompt(id, `Go ${i}`)).end
+    yield* expectStill(id, script)
+    return { end, calls: (yield* calls(id)).map(said), requests: script.requests.length }
+  }).pipe(Effect.provide(SkeinTest.layer(script, { tools })))
+})
+
+const same = Scripted.call("echo", { words: "a", more: { x: 1, y: [1, 2] } })
+const sameInOtherOrder = { calls: [{ tool: "echo", raw: "{\"more\": {\"y\":[1,2],\"x\":1}, \"words\":\"a\"}" }] }
+const noted = "needs a person's consent"
+
+describe("an agent that goes round in circles", () => {
+  it.effect("is stopped at the third same call in a row", () =>
+    Effect.gen(function*() {
+      const { calls, end, requests } = yield* circle([same, same, same, same])
+      expect(calls).toEqual(["said a", "said a", expect.stringContaining(noted)])
+      expect(calls[2]).toContain("doom_loop (echo)")
+      expect(end).toBe("denied")
+      expect(requests).toBe(3)
+    }))
+
+  it.effect("is not fooled by another order of the keys", () =>
+    Effect.gen(function*() {
+      const { calls } = yield* circle([same, sameInOtherOrder, same])
+      expect(calls[2]).toContain("doom_loop")
+    }))
+
+  it.effect("is stopped when the same calls stand in one step", () =>
+    Effect.gen(function*() {
+      const { calls } = yield* circle([{ calls: [1, 2, 3].flatMap(() => same.calls ?? []) }])
+      expect(calls.filter((each) => each.includes("doom_loop"))).toHaveLength(1)
+    }))
+
+  it.effect("is stopped when it goes back and forth between two calls", () =>
+    Effect.gen(function*() {
+      const a = Scripted.call("echo", { words: "a" })
+      const b = Scripted.call("other", {})
+      const { calls } = yield* circle([a, b, a, b, a, b, a])
+      expect(calls.findIndex((each) => each.includes("doom_loop"))).toBe(5)
+    }))
+
+  it.effect("is noticed across turns", () =>
+    Effect.gen(function*() {
+      const { calls } = yield* circle([same, "so far", same, "so far", same, "so far"], 3)
+      expect(calls).toHaveLength(3)
+      expect(calls[2]).toContain("doom_loop")
+    }))
+
+  it.effect("is noticed when its calls cannot even be read", () =>
+    Effect.gen(function*() {
+      const wrong = { calls: [{ tool: "echo", raw: "not json" }] }
+      const { calls, end, requests } = yield* circle([wrong, wrong, wrong, wrong, wrong])
+      expect(calls[2]).toContain("doom_loop")
+      expect(end).toBe("denied")
+      expect(requests).toBe(3)
+    }))
+
+  it.effect("is noticed when it calls what is not there", () =>
+    Effect.gen(function*() {
+      const { end, requests } = yield* circle(Array.from({ length: 8 }, () => Scripted.call("nothing", {})))
+      expect(end).toBe("denied")
+      expect(requests).toBe(3)
+    }))
+
+  it.effect("may do other things, and the same with other arguments", () =>
+    Effect.gen(function*() {
+      const others = ["a", "b", "c", "a", "a", "b", "b"].map((words) => Scripted.call("echo", { words }))
+      const { calls, end } = yield* circle(others)
+      expect(calls).toEqual(["a", "b", "c", "a", "a", "b", "b"].map((words) => `said ${words}`))
+      expect(end).toBe("completed")
+    }))
+
+  it.effect("may look again and again how its tasks are", () =>
+    Effect.gen(function*() {
+      const { calls, end } = yield* circle(Array.from({ length: 6 }, () => Scripted.call("task_status", {})))
+      expect(calls).toEqual(Array.from({ length: 6 }, () => "still running"))
+      expect(end).toBe("completed")
+    }))
+
+  it.effect("goes on when a person lets it, and reads what the person says", () => {
+    const script = Scripted.make({ build: [same, same, same, same, "done"] })
+    return Effect.gen(function*() {
+      const permission = yield* Permission
+      const { id } = yield* root()
+      const events = yield* record()
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      const first = yield* events.first("permission.asked")
+      expect(first.properties).toMatchObject({ permission: "doom_loop", patterns: ["echo"], always: [] })
+      yield* permission.reply(first.properties.id, "once")
+      const second = yield* events.first("permission.asked", (event) => event.id !== first.id)
+      yield* permission.reply(second.properties.id, "reject", { message: "Try something else." })
+      expect((yield* Fiber.join(fiber)).text).toBe("done")
+      expect((yield* calls(id)).map(said)).toEqual([
+        "said a",
+        "said a",
+        "said a",
+        "Permission denied. The user says: Try something else."
+      ])
+    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { tools, asks: "person" })))
+  })
+
+  it.effect("is stopped with --auto too", () => {
+    const script = Scripted.make({ build: [same, same, same, "done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect((yield* Session.prompt(id, "Go")).end).toBe("denied")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, asks: "auto" })))
+  })
+})
+
+describe("the limit of steps", () => {
+  const limited = (steps: number) => [
+    SkeinTest.agent("worker", { steps }),
+    SkeinTest.agent("brief", { steps, mode: "primary" })
+  ]
+  const call = (words: string) => Scripted.call("echo", { words })
+
+  it.effect("withholds the tools at the last step, tells the model so, and says how the turn ended", () => {
+    const script = Scripted.make({ brief: [call("a"), call("b"), "what I have"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "brief" })
+      const turn = yield* Session.prompt(id, "Go")
+      expect(turn).toMatchObject({ end: "steps", text: "what I have", info: { error: { tag: "steps" } } })
+      expect(turn.info.error?.message).toContain("limit of 3 steps")
+      expect(script.requests.map((request) => request.tools.length > 0)).toEqual([true, true, false])
+      expect(Scripted.lastText(script.requests[2]!)).toContain("limit of 3 steps")
+      expect((yield* messages(id)).filter(({ info }) => info.role === "user")).toHaveLength(1)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(3) })))
+  })
+
+  it.effect("counts anew in the next turn", () => {
+    const script = Scripted.make({ brief: [call("a"), "one", call("b"), "two"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "brief" })
+      expect((yield* Session.prompt(id, "Go")).end).toBe("completed")
+      expect((yield* Session.prompt(id, "On")).end).toBe("completed")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(3) })))
+  })
+
+  it.effect("ends also where the model goes on calling", () => {
+    const script = Scripted.make({ brief: [call("a"), { ...call("b"), text: "I will" }, call("c")] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "brief" })
+      expect(yield* Session.prompt(id, "Go")).toMatchObject({ end: "steps", text: "I will" })
+      expect((yield* calls(id)).map(said)[1]).toContain("There is no tool \"echo\"")
+      expect(script.requests).toHaveLength(2)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
+  })
+
+  it.effect("of a child is the end of its task, with what it has", () => {
+    const script = Scripted.make({ build: [Scripted.tasks({ worker: "a" }), "ok"], worker: [call("a"), "half of it"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      const [task] = yield* calls(id)
+      const [child] = yield* children(id)
+      expect(task && said(task)).toBe(
+        `task_id: ${child?.id} (for resuming to continue this task if needed)\nstate: budget_exhausted\n\n`
+          + "<task_error>\nThe task used up its budget of steps.\n</task_error>\n\n"
+          + "<task_result>\nhalf of it\n</task_result>"
+      )
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
+  })
+
+  it.effect("answers a prompt that came meanwhile in a turn of its own", () => {
+    const script = Scripted.make({ brief: [{ text: "first", delay: { first: 1_000 } }, "second"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "brief" })
+      const one = yield* Effect.fork(Session.prompt(id, "one"))
+      yield* TestClock.adjust(500)
+      const two = yield* Effect.fork(Session.prompt(id, "two"))
+      yield* TestClock.adjust("1 minute")
+      expect((yield* one).text).toBe("first")
+      expect((yield* two).text).toBe("second")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(1) })))
+  })
+})
