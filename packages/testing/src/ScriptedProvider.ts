@@ -1,8 +1,8 @@
 /** Owns the model that answers by script: by agent and by step, with latencies and faults, and without a network. */
+import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import type { Tokens } from "@skein/domain/Usage"
-import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 
@@ -118,7 +118,12 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
     if (step.fails === undefined && step.hangs !== true) emit({ type: "text-end", id: "t" })
   }
   for (const [i, each] of (step.calls ?? []).entries()) {
-    emit({ type: "tool-call", id: each.id ?? `call_${i}`, name: each.tool, input: each.raw ?? JSON.stringify(each.input ?? {}) })
+    emit({
+      type: "tool-call",
+      id: each.id ?? `call_${i}`,
+      name: each.tool,
+      input: each.raw ?? JSON.stringify(each.input ?? {})
+    })
   }
   if (step.hangs === true) return yield* Effect.never
   if (step.fails !== undefined) return yield* step.fails
@@ -158,7 +163,9 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
         return yield* new ModelError({
           reason: "invalid_request",
           retryable: false,
-          message: `The script has no entry for ${request.origin.path.join("/")}. Entries: ${Object.keys(scripts).join(", ")}.`
+          message: `The script has no entry for ${request.origin.path.join("/")}. Entries: ${
+            Object.keys(scripts).join(", ")
+          }.`
         })
       }
       if (typeof script === "function") {

@@ -1,8 +1,8 @@
 /** The composition root of tests: all of Skein in memory, around models that go by a script. */
 import { Agent } from "@skein/core/Agent"
 import type { PermissionOptions } from "@skein/core/Permission"
-import * as Skein from "@skein/core/Skein"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Skein from "@skein/core/Skein"
 import { type AnyTool, define, type Tool, type ToolContext, type ToolError } from "@skein/core/Tool"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
