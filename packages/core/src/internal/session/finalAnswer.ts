@@ -1,15 +1,12 @@
 /** The way to an answer of a given shape: a tool that takes it, checks it, and ends the turn. */
-import { Ids } from "@skein/domain/Id"
 import type { UserMessage } from "@skein/domain/Message"
-import type { TextPart } from "@skein/domain/Part"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Journal } from "../../Journal.ts"
 import { OutputInvalid } from "../../SessionError.ts"
 import { type AnyTool, define } from "../../Tool.ts"
-import { type Live, putMessage, putPart } from "./live.ts"
+import type { Live } from "./live.ts"
 import type { Step } from "./modelStep.ts"
+import { sayToModel } from "./sayToModel.ts"
 
 /** The name of the tool. */
 const finalAnswer = "final_answer"
@@ -66,26 +63,6 @@ const why = (step: Step): string => {
     : `the model answered in text instead of calling ${finalAnswer}`
 }
 
-const remind = Effect.fnUntraced(function*(live: Live, user: UserMessage) {
-  const ids = yield* Ids
-  const journal = yield* Journal
-  const now = yield* Clock.currentTimeMillis
-  const info: UserMessage = { ...user, id: yield* ids.make("msg"), time: { created: now } }
-  const part: TextPart = {
-    id: yield* ids.make("prt"),
-    sessionID: live.info.id,
-    messageID: info.id,
-    type: "text",
-    text: `Give your final answer by calling the tool ${finalAnswer}.`,
-    synthetic: true
-  }
-  putPart(putMessage(live, info), part)
-  yield* journal.commit([{ _tag: "Message", info }, { _tag: "Part", part }], [
-    journal.event(live.info, "message.updated", { info }, now),
-    journal.event(live.info, "message.part.updated", { part }, now)
-  ])
-})
-
 /** Looks at a step of a turn that wants an answer: whether it is there, is still to come, or will not come any more. */
 export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMessage, step: Step, wanted: Wanted) {
   if (wanted.answer !== undefined) return true
@@ -98,6 +75,8 @@ export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMes
       last: said(step)
     })
   }
-  if (step.calls.length === 0) yield* remind(live, user)
+  if (step.calls.length === 0) {
+    yield* sayToModel(live, user, `Give your final answer by calling the tool ${finalAnswer}.`)
+  }
   return false
 })

@@ -6,8 +6,8 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import { Provider } from "../../Provider.ts"
+import { candidates } from "./candidates.ts"
 import { change, type Live } from "./live.ts"
-import { candidates } from "./modelStep.ts"
 
 /** The longest title, in characters. */
 const longest = 80

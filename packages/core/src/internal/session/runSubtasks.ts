@@ -2,7 +2,7 @@
 import { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
-import type { SubtaskPart, TextPart, ToolPart } from "@skein/domain/Part"
+import type { SubtaskPart, ToolPart } from "@skein/domain/Part"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -10,8 +10,10 @@ import { Agent } from "../../Agent.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import type { Subject } from "../../Permission.ts"
+import { candidates } from "./candidates.ts"
 import { type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
-import { candidates, type Step } from "./modelStep.ts"
+import type { Step } from "./modelStep.ts"
+import { sayToModel } from "./sayToModel.ts"
 import { toolCall } from "./toolCall.ts"
 
 /** What follows the results of a command, so that the model goes on with them. */
@@ -68,29 +70,6 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
   return { step, tool }
 })
 
-const follow = Effect.fnUntraced(function*(live: Live, user: UserMessage) {
-  const ids = yield* Ids
-  const journal = yield* Journal
-  const now = yield* Clock.currentTimeMillis
-  const info: UserMessage = { ...user, id: yield* ids.make("msg"), time: { created: now } }
-  const part: TextPart = {
-    id: yield* ids.make("prt"),
-    sessionID: live.info.id,
-    messageID: info.id,
-    type: "text",
-    text: goOn,
-    synthetic: true
-  }
-  putPart(putMessage(live, info), part)
-  yield* journal.commit(
-    [{ _tag: "Message", info }, { _tag: "Part", part }],
-    [
-      journal.event(live.info, "message.updated", { info }, now),
-      journal.event(live.info, "message.part.updated", { part }, now)
-    ]
-  )
-})
-
 /** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
 export const runSubtasks = Effect.fnUntraced(function*(
   live: Live,
@@ -120,6 +99,6 @@ export const runSubtasks = Effect.fnUntraced(function*(
         byUser: true
       })
   )
-  if (wanted.some(({ part }) => part.command !== undefined)) yield* follow(live, last.user)
+  if (wanted.some(({ part }) => part.command !== undefined)) yield* sayToModel(live, last.user, goOn)
   return results.some((result) => result.endsTurn)
 })

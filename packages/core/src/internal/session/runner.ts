@@ -13,8 +13,8 @@ import type { PromptError, Turn } from "../../Session.ts"
 import { SessionStopped } from "../../SessionError.ts"
 import { type Live, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
-import { setStatus } from "./modelStep.ts"
 import { SessionTable } from "./SessionTable.ts"
+import { setStatus } from "./setStatus.ts"
 
 const stopped = (id: SessionID) =>
   new SessionStopped({ id, message: `The session ${id} was stopped before it answered. What it did is kept.` })

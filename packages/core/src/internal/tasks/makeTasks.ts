@@ -1,9 +1,9 @@
 /** The supervisor of subagents: from a request to the outcome that is stored and told. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import { Ids, type MessageID } from "@skein/domain/Id"
+import { Ids } from "@skein/domain/Id"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
-import { since, type Usage } from "@skein/domain/Usage"
+import { since } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -13,17 +13,17 @@ import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
-import { type PromptError, Session, type Turn } from "../../Session.ts"
+import { Session } from "../../Session.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress, TaskRequest } from "../../Tasks.ts"
-import { conclusion } from "../session/history.ts"
 import { type Live, pathOf, rootOf } from "../session/live.ts"
-import { setStatus } from "../session/modelStep.ts"
 import { subjectOf } from "../session/offer.ts"
 import { SessionTable } from "../session/SessionTable.ts"
+import { setStatus } from "../session/setStatus.ts"
 import { traced } from "../traced.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { deadline } from "./deadline.ts"
+import { type End, endOf, endOfTurn, lastWords, type Start, stoppedFromOutside } from "./runEnd.ts"
 import { withSummary } from "./summary.ts"
 
 /** How long a task may take where neither call nor agent says, in milliseconds. */
@@ -36,76 +36,6 @@ const childRules = (agent: AgentInfo): Ruleset =>
   reserved
     .filter((key) => !agent.permission.some((rule) => rule.permission === key))
     .map((permission) => ({ permission, pattern: "*", action: "deny" }))
-
-/** The end of a run before its id, text and figures are put to it. */
-type End =
-  | { readonly status: "completed" }
-  | { readonly status: "empty"; readonly finish: Extract<Outcome, { status: "empty" }>["finish"] }
-  | { readonly status: "failed"; readonly error: { readonly tag: string; readonly message: string } }
-  | { readonly status: "stopped"; readonly by: string }
-  | { readonly status: "timed_out"; readonly which: "timeout"; readonly after: number }
-  | { readonly status: "budget_exhausted"; readonly which: "steps" }
-  | { readonly status: "denied"; readonly permission: string }
-
-const endOfTurn = (turn: Turn): End => {
-  if (turn.end === "steps") return { status: "budget_exhausted", which: "steps" }
-  if (turn.end === "denied") return endOfDenied(turn)
-  return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
-}
-
-/** What ended a turn that was denied: a person's word, or a circle that nobody was there to allow. */
-const endOfDenied = (turn: Turn): End => {
-  const errors = turn.parts.flatMap((part) => part.type === "tool" && part.state.status === "error" ? [part.state] : [])
-  const rejected = errors.find((state) => state.metadata?.["by"] === "rejected")
-  if (rejected !== undefined) return { status: "denied", permission: String(rejected.metadata?.["permission"]) }
-  const circle = errors.find((state) => state.metadata?.["permission"] === "doom_loop")
-  return {
-    status: "failed",
-    error: { tag: "doom_loop", message: circle?.error.message ?? "The subagent went round in circles." }
-  }
-}
-
-const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }
-
-const endOfError = (error: PromptError): End => {
-  if (error._tag === "SessionStopped") return stoppedFromOutside
-  if (error._tag === "ModelError" && error.reason === "empty_response") {
-    return { status: "empty", finish: error.finish ?? "other" }
-  }
-  return {
-    status: "failed",
-    error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message }
-  }
-}
-
-const endOf = (exit: Exit.Exit<End, PromptError>): End => {
-  if (Exit.isSuccess(exit)) return exit.value
-  if (Cause.isInterruptedOnly(exit.cause)) return { status: "stopped", by: "its caller" }
-  const failure = Cause.failureOption(exit.cause)
-  if (failure._tag === "Some") return endOfError(failure.value)
-  const defect = Cause.squash(exit.cause)
-  return {
-    status: "failed",
-    error: { tag: "defect", message: defect instanceof Error ? defect.message : String(defect) }
-  }
-}
-
-/** Where a session was when a run of it began. */
-interface Start {
-  /** Younger than all messages before the run, and older than all of it. */
-  readonly mark: MessageID
-  readonly usage: Usage
-}
-
-/** The last thing that a subagent said in this run. */
-const lastWords = (live: Live, { mark }: Start): string => {
-  for (const message of (live.messages ?? []).toReversed()) {
-    if (message.info.id < mark) return ""
-    const text = message.info.role === "assistant" ? conclusion(message.parts) : ""
-    if (text !== "") return text
-  }
-  return ""
-}
 
 /** Makes the service. */
 export const makeTasks = Effect.gen(function*() {
@@ -236,7 +166,7 @@ export const makeTasks = Effect.gen(function*() {
         // A run that waits for an earlier one of the same task begins later than it was asked for.
         let start: Start | undefined
         if (progress !== undefined) {
-          yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model })
+          yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model ?? checked.agent.model[0] })
         }
         const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
           if (live.stops !== stops) return stoppedFromOutside

@@ -1,0 +1,13 @@
+/** Tells what a session is doing, and remembers it. */
+import type { SessionStatus } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import type { Live } from "./live.ts"
+
+/** Tells what a session is doing. */
+export const setStatus = Effect.fnUntraced(function*(live: Live, status: SessionStatus) {
+  const journal = yield* Journal
+  live.status = status
+  journal.tell(journal.event(live.info, "session.status", { status }, yield* Clock.currentTimeMillis))
+})

@@ -1,0 +1,82 @@
+/** Decides what a run of a task came to: how it ended, and what there is of a conclusion. */
+import type { MessageID } from "@skein/domain/Id"
+import type { Outcome } from "@skein/domain/Outcome"
+import type { Usage } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
+import type { PromptError, Turn } from "../../Session.ts"
+import { conclusion } from "../session/history.ts"
+import type { Live } from "../session/live.ts"
+
+/** The end of a run before its id, text and figures are put to it. */
+export type End =
+  | { readonly status: "completed" }
+  | { readonly status: "empty"; readonly finish: Extract<Outcome, { status: "empty" }>["finish"] }
+  | { readonly status: "failed"; readonly error: { readonly tag: string; readonly message: string } }
+  | { readonly status: "stopped"; readonly by: string }
+  | { readonly status: "timed_out"; readonly which: "timeout"; readonly after: number }
+  | { readonly status: "budget_exhausted"; readonly which: "steps" }
+  | { readonly status: "denied"; readonly permission: string }
+
+/** The end of a run whose subagent came to the end of its turn. */
+export const endOfTurn = (turn: Turn): End => {
+  if (turn.end === "steps") return { status: "budget_exhausted", which: "steps" }
+  if (turn.end === "denied") return endOfDenied(turn)
+  return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
+}
+
+/** What ended a turn that was denied: a person's word, or a circle that nobody was there to allow. */
+const endOfDenied = (turn: Turn): End => {
+  const errors = turn.parts.flatMap((part) => part.type === "tool" && part.state.status === "error" ? [part.state] : [])
+  const rejected = errors.find((state) => state.metadata?.["by"] === "rejected")
+  if (rejected !== undefined) return { status: "denied", permission: String(rejected.metadata?.["permission"]) }
+  const circle = errors.find((state) => state.metadata?.["permission"] === "doom_loop")
+  return {
+    status: "failed",
+    error: { tag: "doom_loop", message: circle?.error.message ?? "The subagent went round in circles." }
+  }
+}
+
+/** The end of a run whose session was stopped, also before it began. */
+export const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }
+
+const endOfError = (error: PromptError): End => {
+  if (error._tag === "SessionStopped") return stoppedFromOutside
+  if (error._tag === "ModelError" && error.reason === "empty_response") {
+    return { status: "empty", finish: error.finish ?? "other" }
+  }
+  return {
+    status: "failed",
+    error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message }
+  }
+}
+
+/** The end of a run, however its work ended. */
+export const endOf = (exit: Exit.Exit<End, PromptError>): End => {
+  if (Exit.isSuccess(exit)) return exit.value
+  if (Cause.isInterruptedOnly(exit.cause)) return { status: "stopped", by: "its caller" }
+  const failure = Cause.failureOption(exit.cause)
+  if (failure._tag === "Some") return endOfError(failure.value)
+  const defect = Cause.squash(exit.cause)
+  return {
+    status: "failed",
+    error: { tag: "defect", message: defect instanceof Error ? defect.message : String(defect) }
+  }
+}
+
+/** Where a session was when a run of it began. */
+export interface Start {
+  /** Younger than all messages before the run, and older than all of it. */
+  readonly mark: MessageID
+  readonly usage: Usage
+}
+
+/** The last thing that a subagent said in this run. */
+export const lastWords = (live: Live, { mark }: Start): string => {
+  for (const message of (live.messages ?? []).toReversed()) {
+    if (message.info.id < mark) return ""
+    const text = message.info.role === "assistant" ? conclusion(message.parts) : ""
+    if (text !== "") return text
+  }
+  return ""
+}
