@@ -4,7 +4,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { refuse } from "./internal/refusal.ts"
-import { runLines } from "./internal/runLines.ts"
 
 /** How a run of ripgrep ended. */
 export interface RipgrepEnd {
@@ -40,18 +39,18 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
         const turns = yield* Effect.makeSemaphore(concurrency)
         const { HOME, PATH } = options.environment
         const environment = { ...(PATH === undefined ? {} : { PATH }), ...(HOME === undefined ? {} : { HOME }) }
-        // Resolved at first use: the program starts without it.
-        const binary = yield* Effect.cached(
-          options.binary !== undefined
-            ? Effect.succeed(options.binary)
-            : Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
-              Effect.map(({ rgPath }) => rgPath),
-              Effect.orElseSucceed(() => "rg")
-            )
-        )
+        // Loaded and resolved at first use: the program starts without it.
+        const loaded = Effect.promise(() => import("./internal/runLines.ts"))
+        const binary = options.binary !== undefined
+          ? Effect.succeed(options.binary)
+          : Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
+            Effect.map(({ rgPath }) => rgPath),
+            Effect.orElseSucceed(() => "rg")
+          )
         return {
           run: (run) =>
-            Effect.flatMap(binary, (file) => runLines({ ...run, file, environment, args: [...standing, ...run.args] }))
+            Effect.flatMap(Effect.all([binary, loaded]), ([file, { runLines }]) =>
+              runLines({ ...run, file, environment, args: [...standing, ...run.args] }))
               .pipe(
                 Effect.catchTag("NotStarted", ({ reason }) =>
                   refuse(

@@ -3,7 +3,7 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { createHash } from "node:crypto"
+import { fingerprint } from "./internal/fingerprint.ts"
 
 /** How many files are remembered over all sessions; the session that saw the oldest has to read it again. */
 const maximumSeen = 100_000
@@ -24,7 +24,6 @@ export class SeenFiles extends Context.Tag("@skein/tools/SeenFiles")<SeenFiles, 
     const seen = new Map<string, string>()
     const changing = new Map<string, { readonly turn: Effect.Semaphore; users: number }>()
     const keyOf = (session: SessionID, path: string) => `${session}\0${path}`
-    const hash = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("base64")
 
     const one = <A, E, R>(path: string, effect: Effect.Effect<A, E, R>) =>
       Effect.acquireUseRelease(
@@ -45,7 +44,7 @@ export class SeenFiles extends Context.Tag("@skein/tools/SeenFiles")<SeenFiles, 
       note: (session, path, bytes) => {
         const key = keyOf(session, path)
         seen.delete(key)
-        seen.set(key, hash(bytes))
+        seen.set(key, fingerprint(bytes))
         if (seen.size <= maximumSeen) return
         for (const oldest of seen.keys()) {
           seen.delete(oldest)
@@ -54,7 +53,7 @@ export class SeenFiles extends Context.Tag("@skein/tools/SeenFiles")<SeenFiles, 
       },
       compare: (session, path, bytes) => {
         const known = seen.get(keyOf(session, path))
-        return known === undefined ? "unseen" : known === hash(bytes) ? "same" : "changed"
+        return known === undefined ? "unseen" : known === fingerprint(bytes) ? "same" : "changed"
       },
       forget: (session, path) => void seen.delete(keyOf(session, path)),
       // Always in the same order, so that two that want the same files never wait for each other.

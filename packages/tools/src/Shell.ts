@@ -2,19 +2,11 @@
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { constants } from "node:os"
-import { makeFreeBytes } from "./internal/freeBytes.ts"
-import { outputBuffer } from "./internal/outputBuffer.ts"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
-import { type ShellProcess, startShell } from "./internal/shellProcess.ts"
-import { makeSpillWriter } from "./internal/spillWriter.ts"
 
 /** A command line could not be started at all. */
 export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", { message: Schema.String }) {}
@@ -60,72 +52,16 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
       Shell,
       Effect.map(FileSystem.FileSystem, (fs) => {
         const environment = shellEnvironment(options.environment, options.pass ?? [])
-        const free = makeFreeBytes()
-        return { run: (command) => Effect.scoped(runIn(fs, environment, free, command)) }
+        // Loaded at first use: the program starts without it.
+        const loaded = Effect.promise(() => import("./internal/runShell.ts"))
+        return {
+          run: (command) =>
+            Effect.flatMap(loaded, ({ runShell }) => runShell(fs, environment, command)).pipe(
+              Effect.mapError(({ reason }) =>
+                new ShellError({ message: `The command could not be started: ${reason}.` })
+              )
+            )
+        }
       })
     )
 }
-
-/** How long the output is waited for once the command itself has ended: what it left in the background may hold it open. */
-const linger = "500 millis"
-
-/** How often those who watch are told. */
-const pace = "100 millis"
-
-const read = Effect.fnUntraced(function*(
-  child: ShellProcess,
-  buffer: ReturnType<typeof outputBuffer>,
-  spill: (bytes: Buffer) => Effect.Effect<void>,
-  free: (bytes: Buffer) => void,
-  changed: Effect.Latch
-) {
-  for (let piece = yield* child.next; Option.isSome(piece); piece = yield* child.next) {
-    const overflow = buffer.push(piece.value)
-    if (overflow !== undefined) {
-      yield* spill(overflow)
-      free(piece.value)
-    }
-    yield* changed.open
-  }
-})
-
-const runIn = Effect.fnUntraced(function*(
-  fs: FileSystem.FileSystem,
-  environment: Readonly<Record<string, string>>,
-  free: (bytes: Buffer) => void,
-  command: ShellCommand
-) {
-  const buffer = outputBuffer()
-  const writer = yield* makeSpillWriter(fs, command.spill)
-  const changed = yield* Effect.makeLatch(false)
-  const child = yield* Effect.acquireRelease(
-    Effect.mapError(
-      startShell({ command: command.command, directory: command.directory, environment }),
-      ({ reason }) => new ShellError({ message: `The command could not be started: ${reason}.` })
-    ),
-    (running) => Effect.zipRight(running.stop, running.kill)
-  )
-  const reader = yield* Effect.forkScoped(read(child, buffer, writer.write, free, changed))
-  yield* Effect.forkScoped(
-    Effect.forever(Effect.gen(function*() {
-      yield* changed.await
-      yield* changed.close
-      yield* command.watch(buffer.latest())
-      yield* Effect.sleep(pace)
-    }))
-  )
-
-  const inTime = yield* Effect.timeoutOption(Deferred.await(child.ended), command.timeout)
-  if (Option.isNone(inTime)) yield* child.stop
-  yield* Effect.timeoutOption(Fiber.join(reader), linger)
-  yield* child.kill
-  const ended = yield* Deferred.poll(child.ended).pipe(
-    Effect.flatMap((known) => Option.isNone(known) ? Effect.succeedNone : Effect.asSome(known.value))
-  )
-  const { code, signal } = Option.getOrElse(ended, () => ({ code: null, signal: "SIGKILL" as const }))
-  return {
-    exit: code ?? 128 + constants.signals[signal ?? "SIGKILL"],
-    timedOut: Option.isNone(inTime),
-    output: buffer.text(writer.note)
-  } satisfies ShellEnd
-})

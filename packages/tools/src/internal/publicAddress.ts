@@ -1,5 +1,4 @@
 /** Which addresses are open to everybody. Decided on the bytes of an address, never on how it is written. */
-import { isIPv4, isIPv6 } from "node:net"
 
 type Block = readonly [address: ReadonlyArray<number>, bits: number]
 
@@ -63,6 +62,11 @@ const bytes6 = (text: string): ReadonlyArray<number> => {
     ? [...left, ...right]
     : [...left, ...Array.from({ length: 16 - left.length - right.length }, () => 0), ...right]
 }
+
+const isIPv4 = (text: string): boolean =>
+  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) && bytes4(text).every((byte) => byte < 256)
+
+const isIPv6 = (text: string): boolean => text.includes(":") && URL.canParse(`http://[${text.replace(/%.*$/, "")}]/`)
 
 const isPublic4 = (bytes: ReadonlyArray<number>): boolean => !closed4.some((block) => isIn(bytes, block))
 

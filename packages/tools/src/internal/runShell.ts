@@ -1,0 +1,78 @@
+/** Runs a command line from its start to the last of its processes, and collects what it writes. */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { constants } from "node:os"
+import type { ShellCommand, ShellEnd } from "../Shell.ts"
+import { freeBytes } from "./freeBytes.ts"
+import { outputBuffer } from "./outputBuffer.ts"
+import { type NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
+import { makeSpillWriter } from "./spillWriter.ts"
+
+/** How long the output is waited for once the command itself has ended: what it left in the background may hold it open. */
+const linger = "500 millis"
+
+/** How often those who watch are told. */
+const pace = "100 millis"
+
+const read = Effect.fnUntraced(function*(
+  child: ShellProcess,
+  buffer: ReturnType<typeof outputBuffer>,
+  spill: (bytes: Buffer) => Effect.Effect<void>,
+  changed: Effect.Latch
+) {
+  for (let piece = yield* child.next; Option.isSome(piece); piece = yield* child.next) {
+    const overflow = buffer.push(piece.value)
+    if (overflow !== undefined) {
+      yield* spill(overflow)
+      freeBytes(piece.value)
+    }
+    yield* changed.open
+  }
+})
+
+const run = Effect.fnUntraced(function*(
+  fs: FileSystem.FileSystem,
+  environment: Readonly<Record<string, string>>,
+  command: ShellCommand
+) {
+  const buffer = outputBuffer()
+  const writer = yield* makeSpillWriter(fs, command.spill)
+  const changed = yield* Effect.makeLatch(false)
+  const child = yield* Effect.acquireRelease(
+    startShell({ command: command.command, directory: command.directory, environment }),
+    (running) => Effect.zipRight(running.stop, running.kill)
+  )
+  const reader = yield* Effect.forkScoped(read(child, buffer, writer.write, changed))
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.gen(function*() {
+      yield* changed.await
+      yield* changed.close
+      yield* command.watch(buffer.latest())
+      yield* Effect.sleep(pace)
+    }))
+  )
+
+  const inTime = yield* Effect.timeoutOption(Deferred.await(child.ended), command.timeout)
+  if (Option.isNone(inTime)) yield* child.stop
+  yield* Effect.timeoutOption(Fiber.join(reader), linger)
+  yield* child.kill
+  const ended = yield* Deferred.poll(child.ended).pipe(
+    Effect.flatMap((known) => Option.isNone(known) ? Effect.succeedNone : Effect.asSome(known.value))
+  )
+  const { code, signal } = Option.getOrElse(ended, () => ({ code: null, signal: "SIGKILL" as const }))
+  return {
+    exit: code ?? 128 + constants.signals[signal ?? "SIGKILL"],
+    timedOut: Option.isNone(inTime),
+    output: buffer.text(writer.note)
+  } satisfies ShellEnd
+})
+
+/** Runs a command with this environment; nothing of it is left when this ends. */
+export const runShell = (
+  fs: FileSystem.FileSystem,
+  environment: Readonly<Record<string, string>>,
+  command: ShellCommand
+): Effect.Effect<ShellEnd, NotStarted> => Effect.scoped(run(fs, environment, command))
