@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Bus } from "@skein/core/Bus"
 import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -69,6 +71,42 @@ describe("a stop", () => {
       expect((yield* two).text).toBe("answer")
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+
+  it.effect("is told when nothing is open any more, not before", () => {
+    const script = Scripted.make({
+      build: [Scripted.tasks({ worker: "a" })],
+      worker: [{ text: "so far", hangs: true }]
+    })
+    return Effect.gen(function*() {
+      const bus = yield* Bus
+      const { id } = yield* root()
+      const open: Array<number> = []
+      yield* bus.listen({ all: true }, (event) => {
+        if (event.type === "session.idle" || event.type === "subagent.failed") open.push(script.open.now)
+      })
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 second")
+      expect(script.open.now).toBe(1)
+      yield* Fiber.interrupt(fiber)
+      expect(open).toEqual([0, 0, 0])
+    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
+  })
+
+  it.effect("of a task by its caller's interruption keeps the words that there were", () => {
+    const script = Scripted.make({ worker: [{ text: "so far", hangs: true }] })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const storage = yield* SessionStorage
+      const { id } = yield* root()
+      const request = { parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }
+      const fiber = yield* Effect.fork(tasks.run(request))
+      yield* TestClock.adjust(100)
+      yield* Fiber.interrupt(fiber)
+      const { rows } = yield* storage.runs({ rootID: id })
+      expect(rows).toMatchObject([{ outcome: { status: "stopped", by: "its caller", text: "so far" } }])
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
   it.effect("ends the request for a title too", () => {

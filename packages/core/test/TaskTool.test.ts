@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { ToolSpec } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { Tasks } from "@skein/core/Tasks"
-import type { ToolSpec } from "@skein/core/Provider"
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -64,18 +64,58 @@ describe("the input of a task", () => {
     }
     refuses(`a missing ${field}`, { ...input(), [field]: undefined }, "invalid_arguments", /is missing/)
   }
-  refuses("a key that it does not know", input({ agent: "x" }), "invalid_arguments", /^invalid arguments for task: task\.agent: is unexpected/)
+  refuses(
+    "a key that it does not know",
+    input({ agent: "x" }),
+    "invalid_arguments",
+    /^invalid arguments for task: task\.agent: is unexpected/
+  )
   refuses("a timeout of nothing", input({ timeout: 0 }), "invalid_arguments", /task\.timeout/)
   refuses("a timeout that is no number", input({ timeout: "5m" }), "invalid_arguments", /task\.timeout/)
-  refuses("a model that is no name", input({ model: "gpt" }), "invalid_arguments", /task\.model must be a provider\/model name such as scripted\/model/)
-  refuses("an agent that there is not", input({ subagent_type: "nobody" }), "unknown_agent", "Unknown agent type: nobody is not a valid agent type")
-  refuses("a hidden agent", input({ subagent_type: "secret" }), "unknown_agent", "Unknown agent type: secret is not a valid agent type")
-  refuses("a primary agent", input({ subagent_type: "main" }), "unknown_agent", "Unknown agent type: main is not a valid agent type")
-  refuses("the name of an agent in other letters", input({ subagent_type: "Worker" }), "unknown_agent", /Unknown agent type/)
+  refuses(
+    "a model that is no name",
+    input({ model: "gpt" }),
+    "invalid_arguments",
+    /task\.model must be a provider\/model name such as scripted\/model/
+  )
+  refuses(
+    "an agent that there is not",
+    input({ subagent_type: "nobody" }),
+    "unknown_agent",
+    "Unknown agent type: nobody is not a valid agent type"
+  )
+  refuses(
+    "a hidden agent",
+    input({ subagent_type: "secret" }),
+    "unknown_agent",
+    "Unknown agent type: secret is not a valid agent type"
+  )
+  refuses(
+    "a primary agent",
+    input({ subagent_type: "main" }),
+    "unknown_agent",
+    "Unknown agent type: main is not a valid agent type"
+  )
+  refuses(
+    "the name of an agent in other letters",
+    input({ subagent_type: "Worker" }),
+    "unknown_agent",
+    /Unknown agent type/
+  )
   refuses("a task that there is not", input({ task_id: "ses_0123" }), "not_found", /^Task not found: ses_0123/)
-  refuses("a UUID as a task", input({ task_id: "4b5f7c1e-8d1f-4f3e-9c1e-000000000000" }), "not_found", /^Task not found: 4b5f/)
+  refuses(
+    "a UUID as a task",
+    input({ task_id: "4b5f7c1e-8d1f-4f3e-9c1e-000000000000" }),
+    "not_found",
+    /^Task not found: 4b5f/
+  )
   refuses("a path as a task", input({ task_id: "../../etc/passwd" }), "not_found", /^Task not found/)
-  refuses("a task that there is not, under the other name", input({ session_id: "ses_0123" }), "not_found", /^Task not found: ses_0123/)
+  refuses(
+    "a task that there is not, under the other name",
+    input({ session_id: "ses_0123" }),
+    "not_found",
+    /^Task not found: ses_0123/
+  )
 
   for (const absent of [{ task_id: "" }, { session_id: "" }, { task_id: "", session_id: "" }]) {
     it.effect(`takes an empty id as none: ${JSON.stringify(absent)}`, () =>
@@ -121,20 +161,28 @@ describe("a task id that is not one's own child's", () => {
     return Effect.gen(function*() {
       const tasks = yield* Tasks
       const stranger = yield* root()
-      const other = yield* tasks.run({ parentID: stranger.id, agent: "worker", description: "d", prompt: "p", byUser: true })
+      const other = yield* tasks.run({
+        parentID: stranger.id,
+        agent: "worker",
+        description: "d",
+        prompt: "p",
+        byUser: true
+      })
       ids["stranger"] = stranger.id
       ids["cousin"] = other.taskID
       const { id } = yield* root()
       yield* tasks.run({ parentID: id, agent: "lead", description: "d", prompt: "p", byUser: true })
       const [lead] = yield* children(id)
-      const told = (yield* calls(lead!.id)).map((part) => [part.state.status === "error" && part.state.error.tag, said(part)])
+      const told = (yield* calls(lead!.id)).map((
+        part
+      ) => [part.state.status === "error" && part.state.error.tag, said(part)])
       expect(told).toEqual(["own", "parent", "stranger", "cousin"].map((who) => [
         "not_a_child",
         `Task ${ids[who]} is not a child of this session: only the session that started a task can resume it.`
       ]))
       expect(yield* children(lead!.id)).toEqual([])
       expect((yield* messages(stranger.id)).length).toBe(0)
-      expect((yield* tree(stranger.id))).toHaveLength(2)
+      expect(yield* tree(stranger.id)).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
@@ -144,8 +192,14 @@ describe("a task id that is not one's own child's", () => {
       const session = yield* Session
       const { id } = yield* root()
       yield* session.remove(id)
-      const error = yield* Effect.flip(tasks.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }))
-      expect(error).toMatchObject({ _tag: "TaskRefused", reason: "parent_not_found", message: `Parent session not found: ${id}` })
+      const error = yield* Effect.flip(
+        tasks.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
+      )
+      expect(error).toMatchObject({
+        _tag: "TaskRefused",
+        reason: "parent_not_found",
+        message: `Parent session not found: ${id}`
+      })
     }).pipe(Effect.provide(SkeinTest.layer({}, { agents }))))
 })
 
@@ -195,7 +249,9 @@ describe("the task tool as a model sees it", () => {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const has = (path: string) =>
-        script.requests.find((request) => request.origin.path.join("/") === path)?.tools.some((tool) => tool.name === "task")
+        script.requests.find((request) => request.origin.path.join("/") === path)?.tools.some((tool) =>
+          tool.name === "task"
+        )
       expect(has("build/lead")).toBe(true)
       expect(has("build/worker")).toBe(false)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
@@ -207,7 +263,9 @@ describe("the task tool as a model sees it", () => {
       const tasks = yield* Tasks
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
-      expect(script.requests.map(({ origin, tools }) => [origin.path.length - 1, tools.some((tool) => tool.name === "task")]))
+      expect(
+        script.requests.map(({ origin, tools }) => [origin.path.length - 1, tools.some((tool) => tool.name === "task")])
+      )
         .toEqual([[0, true], [1, true], [2, true], [3, false], [3, false], [2, true], [1, true], [0, true]])
       const deepest = (yield* tree(id)).find((info) => info.depth === 3)
       expect((yield* calls(deepest!.id)).map(said)[0]).toContain("There is no tool \"task\" here")

@@ -142,7 +142,7 @@ export interface Scripted {
   /** The requests so far, in order. */
   readonly requests: ReadonlyArray<ModelRequest>
   /** How many requests are under way now, and how many there were at once at most. */
-  readonly open: { now: number; most: number }
+  readonly open: { readonly now: number; readonly most: number }
 }
 
 /**

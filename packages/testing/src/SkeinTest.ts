@@ -27,9 +27,12 @@ export interface SkeinTestOptions {
   readonly storage?: Layer.Layer<SessionStorage>
 }
 
+/** The scripts of the agents, or a provider: a scripted one that was made before, or any other. */
+export type Scripts = Parameters<typeof Scripted.make>[0] | Pick<Scripted.Scripted, "layer">
+
 /** All services of Skein, without network, disk or real time: under TestClock an agent's hour takes milliseconds. */
 export const layer = (
-  scripts: Scripted.Scripted | Parameters<typeof Scripted.make>[0],
+  scripts: Scripts,
   options: SkeinTestOptions = {}
 ) =>
   Skein.layer({
@@ -41,8 +44,8 @@ export const layer = (
     storage: options.storage ?? SessionStorage.layerMemory
   })
 
-const isMade = (scripts: Scripted.Scripted | Parameters<typeof Scripted.make>[0]): scripts is Scripted.Scripted =>
-  "requests" in scripts && Layer.isLayer(scripts.layer)
+const isMade = (scripts: Scripts): scripts is Pick<Scripted.Scripted, "layer"> =>
+  "layer" in scripts && Layer.isLayer(scripts.layer)
 
 /** What a test says of an agent; a subagent without rules of its own where it says nothing. */
 export interface TestAgent extends Partial<Omit<AgentInfo, "name" | "permission" | "ceiling">> {

@@ -4,6 +4,7 @@ import { formatRef } from "@skein/domain/Model"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import { firstOf } from "../firstOf.ts"
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
 
 type Phase = "connect" | "first_event" | "idle"
@@ -39,7 +40,7 @@ const askOnce = (
         : Effect.fail(tooSlow(model, phase, deadlines[phase]))
     })
     return Effect.ensuring(
-      Effect.raceFirst(model.stream(request, heard), watch),
+      firstOf(model.stream(request, heard), watch),
       Effect.sync(() => {
         over = true
       })

@@ -16,6 +16,7 @@ import { Journal } from "../../Journal.ts"
 import { Session } from "../../Session.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress, TaskRequest } from "../../Tasks.ts"
+import { firstOf } from "../firstOf.ts"
 import { type Live, pathOf, rootOf } from "../session/live.ts"
 import { subjectOf } from "../session/offer.ts"
 import { SessionTable } from "../session/SessionTable.ts"
@@ -142,7 +143,8 @@ export const makeTasks = Effect.gen(function*() {
   /** The work of one run, when its turn has come. */
   const work = (live: Live, request: TaskRequest, agent: AgentInfo) => {
     const limit = request.timeout ?? agent.timeout ?? defaultTimeout
-    const turn = Effect.map(session.prompt(live.info.id, request.prompt), endOfTurn)
+    const options = request.model === undefined ? {} : { model: request.model }
+    const turn = Effect.map(session.prompt(live.info.id, request.prompt, options), endOfTurn)
     const late = Effect.as(deadline(live, limit), { status: "timed_out", which: "timeout", after: limit } satisfies End)
     return Effect.gen(function*() {
       // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
@@ -151,7 +153,7 @@ export const makeTasks = Effect.gen(function*() {
         live.info.rootID,
         (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context))
       )
-      return yield* Effect.raceFirst(turn, late)
+      return yield* firstOf(turn, late)
     })
   }
 
@@ -166,7 +168,11 @@ export const makeTasks = Effect.gen(function*() {
         // A run that waits for an earlier one of the same task begins later than it was asked for.
         let start: Start | undefined
         if (progress !== undefined) {
-          yield* progress.started({ taskID: row.taskID, runID: row.id, model: live.info.model ?? checked.agent.model[0] })
+          yield* progress.started({
+            taskID: row.taskID,
+            runID: row.id,
+            model: live.info.model ?? checked.agent.model[0]
+          })
         }
         const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
           if (live.stops !== stops) return stoppedFromOutside
