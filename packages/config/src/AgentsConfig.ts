@@ -1,6 +1,7 @@
 /** Decides what the agents are: the built-in ones as config changes them, and those that config adds. */
 import { Agent, builtins, defaultRules } from "@skein/core/Agent"
 import { Config, type Settings } from "@skein/core/Config"
+import { nearest } from "@skein/core/Nearest"
 import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { AgentConfig } from "@skein/domain/ConfigInfo"
@@ -12,7 +13,6 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { narrow, within } from "./internal/narrow.ts"
-import { suggest } from "./internal/suggest.ts"
 
 /** The agents of a process, and the rules that hold for all of them: the two arguments of `Agent.layer`. */
 export interface Agents {
@@ -172,7 +172,7 @@ const checkDefault = (
   } else if (agent === undefined && configured.get(name)?.disable === true) {
     report("default_agent", `${name} is disabled; set default_agent to another agent`)
   } else if (agent === undefined && chosen) {
-    const meant = suggest(name, agents.map((each) => each.name))
+    const meant = nearest(name, agents.map((each) => each.name))
     report(
       "default_agent",
       `there is no agent ${JSON.stringify(name)}${meant === undefined ? "" : `; did you mean "${meant}"?`}`

@@ -28,7 +28,7 @@ export const Deadlines = Schema.Struct({ connect: count, first_event: count, idl
 /** The type of the deadlines. */
 export interface Deadlines extends Schema.Schema.Type<typeof Deadlines> {}
 
-/** How a failed model request is tried again; `max_delay` also caps what a `retry-after` header asks for. */
+/** How a failed model request is tried again; `max_retry_after` caps what a `retry-after` header asks for. */
 export const Retry = Schema.Struct({ attempts: count, base: count, max_delay: count, max_retry_after: count })
 /** The type of the retry settings. */
 export interface Retry extends Schema.Schema.Type<typeof Retry> {}

@@ -12,6 +12,7 @@ import { explorePart } from "./internal/offline/explorer.ts"
 import { type Decision, leadSurvey } from "./internal/offline/lead.ts"
 import { titleOf } from "./internal/offline/title.ts"
 import { toolboxOf, type Wanted } from "./internal/offline/toolbox.ts"
+import { surveyInfo } from "./internal/surveyInfo.ts"
 
 const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
   const turn = readTurn(request.messages)
@@ -76,14 +77,7 @@ const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
 
 /** The model `offline/survey`: free, deterministic, without I/O of its own. */
 export const survey: LanguageModel = {
-  info: {
-    providerID: "offline",
-    modelID: "survey",
-    name: "Offline survey (no AI: fixed rules)",
-    limit: { context: 100_000_000, output: 1_000_000 },
-    price: { input: "0", output: "0", cacheRead: "0", cacheWrite: "0" },
-    abilities: { tools: true, reasoning: false, images: false }
-  },
+  info: surveyInfo,
   limitKey: "offline/survey",
   stream: (request, emit) =>
     Effect.flatMap(Effect.sync(() => eventsOf(request)), (events) =>

@@ -2,12 +2,13 @@
 import { Config } from "@skein/core/Config"
 import { ModelUnavailable, Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
-import { type ModelInfo, parseRef } from "@skein/domain/Model"
+import { parseRef } from "@skein/domain/Model"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 import { keyFrom, textFrom } from "./internal/environment.ts"
+import { surveyInfo } from "./internal/surveyInfo.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as OpenAiCompatible from "./OpenAiCompatible.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
@@ -41,16 +42,6 @@ const compatible = (id: string, config: ProviderConfig, preset?: OpenAiCompatibl
       models: config.models
     })
   })
-
-/** What the model says of itself, here so that a list need not load it. */
-const surveyInfo: ModelInfo = {
-  providerID: "offline",
-  modelID: "survey",
-  name: "Offline survey (no AI: fixed rules)",
-  limit: { context: 100_000_000, output: 1_000_000 },
-  price: { input: "0", output: "0", cacheRead: "0", cacheWrite: "0" },
-  abilities: { tools: true, reasoning: false, images: false }
-}
 
 /** The model that needs no key and no network, and is no AI. */
 const offline: Vendor = {

@@ -1,9 +1,9 @@
 /** A vendor answers for all models under one `provider/`; a Provider is made of vendors. */
+import { didYouMean } from "@skein/core/Nearest"
 import { type LanguageModel, ModelUnavailable, type Provider } from "@skein/core/Provider"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { nearest } from "./internal/nearest.ts"
 
 /** Where models of one provider come from. */
 export interface Vendor {
@@ -36,13 +36,11 @@ export const toProvider = (
   }
 }
 
-const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavailable => {
-  const meant = nearest(ref.providerID, ids)
-  return new ModelUnavailable({
+const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavailable =>
+  new ModelUnavailable({
     model: formatRef(ref),
     reason: "unknown_provider",
     message: `There is no provider ${ref.providerID}, as ${formatRef(ref)} asks for.${
-      meant === undefined ? "" : ` Did you mean ${meant}/${ref.modelID}?`
+      didYouMean(ref.providerID, ids, (id) => `${id}/${ref.modelID}`)
     } Known: ${ids.join(", ")}. Others can be added under "provider" in the config, with a base_url.`
   })
-}

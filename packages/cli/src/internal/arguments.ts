@@ -1,8 +1,8 @@
 /** Reads the command line by what the commands declare: finds the command, and checks each flag and operand. */
+import { didYouMean } from "@skein/core/Nearest"
 import { parseArgs } from "node:util"
 import type { CommandSpec, Flag, Flags, Input } from "../CommandSpec.ts"
 import { parseDuration } from "./duration.ts"
-import { didYouMean } from "./suggest.ts"
 
 /** What was typed, understood. */
 export type Parsed =

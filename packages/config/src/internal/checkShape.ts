@@ -1,9 +1,9 @@
 /** Holds a document against a schema, and tells each fault at its place and in the words of someone who writes config. */
+import { nearest } from "@skein/core/Nearest"
 import * as Option from "effect/Option"
 import type { ParseIssue } from "effect/ParseResult"
 import * as AST from "effect/SchemaAST"
 import { type Fault, type Located, type LocatedObject, plain } from "./located.ts"
-import { suggest } from "./suggest.ts"
 
 /** The faults of a value, in the order in which they stand in the file. */
 export const checkShape = (
@@ -69,7 +69,7 @@ const unknownKey = (
   path: ReadonlyArray<string>,
   at: Fault["at"]
 ): Fault => {
-  const meant = suggest(key, names)
+  const meant = nearest(key, names)
   const where = path.length === 0 ? "" : ` in ${path.join(".")}`
   return {
     at,
@@ -111,7 +111,7 @@ const isOpen = (node: Located): boolean => node.kind === "string" && node.open =
 const fault = (ast: AST.AST, node: Located, path: ReadonlyArray<string>, issue?: ParseIssue): Fault => {
   const allowed = allows(ast, issue)
   const meant = ast._tag === "Union" && node.kind === "string" && node.raw === undefined
-    ? suggest(node.value, literals(ast))
+    ? nearest(node.value, literals(ast))
     : undefined
   return {
     at: node.at,

@@ -1,0 +1,12 @@
+/** What the offline model says of itself, apart from it: a list of models need not load the model. */
+import type { ModelInfo } from "@skein/domain/Model"
+
+/** The name, the limits, and the price of `offline/survey`. */
+export const surveyInfo: ModelInfo = {
+  providerID: "offline",
+  modelID: "survey",
+  name: "Offline survey (no AI: fixed rules)",
+  limit: { context: 100_000_000, output: 1_000_000 },
+  price: { input: "0", output: "0", cacheRead: "0", cacheWrite: "0" },
+  abilities: { tools: true, reasoning: false, images: false }
+}
