@@ -49,7 +49,7 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:7:28 limits.process_concurrency must be a number, found null`,
     `${file}:11:17 agent.a.hidden must be true or false, found "yes"`,
     `${file}:12:22 agent.a.deniedTools must be a list (each a string), found "bash"`,
-    `${file}:13:15 agent.a.mode must be "primary", "subagent" or "all", found "sub"`,
+    `${file}:13:15 agent.a.mode must be "primary", "subagent" or "all", found "sub"; did you mean "subagent"?`,
     `${file}:15:10 agent.b must be an object, found a list`
   ])
   says("says what a model and an address look like", {
