@@ -77,6 +77,7 @@ export const askModel = Effect.fnUntraced(function*(
   const source = live.info
   const started = clock.unsafeCurrentTimeMillis()
   const runtime = yield* Effect.runtime<never>()
+  const unstored = Effect.unsafeMakeLatch()
 
   const begun: AssistantMessage = {
     id: ids.unsafeMake("msg", started),
@@ -100,6 +101,7 @@ export const askModel = Effect.fnUntraced(function*(
     heard: () => bus.heard({ sessionID: live.info.id, rootID: live.info.rootID }),
     grown: () => {
       flushing ??= Runtime.runFork(runtime)(flush, { scope: live.scope })
+      unstored.unsafeOpen()
     }
   })
   const base = (now: number) => ({ id: ids.unsafeMake("prt", now), sessionID: live.info.id, messageID: begun.id })
@@ -122,13 +124,14 @@ export const askModel = Effect.fnUntraced(function*(
   // Most steps have no text that takes long: the fiber that stores it in between is started by the first piece of it.
   let flushing: Fiber.RuntimeFiber<never> | undefined
   const flush = Effect.forever(
-    Effect.zipRight(
-      Effect.sleep(flushEvery),
-      Effect.catchAll(
+    unstored.await.pipe(
+      Effect.zipRight(unstored.close),
+      Effect.zipRight(Effect.sleep(flushEvery)),
+      Effect.zipRight(Effect.catchAll(
         Effect.suspend(() => store(buffer.takeChanged())),
         // The end of the step stores the same again, and fails where that is not possible.
         (error) => Effect.logDebug("Growing text could not be stored", error.message)
-      )
+      ))
     )
   )
   const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))

@@ -4,8 +4,8 @@ import { formatRef } from "@skein/domain/Model"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import { firstOf } from "../firstOf.ts"
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
+import { firstOf } from "../firstOf.ts"
 
 type Phase = "connect" | "first_event" | "idle"
 

@@ -164,7 +164,10 @@ export class StepBuffer {
     const ended = { ...part, text: part.text.toWellFormed(), time: { start: part.time?.start ?? end, end } }
     this.#parts[at] = ended.type === "reasoning" && metadata !== undefined ? { ...ended, metadata } : ended
     this.#open.delete(`${type}:${id}`)
-    this.#changed.add(at)
+    if (!this.#changed.has(at)) {
+      this.#changed.add(at)
+      this.#options.grown()
+    }
   }
 
   #call(callID: string, tool: string, input: string): void {

@@ -1,0 +1,150 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Permission } from "@skein/core/Permission"
+import { type TaskRequest, Tasks } from "@skein/core/Tasks"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { children, expectStill, root } from "./support/tree.ts"
+
+const asking = SkeinTest.tool("asking", () => Effect.succeed("done"), {
+  authorise: () => Effect.succeed([{ permission: "edit", patterns: ["a.ts"], always: [], metadata: {} }])
+})
+const agents = [
+  SkeinTest.agent("worker"),
+  SkeinTest.agent("hasty", { timeout: 5_000 }),
+  SkeinTest.agent("lead", { permission: { task: "allow" } })
+]
+
+const start = Effect.fnUntraced(function*(request: Partial<TaskRequest>) {
+  const tasks = yield* Tasks
+  const { id } = yield* root()
+  const timed = Effect.gen(function*() {
+    const outcome = yield* tasks.run({
+      parentID: id,
+      agent: "worker",
+      description: "d",
+      prompt: "p",
+      byUser: true,
+      ...request
+    })
+    return { outcome, at: yield* Clock.currentTimeMillis }
+  })
+  return { id, fiber: yield* Effect.fork(timed) }
+})
+
+const provide = (scripts: SkeinTest.Scripts) =>
+  Effect.provide(SkeinTest.layer(scripts, { agents, tools: [asking], asks: "person" }))
+
+describe("the timeout of a task", () => {
+  it.effect("ends it at that very moment, with the words that there were, and all below it", () => {
+    const script = Scripted.make({
+      lead: [{ ...Scripted.tasks({ worker: "a" }, { worker: "b" }), text: "I ask two." }],
+      worker: [{ text: "looking", hangs: true }]
+    })
+    return Effect.gen(function*() {
+      const { fiber, id } = yield* start({ agent: "lead", timeout: 90_000 })
+      yield* TestClock.adjust(89_999)
+      expect(script.open.now).toBe(2)
+      yield* TestClock.adjust(1)
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        at: 90_000,
+        outcome: { status: "timed_out", which: "timeout", after: 90_000, text: "I ask two.", durationMs: 90_000 }
+      })
+      yield* expectStill(id, script)
+    }).pipe(provide(script))
+  })
+
+  it.effect("is the call's, else the agent's, else half an hour", () => {
+    // The model goes on saying something, so that only the task's own clock can end it.
+    const script = Scripted.make({ "*": [{ text: "x".repeat(100), pieces: 100, delay: { between: 100_000 } }] })
+    return Effect.gen(function*() {
+      const runs = yield* Effect.all([
+        start({ agent: "hasty", timeout: 1_000 }),
+        start({ agent: "hasty" }),
+        start({ agent: "worker" })
+      ])
+      yield* TestClock.adjust("1 hour")
+      const ends = yield* Effect.forEach(runs, ({ fiber }) => Fiber.join(fiber))
+      expect(ends.map(({ at, outcome }) => [outcome.status, at])).toEqual([
+        ["timed_out", 1_000],
+        ["timed_out", 5_000],
+        ["timed_out", 1_800_000]
+      ])
+    }).pipe(provide(script))
+  })
+
+  it.effect("stands still while a person is asked, however long", () => {
+    const talking = { text: "x".repeat(100), pieces: 100, delay: { between: 60_000 } }
+    const script = Scripted.make({ worker: [{ ...Scripted.call("asking", {}), delay: { first: 60_000 } }, talking] })
+    return Effect.gen(function*() {
+      const permission = yield* Permission
+      const { fiber, id } = yield* start({ timeout: 600_000 })
+      yield* TestClock.adjust(60_000)
+      const [question] = yield* permission.pending(id)
+      yield* TestClock.adjust("5 hours")
+      expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+      yield* permission.reply(question!.id, "once")
+      yield* TestClock.adjust(600_000 - 60_000 - 1)
+      expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+      yield* TestClock.adjust(1_001)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ outcome: { status: "timed_out" } })
+    }).pipe(provide(script))
+  })
+
+  it.effect("stands still while a person is asked for a descendant", () => {
+    const script = Scripted.make({
+      lead: [Scripted.tasks({ worker: "a" }), "lead is done"],
+      worker: [Scripted.call("asking", {}), "worker is done"]
+    })
+    return Effect.gen(function*() {
+      const permission = yield* Permission
+      const events = yield* record()
+      const { fiber, id } = yield* start({ agent: "lead", timeout: 600_000 })
+      yield* TestClock.adjust("3 hours")
+      const asked = yield* events.first("permission.asked")
+      expect(asked.properties).toMatchObject({ rootID: id, path: ["build", "lead", "worker"] })
+      yield* permission.reply(asked.properties.id, "once")
+      yield* TestClock.adjust(1_000)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ outcome: { status: "completed", text: "lead is done" } })
+    }).pipe(Effect.scoped, provide(script))
+  })
+
+  it.effect("does not count the time that the task waited for its turn behind an earlier run", () => {
+    const script = Scripted.make({
+      worker: [{ text: "one", delay: { first: 8_000 } }, { text: "two", delay: { first: 8_000 } }]
+    })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const { fiber, id } = yield* start({ timeout: 10_000 })
+      yield* TestClock.adjust(1)
+      const [child] = yield* children(id)
+      const second = yield* Effect.fork(
+        tasks.run({
+          parentID: id,
+          agent: "worker",
+          description: "d",
+          prompt: "p",
+          byUser: true,
+          taskID: child!.id,
+          timeout: 10_000
+        })
+      )
+      yield* TestClock.adjust("1 minute")
+      expect((yield* Fiber.join(fiber)).outcome.status).toBe("completed")
+      expect((yield* Fiber.join(second)).status).toBe("completed")
+    }).pipe(provide(script))
+  })
+
+  it.effect("leaves a task that ends in time alone", () => {
+    const script = Scripted.make({ worker: [{ text: "just in time", delay: { first: 9_999 } }] })
+    return Effect.gen(function*() {
+      const { fiber } = yield* start({ timeout: 10_000 })
+      yield* TestClock.adjust("1 hour")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ at: 9_999, outcome: { status: "completed" } })
+    }).pipe(provide(script))
+  })
+})
