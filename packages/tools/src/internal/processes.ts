@@ -11,11 +11,12 @@ export interface Stray {
 // Reading /proc and sending signals is a race with processes that end: one that is gone needs no more attention.
 const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(Either.try(read), () => otherwise)
 
-const beginning = (pid: number): string | undefined =>
+const look = (pid: number): { readonly group: number; readonly began: string } | undefined =>
   attempt(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
     // The name of the program stands in brackets and may have anything in it; what follows the last one is regular.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    return { group: Number(fields[2]), began: fields[19] ?? "" }
   }, undefined)
 
 const children = (pid: number): ReadonlyArray<number> =>
@@ -25,19 +26,21 @@ const children = (pid: number): ReadonlyArray<number> =>
     )
   )
 
-/** The processes below one, whatever group or session they made for themselves. Finds none where there is no /proc. */
-export const descendants = (pid: number): ReadonlyArray<Stray> => {
-  const found = new Map<number, Stray>()
-  const open = [pid]
+/** The processes below the leader of a group that have left the group. Finds none where there is no /proc. */
+export const strays = (leader: number): ReadonlyArray<Stray> => {
+  const found: Array<Stray> = []
+  const open = [leader]
+  const known = new Set(open)
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const child of children(next)) {
-      const began = found.has(child) ? undefined : beginning(child)
-      if (began === undefined) continue
-      found.set(child, { pid: child, began })
-      open.push(child)
+    for (const pid of children(next)) {
+      const child = known.has(pid) ? undefined : look(pid)
+      if (child === undefined) continue
+      known.add(pid)
+      open.push(pid)
+      if (child.group !== leader) found.push({ pid, began: child.began })
     }
   }
-  return [...found.values()]
+  return found
 }
 
 /** Sends a signal to a process group, if there is one. */
@@ -46,8 +49,10 @@ export const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
 }
 
 /** Sends a signal to those of the processes that are still the same. */
-export const signalStrays = (strays: ReadonlyArray<Stray>, signal: NodeJS.Signals): void => {
-  for (const { began, pid } of strays) if (beginning(pid) === began) attempt(() => process.kill(pid, signal), false)
+export const signalStrays = (processes: ReadonlyArray<Stray>, signal: NodeJS.Signals): void => {
+  for (const { began, pid } of processes) {
+    if (look(pid)?.began === began) attempt(() => process.kill(pid, signal), false)
+  }
 }
 
 /** The leaders of the groups that go with this process. */
@@ -55,9 +60,9 @@ const guarded = new Set<number>()
 
 const endGuarded = (): void => {
   for (const leader of guarded) {
-    const strays = descendants(leader)
+    const left = strays(leader)
     signalGroup(leader, "SIGKILL")
-    signalStrays(strays, "SIGKILL")
+    signalStrays(left, "SIGKILL")
   }
 }
 

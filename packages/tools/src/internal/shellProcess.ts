@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import { type ChildProcess, spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
-import { descendants, guard, signalGroup, signalStrays } from "./processes.ts"
+import { guard, signalGroup, signalStrays, strays } from "./processes.ts"
 
 /** A shell could not be started. */
 export class NotStarted
@@ -84,11 +84,11 @@ const handle = (child: ChildProcess, output: Readable, ended: Deferred.Deferred<
   const endedInTime = Effect.timeoutOption(Effect.interruptible(Deferred.await(ended)), grace)
   const stop = Effect.gen(function*() {
     if (yield* Deferred.isDone(ended)) return
-    const strays = descendants(pid)
+    const left = strays(pid)
     signalGroup(pid, "SIGTERM")
-    signalStrays(strays, "SIGTERM")
+    signalStrays(left, "SIGTERM")
     const inTime = yield* endedInTime
-    const all = [...strays, ...descendants(pid)]
+    const all = [...left, ...strays(pid)]
     if (Option.isNone(inTime)) {
       signalGroup(pid, "SIGKILL")
       yield* endedInTime
