@@ -1,17 +1,52 @@
-/** Proves that the examples of the README are the files that are typed and run by the other tests. */
-import { readFileSync } from "node:fs"
+/** Proves that the examples of the READMEs are the files that are typed and run by the other tests. */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const readme = readFileSync(`${root}README.md`, "utf8")
-const blocks = [...readme.matchAll(/<!-- (test\/examples\/\S+) -->\s+```ts\n([\s\S]*?)```/g)]
+const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [`packages/${entry.name}`] : []
+)
+const read = (path: string) => readFileSync(join(root, path), "utf8")
 
-it("shows both examples", () => {
-  expect(blocks.map(([, file]) => file)).toEqual(["test/examples/embed.ts", "test/examples/tree.test.ts"])
-  expect(readme.match(/```ts/g)).toHaveLength(blocks.length)
+const examplesOf = (readme: string): ReadonlyArray<{ readonly file: string; readonly code: string }> =>
+  [...read(readme).matchAll(/<!-- (test\/\S+) -->\s+```ts\n([\s\S]*?)```/g)].map(([, file = "", code = ""]) => ({
+    file,
+    code
+  }))
+
+const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...packages.map((path) => `${path}/README.md`)]
+
+describe.each(pages)("%s", (page) => {
+  it("shows examples as they are in the files that are typed", () => {
+    const examples = examplesOf(page)
+    expect(read(page).match(/```ts/g) ?? []).toHaveLength(examples.length)
+    for (const { code, file } of examples) expect(code, file).toBe(read(file))
+  })
+
+  it("leads only to files that are there", () => {
+    const links = [...read(page).matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = ""]) => path)
+    expect(links.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([])
+  })
+
+  it("names only files that are there", () => {
+    const names = [...read(page).matchAll(/`((?:packages|scripts|test)\/[\w./-]+\.\w+)`/g)].map(([, path = ""]) => path)
+    expect(names.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
 })
 
-it.each(blocks)("shows the file as it is: %#", (_block, file, code) => {
-  expect(code).toBe(readFileSync(`${root}${file}`, "utf8"))
+it("shows how to embed and how to test", () => {
+  expect(examplesOf("README.md").map(({ file }) => file)).toEqual([
+    "test/examples/embed.ts",
+    "test/examples/tree.test.ts"
+  ])
+})
+
+it("every example is shown", () => {
+  const shown = pages.flatMap(examplesOf).map(({ file }) => file)
+  const written = ["test/examples", "test/readmes"].flatMap((place) =>
+    readdirSync(join(root, place)).map((name) => `${place}/${name}`)
+  )
+  expect(shown.toSorted()).toEqual(written.toSorted())
 })

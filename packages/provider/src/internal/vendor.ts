@@ -29,7 +29,7 @@ export interface HttpVendorOptions {
 }
 
 /** What an SDK is good for once it is loaded. */
-export interface Sdk {
+interface Sdk {
   readonly create: (modelID: string) => LanguageModelV3
   readonly style?: PromptStyle
 }

@@ -54,7 +54,7 @@ const takeRows = (live: Live, begins: boolean): ReadonlyArray<InboxRow> => {
 }
 
 /** What was taken: the messages that it became, and the answer of a given form that one of them asks for. */
-export interface Taken {
+interface Taken {
   readonly messages: ReadonlyArray<LiveMessage>
   readonly wanted: Wanted | undefined
 }
@@ -100,6 +100,6 @@ export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean
       events.push(journal.event(live.info, "session.updated", { info: live.info }, now))
     }
   }
-  yield* journal.commit(writes, events)
+  yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
   return taken
 })
