@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Scheduler from "effect/Scheduler"
@@ -100,7 +101,11 @@ export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulat
     }
   )
   const fiber = Effect.runFork(
-    program.pipe(Effect.withClock(clock), Effect.withRandom(Random.make(seed))),
+    program.pipe(
+      Effect.withClock(clock),
+      Effect.withRandom(Random.make(seed)),
+      Effect.provide(Logger.remove(Logger.defaultLogger))
+    ),
     { scheduler }
   )
   let exit: Exit.Exit<A, E> | undefined

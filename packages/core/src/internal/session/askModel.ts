@@ -14,6 +14,7 @@ import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
+import { StorageError } from "../../StorageError.ts"
 import { charge, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
 import { StepBuffer, type Written } from "./stepBuffer.ts"
@@ -58,6 +59,7 @@ const errorOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly mess
   }
   const failure = Cause.squash(exit.cause)
   if (failure instanceof ModelError) return { tag: failure.reason, message: failure.message }
+  if (failure instanceof StorageError) return { tag: failure._tag, message: failure.message }
   return { tag: "defect", message: failure instanceof Error ? failure.message : String(failure) }
 }
 

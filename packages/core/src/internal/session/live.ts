@@ -6,8 +6,11 @@ import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import { add, type Usage } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { Slot } from "../../Governor.ts"
@@ -67,6 +70,10 @@ export interface Live {
 
 /** Whether something that waits makes a session work; a note goes along with what does. */
 export const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"
+
+/** Whether a turn ended because something could not be stored. */
+export const failedToStore = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
+  Exit.isFailure(exit) && Chunk.some(Cause.failures(exit.cause), (error) => error._tag === "StorageError")
 
 /** The session at the top. */
 export const rootOf = (live: Live): Live => live.parent === undefined ? live : rootOf(live.parent)

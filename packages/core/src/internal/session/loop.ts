@@ -7,10 +7,10 @@ import * as Exit from "effect/Exit"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { traced } from "../traced.ts"
-import { closeCalls } from "./closeCalls.ts"
+import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
 import { conclusion } from "./history.ts"
-import { type Live, type LiveMessage, pathOf, wantsAnswer } from "./live.ts"
+import { failedToStore, type Live, type LiveMessage, pathOf, wantsAnswer } from "./live.ts"
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { runSubtasks } from "./runSubtasks.ts"
@@ -59,10 +59,28 @@ const cutOffAgain = (step: Step) =>
     message: `${formatRef(step.model)} ran into its output limit in the middle of a call ${cutOffLimit} times in a row.`
   })
 
+/** Closes a turn that did not come to its end. What could not be stored is no longer believed: the session is read again. */
+const breakOff = Effect.fnUntraced(
+  function*(live: Live, exit: Exit.Exit<unknown, { readonly _tag: string }>) {
+    const table = yield* SessionTable
+    if (failedToStore(exit)) live.messages = undefined
+    yield* table.history(live)
+    yield* closeTurn(live)
+  },
+  (effect, live) =>
+    Effect.catchAll(effect, (error) => {
+      // It is closed when the session is next prompted.
+      live.messages = undefined
+      return Effect.logError("A turn could not be closed", error.message)
+    })
+)
+
 /** One turn: from what is in the inbox to an answer with nothing left in it. */
 export const runTurn = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
+  const known = live.messages !== undefined
   const messages = yield* table.history(live)
+  if (!known) yield* closeTurn(live)
   const before = live.info.usage.subtree
   live.spawns = 0
   live.consents.clear()
@@ -92,4 +110,4 @@ export const runTurn = Effect.fnUntraced(function*(live: Live) {
     if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
     if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
   }
-}, (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : closeCalls(live)))
+}, (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : breakOff(live, exit)))

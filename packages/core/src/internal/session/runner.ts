@@ -11,7 +11,7 @@ import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { SessionStopped } from "../../SessionError.ts"
-import { type Live, type Running, wantsAnswer } from "./live.ts"
+import { failedToStore, type Live, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
 import { SessionTable } from "./SessionTable.ts"
 import { setStatus } from "./setStatus.ts"
@@ -25,9 +25,12 @@ const errorInfo = (cause: Cause.Cause<PromptError>) => {
   return { tag: "_tag" in failure ? String(failure._tag) : "defect", message: failure.message }
 }
 
-/** Answers those whose prompt was part of the turn; a later prompt waits for a turn of its own. */
+/**
+ * Answers those whose prompt was part of the turn; a later prompt waits for a turn of its own, but not where nothing can be
+ * stored.
+ */
 const answer = (live: Live, running: Running, exit: Exit.Exit<Turn, PromptError>): void => {
-  const waiting = new Set(live.inbox.map((row) => row.id))
+  const waiting = new Set(failedToStore(exit) ? [] : live.inbox.map((row) => row.id))
   for (const [id, waiter] of running.waiters) {
     if (waiting.has(id)) continue
     running.waiters.delete(id)
@@ -60,7 +63,7 @@ const turns = (live: Live, running: Running) =>
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         yield* tell(live, exit)
         if (!wasStopped) answer(live, running, exit)
-        if (wasStopped || !live.inbox.some(wantsAnswer)) {
+        if (wasStopped || failedToStore(exit) || !live.inbox.some(wantsAnswer)) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
           live.running = undefined
           return

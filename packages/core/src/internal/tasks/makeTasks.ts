@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
 import { Agent } from "../../Agent.ts"
 import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
@@ -29,6 +30,9 @@ import { withSummary } from "./summary.ts"
 
 /** How long a task may take where neither call nor agent says, in milliseconds. */
 const defaultTimeout = 30 * 60_000
+
+/** How the end of a run is stored where that fails at first: it is worth more than a try. Takes a second and a half at most. */
+const again = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(4))
 
 /** What a subagent may not do unless its own definition speaks of it. */
 const reserved = ["todowrite", "todoread", "task"] as const
@@ -118,6 +122,8 @@ export const makeTasks = Effect.gen(function*() {
 
   const settle = Effect.fnUntraced(function*(live: Live, run: TaskRun, end: End, start: Start) {
     const now = yield* Clock.currentTimeMillis
+    // What could not be stored is no longer in memory; what could be is read again.
+    if (end.status === "failed") yield* Effect.orElseSucceed(table.history(live), () => [])
     const outcome = {
       ...end,
       taskID: run.taskID,
@@ -128,14 +134,13 @@ export const makeTasks = Effect.gen(function*() {
     } as Outcome
     const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
     const type = end.status === "completed" ? "subagent.completed" : "subagent.failed"
-    yield* journal.commit([{ _tag: "Run", run: settled }], [
-      journal.event(live.info, type, {
-        ...facts(run, live),
-        durationMs: outcome.durationMs,
-        outcome,
-        usage: outcome.usage
-      }, now)
-    ])
+    const event = journal.event(live.info, type, {
+      ...facts(run, live),
+      durationMs: outcome.durationMs,
+      outcome,
+      usage: outcome.usage
+    }, now)
+    yield* Effect.retry(journal.commit([{ _tag: "Run", run: settled }], [event]), again)
     table.rest(live)
     return outcome
   })

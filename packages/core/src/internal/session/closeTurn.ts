@@ -1,0 +1,52 @@
+/** Sees to it that nothing stays open when a turn breaks off: every call gets a result, every answer an end. */
+import type { AssistantMessage } from "@skein/domain/Message"
+import type { ToolPart } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import { missingResult } from "./history.ts"
+import { type Live, putMessage, putPart } from "./live.ts"
+
+const endCall = (part: ToolPart, now: number): ToolPart => {
+  const { state } = part
+  const error = state.status === "pending"
+    ? { tag: "interrupted", message: "The call was not started: the turn was stopped before." }
+    : { tag: "interrupted", message: missingResult }
+  const start = state.status === "running" ? state.time.start : now
+  return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
+}
+
+const endAnswer = (info: AssistantMessage, now: number): AssistantMessage => ({
+  ...info,
+  error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
+  time: { ...info.time, completed: now }
+})
+
+/** Ends what is still open. */
+export const closeTurn = Effect.fnUntraced(function*(live: Live) {
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const answers: Array<AssistantMessage> = []
+  const calls: Array<ToolPart> = []
+  for (const message of live.messages ?? []) {
+    const { info, parts } = message
+    if (info.role === "assistant" && info.time.completed === undefined) answers.push(endAnswer(info, now))
+    for (const part of parts) {
+      if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
+      calls.push(endCall(part, now))
+      putPart(message, endCall(part, now))
+    }
+  }
+  if (answers.length + calls.length === 0) return
+  for (const info of answers) putMessage(live, info)
+  yield* journal.commit(
+    [
+      ...answers.map((info) => ({ _tag: "Message", info }) as const),
+      ...calls.map((part) => ({ _tag: "Part", part }) as const)
+    ],
+    [
+      ...answers.map((info) => journal.event(live.info, "message.updated", { info }, now)),
+      ...calls.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    ]
+  )
+})

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Bus } from "@skein/core/Bus"
+import { Session } from "@skein/core/Session"
+import type { Write } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import { simulate } from "./support/simulate.ts"
+import { type Entry, makeRecordedStorage } from "./support/storage.ts"
+import { root } from "./support/tree.ts"
+
+/** A turn with several steps, calls and a task, over a storage that takes its time. */
+const recorded = (seed: number) => {
+  const storage = makeRecordedStorage({ latency: 7 })
+  const { log } = storage
+  const act = SkeinTest.tool("act", ({ ms }, { partID }) => {
+    log.push({ type: "effect", partID })
+    return Effect.as(Effect.sleep(Number(ms)), "acted")
+  }, { effect: "never" })
+  const script = Scripted.make({
+    build: [
+      {
+        text: "First",
+        calls: [3, 1, 2].map((ms) => ({ tool: "act", input: { ms } })),
+        delay: { between: 300 },
+        pieces: 2
+      },
+      Scripted.tasks({ worker: "p" }),
+      { text: "the end", delay: { between: 450 }, pieces: 3 }
+    ],
+    worker: [Scripted.call("act", { ms: 5 }), "done"]
+  })
+  const program = Effect.gen(function*() {
+    const bus = yield* Bus
+    const { id } = yield* root()
+    log.length = 0
+    yield* bus.listen({ all: true }, (event) => log.push({ type: "told", event }))
+    yield* Session.prompt(id, "Go")
+    return id
+  })
+  const layer = SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")], tools: [act], storage: storage.layer })
+  const id = simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed })
+  return { id, log, script }
+}
+
+const storedBefore = (log: ReadonlyArray<Entry>, at: number): ReadonlyArray<Write> =>
+  log.slice(0, at).flatMap((entry) => entry.type === "stored" ? entry.writes : [])
+
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+
+describe("what happens in a turn", () => {
+  const { id, log } = recorded(1)
+  const effects = log.flatMap((entry, at) => entry.type === "effect" ? [{ partID: entry.partID, at }] : [])
+
+  it("is enough to look at", () => {
+    expect(effects).toHaveLength(4)
+    expect(log.length).toBeGreaterThan(80)
+  })
+
+  it("begins with the prompt in the inbox, before anything is told of it", () => {
+    const first = log.findIndex((entry) => entry.type === "told")
+    expect(storedBefore(log, first)[0]).toMatchObject({ _tag: "Inbox", row: { sessionID: id, kind: "prompt" } })
+  })
+
+  it("stores an answer with all its calls in one commit, before the first of them begins", () => {
+    for (const { at, partID } of effects) {
+      const commit = log.slice(0, at).find((entry) =>
+        entry.type === "stored"
+        && entry.writes.some((write) =>
+          write._tag === "Part" && write.part.id === partID && write.part.type === "tool"
+          && write.part.state.status === "pending"
+        )
+      )
+      const writes = commit?.type === "stored" ? commit.writes : []
+      const [message] = writes.flatMap((write) => write._tag === "Message" ? [write.info] : [])
+      expect(message).toMatchObject({
+        role: "assistant",
+        finish: "tool-calls",
+        time: { completed: expect.any(Number) }
+      })
+      const parts = writes.flatMap((write) => write._tag === "Part" && write.part.type === "tool" ? [write.part] : [])
+      expect(parts.every((part) => part.messageID === message?.id)).toBe(true)
+      if (message?.sessionID === id) expect(parts).toHaveLength(3)
+    }
+  })
+
+  it("stores that a call runs, and what may become of it, before it runs", () => {
+    for (const { at, partID } of effects) {
+      const rows = storedBefore(log, at).flatMap((write) =>
+        write._tag === "Part" && write.part.id === partID && write.part.type === "tool" ? [write.part] : []
+      )
+      expect(rows.at(-1)).toMatchObject({
+        state: { status: "running", input: { ms: expect.any(Number) } },
+        intent: { effect: "never", hash: expect.stringMatching(/^act:/), attempt: 1, epoch: 0 }
+      })
+    }
+  })
+
+  it("tells nothing that is not stored", () => {
+    let looked = 0
+    for (const [at, entry] of log.entries()) {
+      if (entry.type !== "told") continue
+      const { event } = entry
+      const isRow = (write: Write): boolean => {
+        switch (event.type) {
+          case "session.created":
+          case "session.updated":
+            return write._tag === "Session" && same(write.info, event.properties.info)
+          case "message.updated":
+            return write._tag === "Message" && same(write.info, event.properties.info)
+          case "message.part.updated":
+            return write._tag === "Part" && same(write.part, event.properties.part)
+          case "subagent.created":
+            return write._tag === "Run" && write.run.id === event.properties.run_id
+          case "subagent.completed":
+            return write._tag === "Run" && same(write.run.outcome, event.properties.outcome)
+          default:
+            return true
+        }
+      }
+      // What a running call reports of itself is for watchers alone.
+      const { type } = event
+      const report = type === "message.part.updated" && event.properties.part.type === "tool"
+        && event.properties.part.state.status === "running" && "metadata" in event.properties.part.state
+      if (report) continue
+      if (!storedBefore(log, at).some(isRow)) expect(event).toBe("stored before it was told")
+      looked++
+    }
+    expect(looked).toBeGreaterThan(40)
+  })
+
+  it("logs each event that lasts with what it tells of", () => {
+    const told = log.flatMap((entry) => entry.type === "told" ? [entry.event] : [])
+    const logged = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
+      write._tag === "Event" ? [write.event.id] : []
+    )
+    const lasting = told.filter((event) => logged.includes(event.id)).map((event) => event.type)
+    expect(new Set(told.filter((event) => !logged.includes(event.id)).map((event) => event.type))).toEqual(
+      new Set(["session.status", "message.part.delta", "message.part.updated"])
+    )
+    expect(lasting).toContain("subagent.completed")
+    expect(new Set(logged).size).toBe(logged.length)
+  })
+
+  it("stores growing text now and then, and an ended part though the step goes on", () => {
+    const texts = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
+      write._tag === "Part" && write.part.type === "text" && write.part.sessionID === id ? [write.part.text] : []
+    )
+    expect(texts).toContain("Fir")
+    expect(texts).toContain("the")
+    expect(texts).toContain("the en")
+    expect(texts).toContain("the end")
+  })
+
+  it("never takes a tool part back", () => {
+    const rank = { pending: 0, running: 1, completed: 2, error: 2 } as const
+    const last = new Map<SessionID | string, number>()
+    for (const write of log.flatMap((entry) => entry.type === "stored" ? entry.writes : [])) {
+      if (write._tag !== "Part" || write.part.type !== "tool") continue
+      const now = rank[write.part.state.status]
+      expect(now).toBeGreaterThanOrEqual(last.get(write.part.id) ?? 0)
+      last.set(write.part.id, now)
+    }
+    expect([...last.values()]).toEqual([2, 2, 2, 2, 2])
+  })
+})
