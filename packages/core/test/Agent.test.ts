@@ -1,0 +1,136 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Agent, builtins } from "@skein/core/Agent"
+import { Permission, type Subject } from "@skein/core/Permission"
+import * as Skein from "@skein/core/Skein"
+import type { SessionID } from "@skein/domain/Id"
+import type { Action } from "@skein/domain/Rule"
+import { make } from "@skein/testing/ScriptedProvider"
+import { agent } from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+
+const all = Skein.layer({ provider: make({}).layer })
+
+/** What a chain of agents, from the root down, makes of a call of the last of them. */
+const decided = Effect.fnUntraced(function*(path: ReadonlyArray<string>, permission: string, pattern: string) {
+  const agents = yield* Agent
+  const { decide } = yield* Permission
+  const chain = yield* Effect.forEach(path, agents.get)
+  const id = "ses_1" as SessionID
+  const subject: Subject = {
+    session: { id, rootID: id, depth: path.length - 1, projectID: "p" },
+    path,
+    rules: agents.rules(chain.at(-1)!),
+    ceilings: chain.map(agents.ceiling)
+  }
+  return yield* decide(subject, { name: permission, permission }, {
+    permission,
+    patterns: [pattern],
+    always: [],
+    metadata: {}
+  })
+})
+
+const table: ReadonlyArray<readonly [path: string, permission: string, pattern: string, action: Action]> = [
+  ["build", "read", "src/a.ts", "allow"],
+  ["build", "read", ".env", "ask"],
+  ["build", "read", "api/.env.local", "ask"],
+  ["build", "read", ".env.example", "allow"],
+  ["build", "glob", "**/*", "allow"],
+  ["build", "grep", "x", "allow"],
+  ["build", "list", ".", "allow"],
+  ["build", "task", "explore", "allow"],
+  ["build", "todowrite", "*", "allow"],
+  ["build", "skill", "x", "allow"],
+  ["build", "question", "*", "allow"],
+  ["build", "edit", "src/a.ts", "ask"],
+  ["build", "bash", "rm -rf x", "ask"],
+  ["build", "bash", "ls -la", "allow"],
+  ["build", "bash", "ls -la; rm x", "ask"],
+  ["build", "webfetch", "https://example.com/", "ask"],
+  ["build", "external_directory", "/etc", "ask"],
+  ["build", "doom_loop", "read", "ask"],
+  ["build", "what_there_is_not", "*", "ask"],
+  ["plan", "edit", "src/a.ts", "deny"],
+  ["plan", "edit", ".skein/plans/next.md", "allow"],
+  ["plan", "bash", "make", "deny"],
+  ["plan", "bash", "pwd", "allow"],
+  ["plan/general", "edit", "src/a.ts", "deny"],
+  ["plan/general", "bash", "make", "deny"],
+  ["coordinator", "edit", "src/a.ts", "deny"],
+  ["coordinator", "bash", "ls", "deny"],
+  ["coordinator", "grep", "x", "deny"],
+  ["coordinator", "read", "src/a.ts", "allow"],
+  ["coordinator", "task", "general", "allow"],
+  ["coordinator/general", "edit", "src/a.ts", "ask"],
+  ["coordinator/general", "bash", "make", "ask"],
+  ["explore", "read", "src/a.ts", "allow"],
+  ["explore", "read", ".env", "ask"],
+  ["explore", "grep", "x", "allow"],
+  ["explore", "edit", "src/a.ts", "deny"],
+  ["explore", "bash", "make", "deny"],
+  ["explore", "bash", "git status", "deny"],
+  ["explore", "bash", "pwd", "allow"],
+  ["explore", "webfetch", "https://example.com/", "deny"],
+  ["build/explore", "edit", "src/a.ts", "deny"],
+  ["explore/general", "bash", "make", "deny"]
+]
+
+describe("the built-in agents", () => {
+  it.effect("are those that there always are, each in its mode", () =>
+    Effect.map(
+      Agent,
+      (agents) =>
+        expect(agents.all.map(({ hidden, mode, name }) => `${name} ${hidden ? "hidden" : mode}`)).toEqual([
+          "build primary",
+          "compaction hidden",
+          "coordinator primary",
+          "explore subagent",
+          "general subagent",
+          "plan primary",
+          "summary hidden",
+          "title hidden"
+        ])
+    ).pipe(Effect.provide(all)))
+
+  it.effect.each(table)(
+    "%s: %s %s is %s",
+    ([path, permission, pattern, action]) =>
+      Effect.map(decided(path.split("/"), permission, pattern), (found) => expect(found).toBe(action)).pipe(
+        Effect.provide(all)
+      )
+  )
+
+  it("tell subagents that they have one task, and that their last message is the result", () => {
+    for (const { mode, name, prompt } of builtins) {
+      if (mode === "subagent") expect(prompt, name).toMatch(/one task[\s\S]*final message is the result[\s\S]*missing/)
+    }
+  })
+})
+
+describe("agents", () => {
+  it.effect("that are added take the place of those of the same name, under rules for all", () =>
+    Effect.gen(function*() {
+      const agents = yield* Agent
+      const explore = yield* agents.get("explore")
+      expect(explore.origin).toBe("test")
+      expect(agents.rules(explore).slice(-2)).toEqual([
+        { permission: "webfetch", pattern: "*", action: "deny" },
+        { permission: "webfetch", pattern: "https://a.test/*", action: "allow" }
+      ])
+    }).pipe(
+      Effect.provide(
+        Agent.layerWith(
+          [agent("explore", { permission: { webfetch: { "https://a.test/*": "allow" } } })],
+          [{ permission: "webfetch", pattern: "*", action: "deny" }]
+        )
+      )
+    ))
+
+  it.effect("that there are not are refused with those that there are, and never hidden ones", () =>
+    Effect.gen(function*() {
+      const { message } = yield* Effect.flip(Effect.flatMap(Agent, (agents) => agents.get("biuld")))
+      expect(message).toBe(
+        "There is no agent \"biuld\". Agents: build, coordinator, explore, general, plan. See `skein agents`."
+      )
+    }).pipe(Effect.provide(all)))
+})
