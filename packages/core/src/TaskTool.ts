@@ -158,23 +158,30 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
     Object.assign(metadata, more)
     return context.report({ title: request.description, metadata: { ...metadata } })
   }
+  const spill = yield* Effect.context<Spill>()
+  let told = ""
+  const settled = Effect.fnUntraced(function*(outcome: Outcome) {
+    const text = yield* cut(context.sessionID, `${outcome.runID}.txt`, inert(outcome.text), {
+      bytes: bound.bytes - margin.bytes,
+      lines: bound.lines - margin.lines
+    })
+    told = outcome.status === "completed" ? resultText(outcome.taskID, text) : errorText(outcome, text)
+    Object.assign(metadata, { status: outcome.status, durationMs: outcome.durationMs, usage: outcome.usage })
+    yield* context.ifCutOff(new ToolError({ kind: "task", message: told, metadata }))
+  })
   const outcome = yield* Effect.mapError(
     tasks.run({ ...request, partID: context.partID }, {
       started: ({ model, runID, taskID }) =>
         report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
-      summary: (summary) => report({ summary })
+      summary: (summary) => report({ summary }),
+      settled: (outcome) => Effect.provide(settled(outcome), spill)
     }),
     (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
   )
-  Object.assign(metadata, { status: outcome.status, durationMs: outcome.durationMs, usage: outcome.usage })
-  const text = yield* cut(context.sessionID, `${outcome.runID}.txt`, inert(outcome.text), {
-    bytes: bound.bytes - margin.bytes,
-    lines: bound.lines - margin.lines
-  })
   if (outcome.status === "completed") {
-    return { title: request.description, output: resultText(outcome.taskID, text), metadata } satisfies ToolResult
+    return { title: request.description, output: told, metadata } satisfies ToolResult
   }
-  return yield* new ToolError({ kind: "task", message: errorText(outcome, text), metadata })
+  return yield* new ToolError({ kind: "task", message: told, metadata })
 })
 
 const modelOf = ({ model }: ToolContext): ModelRef => model

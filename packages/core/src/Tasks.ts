@@ -52,6 +52,8 @@ export interface TaskProgress {
   readonly started: (run: TaskStarted) => Effect.Effect<void>
   /** The calls so far, sorted by id; at most ten times a second. */
   readonly summary: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>
+  /** Told the outcome before the run ends, and so also to a caller who is interrupted and gets no result. */
+  readonly settled: (outcome: Outcome) => Effect.Effect<void>
 }
 
 /** The tasks. */

@@ -58,6 +58,8 @@ export interface ToolContext extends ToolCaller {
     readonly title?: string
     readonly metadata?: Readonly<Record<string, unknown>>
   }) => Effect.Effect<void>
+  /** How the call ends should it be cut off from now on; its outcome is unknown where nothing is said. */
+  readonly ifCutOff: (end: ToolError) => Effect.Effect<void>
 }
 
 /** The end of a call. `output` goes to the model: what is longer than 2,000 lines or 50 KB is cut and kept in a spill file. */

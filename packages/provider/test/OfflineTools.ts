@@ -42,7 +42,8 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
         callID: "call",
         byUser: false,
         consents: new Set(),
-        report: () => Effect.void
+        report: () => Effect.void,
+        ifCutOff: () => Effect.void
       }
       return {
         directory,

@@ -46,6 +46,7 @@ const make = (top: string) =>
       partID: "prt_test" as PartID,
       callID: "../../call",
       report: () => Effect.void,
+      ifCutOff: () => Effect.void,
       ...caller
     })
 

@@ -87,6 +87,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const now = () => clock.unsafeCurrentTimeMillis()
   const tool = part.tool === wanted?.tool.name ? wanted.tool : tools.get(part.tool)
   let current = part
+  let cutOff: ToolError | undefined
 
   const become = (state: ToolState, extra: Partial<Pick<ToolPart, "intent">> = {}, blocked = false) =>
     Effect.suspend(() => {
@@ -163,6 +164,10 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     messageID: part.messageID,
     partID: part.id,
     callID: part.callID,
+    ifCutOff: (end) =>
+      Effect.sync(() => {
+        cutOff = end
+      }),
     report: (update) =>
       Effect.sync(() => {
         if (current.state.status !== "running") return
@@ -228,12 +233,17 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     Effect.onInterrupt(() =>
       current.state.status === "completed" || current.state.status === "error"
         ? Effect.void
-        : fail(given, {
-          tag: "interrupted",
-          message: current.state.status === "running" && tool?.effect !== "safe"
-            ? missingResult
-            : "The call was interrupted before it ended."
-        }).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))
+        : fail(
+          given,
+          {
+            tag: "interrupted",
+            message: cutOff?.message ??
+              (current.state.status === "running" && tool?.effect !== "safe"
+                ? missingResult
+                : "The call was interrupted before it ended.")
+          },
+          cutOff?.metadata
+        ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))
     )
   )
 })

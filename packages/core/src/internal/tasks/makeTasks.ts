@@ -193,6 +193,7 @@ export const makeTasks = Effect.gen(function*() {
           endOf(exit),
           start ?? { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
         )
+        if (progress !== undefined) yield* progress.settled(outcome)
         return Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) ? yield* Effect.interrupt : outcome
       })
     )
