@@ -75,7 +75,7 @@ const chanceLimit = 32 ** 8
 const seed = Random.nextIntBetween(0, 2 ** 31)
 
 /** Makes ids from Clock and Random; one service per process keeps them ascending. */
-export class Ids extends Context.Tag("@skein/domain/Ids")<Ids, {
+export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
   /** Makes the next id with this prefix, greater than every id that this service made before. */
   readonly make: <Prefix extends keyof ByPrefix>(prefix: Prefix) => Effect.Effect<ByPrefix[Prefix]>
   /** The same outside of Effect, for callbacks: `now` is what a Clock says, in milliseconds since 1970. */

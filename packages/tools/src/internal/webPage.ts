@@ -2,7 +2,7 @@
 import type { ToolError, ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { imageType, isBinary } from "./fileKind.ts"
+import { imageType, isBinary } from "../FileKind.ts"
 import { htmlText } from "./htmlText.ts"
 import type { Answer } from "./httpGet.ts"
 import { head } from "./lineWindow.ts"

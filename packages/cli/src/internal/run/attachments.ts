@@ -1,6 +1,7 @@
 /** Turns the files that `--file` names into parts of the prompt. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { PartInput } from "@skein/domain/Part"
+import { imageType } from "@skein/tools/FileKind"
 import * as Effect from "effect/Effect"
 import { isUtf8 } from "node:buffer"
 import { basename, resolve } from "node:path"
@@ -8,14 +9,6 @@ import { UsageError } from "../../UsageError.ts"
 
 /** The longest file that is attached, in bytes. */
 const longest = 20 * 1024 * 1024
-
-/** How the images that models read begin, and what they are. */
-const images: ReadonlyArray<readonly [mime: string, isIt: (bytes: Buffer) => boolean]> = [
-  ["image/png", (bytes) => bytes.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n"],
-  ["image/jpeg", (bytes) => bytes.toString("latin1", 0, 3) === "\xff\xd8\xff"],
-  ["image/gif", (bytes) => /^GIF8[79]a/.test(bytes.toString("latin1", 0, 6))],
-  ["image/webp", (bytes) => /^RIFF.{4}WEBP/s.test(bytes.toString("latin1", 0, 12))]
-]
 
 const refuse = (path: string, why: string) => new UsageError({ message: `--file: ${path} ${why}` })
 
@@ -41,7 +34,7 @@ const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   }
   const read = yield* Effect.mapError(fs.readFile(path), failed)
   const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
-  const mime = images.find(([, isIt]) => isIt(bytes))?.[0]
+  const mime = imageType(bytes)
   if (mime !== undefined) {
     const url = `data:${mime};base64,${bytes.toString("base64")}`
     return { type: "file", mime, filename: basename(path), url } satisfies PartInput
