@@ -174,7 +174,7 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
       started: ({ model, runID, taskID }) =>
         report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
       summary: (summary) => report({ summary }),
-      settled: (outcome) => Effect.provide(settled(outcome), spill)
+      settled: (end) => Effect.provide(settled(end), spill)
     }),
     (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
   )

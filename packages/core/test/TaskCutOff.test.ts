@@ -6,14 +6,14 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, children, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
 
 const ends = {
   "interrupting its prompt": (_: SessionID, fiber: Fiber.RuntimeFiber<unknown, unknown>) => Fiber.interrupt(fiber),
   "stopping its session": (id: SessionID) => Effect.flatMap(Session, (session) => session.stop(id))
 }
 
-it.effect.each(Object.entries(ends))("a caller that was stopped by %s is told how its tasks ended", ([_, end]) => {
+it.effect.each(Object.entries(ends))("a caller that was stopped by %s is told how its tasks ended", ([, end]) => {
   const hold = SkeinTest.tool("hold", () => Effect.never)
   const script = Scripted.make({
     build: [Scripted.tasks({ worker: "p" }), "gone on"],
@@ -24,8 +24,8 @@ it.effect.each(Object.entries(ends))("a caller that was stopped by %s is told ho
     const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
     yield* TestClock.adjust("1 second")
     yield* end(id, fiber)
-    const [child] = yield* children(id)
-    const [part] = yield* calls(id)
+    const [child] = yield* childrenOf(id)
+    const [part] = yield* callsMade(id)
     expect(part?.state).toMatchObject({
       status: "error",
       metadata: { sessionId: child?.id, status: "stopped", durationMs: 1_000 }
