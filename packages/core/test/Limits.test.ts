@@ -7,7 +7,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, children, expectStill, messages, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const other = SkeinTest.tool("other", () => Effect.succeed("other"))
@@ -15,14 +15,14 @@ const status = SkeinTest.tool("task_status", () => Effect.succeed("still running
 const tools = [echo, other, status]
 
 /** Prompts an agent that makes these calls one after the other, and gives what became of each. */
-const circle = Effect.fnUntraced(function*(steps: ReadonlyArray<Scripted.ScriptedStep>, prompts = 1) {
+const circle = Effect.fnUntraced(function*(steps: ReadonlyArray<Scripted.ScriptedStep | string>, prompts = 1) {
   const script = Scripted.make({ build: [...steps, "done"] })
   return yield* Effect.gen(function*() {
     const { id } = yield* root()
     let end = ""
     for (let i = 0; i < prompts; i++) end = (yield* Session.prompt(id, `Go ${i}`)).end
     yield* expectStill(id, script)
-    return { end, calls: (yield* calls(id)).map(said), requests: script.requests.length }
+    return { end, calls: (yield* callsMade(id)).map(said), requests: script.requests.length }
   }).pipe(Effect.provide(SkeinTest.layer(script, { tools })))
 })
 
@@ -111,7 +111,7 @@ describe("an agent that goes round in circles", () => {
       const second = yield* events.first("permission.asked", (event) => event.id !== first.id)
       yield* permission.reply(second.properties.id, "reject", { message: "Try something else." })
       expect((yield* Fiber.join(fiber)).text).toBe("done")
-      expect((yield* calls(id)).map(said)).toEqual([
+      expect((yield* callsMade(id)).map(said)).toEqual([
         "said a",
         "said a",
         "said a",
@@ -145,7 +145,7 @@ describe("the limit of steps", () => {
       expect(turn.info.error?.message).toContain("limit of 3 steps")
       expect(script.requests.map((request) => request.tools.length > 0)).toEqual([true, true, false])
       expect(Scripted.lastText(script.requests[2]!)).toContain("limit of 3 steps")
-      expect((yield* messages(id)).filter(({ info }) => info.role === "user")).toHaveLength(1)
+      expect((yield* messagesOf(id)).filter(({ info }) => info.role === "user")).toHaveLength(1)
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(3) })))
   })
 
@@ -163,7 +163,7 @@ describe("the limit of steps", () => {
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "brief" })
       expect(yield* Session.prompt(id, "Go")).toMatchObject({ end: "steps", text: "I will" })
-      expect((yield* calls(id)).map(said)[1]).toContain("There is no tool \"echo\"")
+      expect((yield* callsMade(id)).map(said)[1]).toContain("There is no tool \"echo\"")
       expect(script.requests).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
   })
@@ -173,8 +173,8 @@ describe("the limit of steps", () => {
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
-      const [task] = yield* calls(id)
-      const [child] = yield* children(id)
+      const [task] = yield* callsMade(id)
+      const [child] = yield* childrenOf(id)
       expect(task && said(task)).toBe(
         `task_id: ${child?.id} (for resuming to continue this task if needed)\nstate: budget_exhausted\n\n`
           + "<task_error>\nThe task used up its budget of steps.\n</task_error>\n\n"
