@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, results, root } from "./support/tree.ts"
+import { callsMade, childrenOf, root, said } from "./support/tree.ts"
 
 /** A tool that goes by the permission `edit`, and asks for it for the path that it is given. */
 const touch = define({
@@ -40,6 +40,9 @@ const with_ = (
   script: Readonly<Record<string, Script>>,
   options: { readonly asks?: "person" | "nobody" | "auto"; readonly rules?: PermissionConfig } = {}
 ) => Effect.provide(layer(make(script), { tools: [touch], agents: subagents, asks: "person", ...options }))
+
+/** What the model is told of its calls. */
+const results = (id: SessionID) => Effect.map(callsMade(id), (found) => found.map(said))
 
 const waiting = Effect.flatMap(Permission, (permission) => permission.pending())
 
@@ -216,10 +219,10 @@ describe("a model that a task names", () => {
     Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Begin")
-      const [first, second] = yield* calls(id)
+      const [first, second] = yield* callsMade(id)
       expect(first?.state).toMatchObject({ status: "error", metadata: { permission: "task_model", by: "nobody" } })
       expect(second?.state.status).toBe("completed")
-      expect(yield* children(id)).toHaveLength(1)
+      expect(yield* childrenOf(id)).toHaveLength(1)
     }).pipe(with_({
       build: [
         call(
