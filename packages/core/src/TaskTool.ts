@@ -160,13 +160,13 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
   }
   const spill = yield* Effect.context<Spill>()
   let told = ""
-  const settled = Effect.fnUntraced(function*(outcome: Outcome) {
-    const text = yield* cut(context.sessionID, `${outcome.runID}.txt`, inert(outcome.text), {
+  const settled = Effect.fnUntraced(function*(end: Outcome) {
+    const text = yield* cut(context.sessionID, `${end.runID}.txt`, inert(end.text), {
       bytes: bound.bytes - margin.bytes,
       lines: bound.lines - margin.lines
     })
-    told = outcome.status === "completed" ? resultText(outcome.taskID, text) : errorText(outcome, text)
-    Object.assign(metadata, { status: outcome.status, durationMs: outcome.durationMs, usage: outcome.usage })
+    told = end.status === "completed" ? resultText(end.taskID, text) : errorText(end, text)
+    Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
     yield* context.ifCutOff(new ToolError({ kind: "task", message: told, metadata }))
   })
   const outcome = yield* Effect.mapError(
