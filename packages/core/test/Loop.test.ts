@@ -7,7 +7,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, expectStill, messages, root, said } from "./support/tree.ts"
+import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(1_000), "at last"))
@@ -38,7 +38,7 @@ describe("a turn", () => {
         usage: { steps: 3, toolCalls: 2 }
       })
       expect(turn.info).toMatchObject({ role: "assistant", agent: "build", providerID: "scripted", finish: "stop" })
-      expect((yield* messages(id)).map(({ info }) => info.role)).toEqual([
+      expect((yield* messagesOf(id)).map(({ info }) => info.role)).toEqual([
         "user",
         "assistant",
         "assistant",
@@ -90,9 +90,9 @@ describe("a turn", () => {
         expect((yield* Effect.flip(session.prompt(id, nothing)))._tag).toBe("PromptInvalid")
         expect((yield* Effect.flip(session.append(id, nothing)))._tag).toBe("PromptInvalid")
       }
-      expect(yield* messages(id)).toEqual([])
+      expect(yield* messagesOf(id)).toEqual([])
       expect((yield* Effect.flip(session.prompt(id, "Go", { agent: "nobody" }))).message).toContain("build")
-      expect(yield* messages(id)).toEqual([])
+      expect(yield* messagesOf(id)).toEqual([])
     }).pipe(Effect.provide(SkeinTest.layer({}))))
 
   it.effect("that fails is told as the error that it is, and the session goes on", () => {
@@ -149,7 +149,7 @@ describe("an answer without anything in it", () => {
       const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
       yield* TestClock.adjust("1 hour")
       expect((yield* Fiber.join(fiber)).text).toBe("here it is")
-      expect((yield* messages(id)).filter(({ info }) => info.role === "assistant")).toHaveLength(1)
+      expect((yield* messagesOf(id)).filter(({ info }) => info.role === "assistant")).toHaveLength(1)
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
@@ -254,7 +254,7 @@ describe("a prompt may choose", () => {
         expect(systemOf(request)).toContain("Speak Latin.")
         expect(request?.tools.map((tool) => tool.name)).toEqual(["slow", "task"])
       }
-      expect((yield* calls(id)).map(said)[0]).toContain("There is no tool \"echo\"")
+      expect((yield* callsMade(id)).map(said)[0]).toContain("There is no tool \"echo\"")
       expect(systemOf(third)).not.toContain("Latin")
       expect(third?.tools.map((tool) => tool.name)).toEqual(["echo", "slow", "task"])
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [echo, slow] })))

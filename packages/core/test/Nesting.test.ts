@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
-import { calls, expectStill, root, said, tree } from "./support/tree.ts"
+import { callsMade, expectStill, root, said, treeOf } from "./support/tree.ts"
 
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
 const worker = SkeinTest.agent("worker")
@@ -41,7 +41,7 @@ describe("many tasks in one step", () => {
       yield* TestClock.adjust("1 hour")
       expect((yield* Fiber.join(fiber)).text).toBe("all of them")
       expect(script.open.most).toBe(8)
-      const told = (yield* calls(id)).map((part) => /<task_result>\n(.*)\n<\/task_result>$/.exec(said(part))?.[1])
+      const told = (yield* callsMade(id)).map((part) => /<task_result>\n(.*)\n<\/task_result>$/.exec(said(part))?.[1])
       expect(told).toEqual(Array.from({ length: 200 }, (_, i) => `result ${i}`))
       const last = script.requests.at(-1)?.messages.flatMap((message) => message.role === "tool" ? message.content : [])
       expect(last?.map((result) => /result \d+/.exec(result.output.value)?.[0])).toEqual(told)
@@ -77,11 +77,11 @@ describe("many tasks in one step", () => {
       yield* Session.prompt(id, "Go")
       const refusal =
         "This turn has started 5 tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks."
-      expect(yield* tree(id)).toHaveLength(1 + 5)
-      const all = yield* Effect.forEach(yield* tree(id), (info) => calls(info.id))
+      expect(yield* treeOf(id)).toHaveLength(1 + 5)
+      const all = yield* Effect.forEach(yield* treeOf(id), (info) => callsMade(info.id))
       expect(all.flat().map(said).filter((text) => text === refusal)).toHaveLength(2)
       yield* Session.prompt(id, "Once more")
-      expect(yield* tree(id)).toHaveLength(1 + 6)
+      expect(yield* treeOf(id)).toHaveLength(1 + 6)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: { limits: { max_tasks: 5 } } })))
   })
 })
@@ -103,7 +103,7 @@ describe("parents that wait for their children", () => {
         Effect.gen(function*() {
           const { id } = yield* root()
           expect((yield* Session.prompt(id, "Go")).text).toBe("the end")
-          expect(yield* tree(id)).toHaveLength(1 + 2 + 4 + 8)
+          expect(yield* treeOf(id)).toHaveLength(1 + 2 + 4 + 8)
           expect(script.open.most).toBeLessThanOrEqual(concurrency)
           yield* expectStill(id, script)
         }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: { limits: { concurrency } } }))),

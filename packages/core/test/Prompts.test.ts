@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import { simulate } from "./support/simulate.ts"
-import { expectStill, messages, root } from "./support/tree.ts"
+import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 const quick = SkeinTest.tool("quick", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "done"))
 
@@ -49,7 +49,7 @@ const program = (callers: number) => {
     expect(running).toBe(0)
     answers.forEach((turn, i) => expect(turn.text, `the answer to ${i}`).toContain(`<${i}>`))
     expect(script.open.most, "one loop at a time").toBe(1)
-    const said = (yield* messages(id)).flatMap(({ info, parts }) =>
+    const said = (yield* messagesOf(id)).flatMap(({ info, parts }) =>
       info.role === "user" ? parts.flatMap((part) => part.type === "text" ? [part.text] : []) : []
     )
     expect(said.toSorted(), "each prompt once").toEqual(Array.from({ length: callers }, (_, i) => `<${i}>`).toSorted())

@@ -10,7 +10,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, children, expectStill, root, said, tree } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, root, said, treeOf } from "./support/tree.ts"
 
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
 const stop = (id: Parameters<typeof expectStill>[0]) => Effect.flatMap(Session, (session) => session.stop(id))
@@ -32,7 +32,7 @@ describe("a stop", () => {
       const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
       yield* TestClock.adjust("1 second")
       expect(script.open.now).toBe(30)
-      expect(yield* tree(id)).toHaveLength(1 + 5 + 15 + 30)
+      expect(yield* treeOf(id)).toHaveLength(1 + 5 + 15 + 30)
       yield* stop(id)
       expect((yield* Effect.flip(Fiber.join(fiber)))._tag).toBe("SessionStopped")
       yield* expectStill(id, script)
@@ -156,7 +156,7 @@ describe("a stop", () => {
       const request = { parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }
       const one = yield* Effect.fork(tasks.run(request))
       yield* TestClock.adjust(0)
-      const [child] = yield* children(id)
+      const [child] = yield* childrenOf(id)
       const two = yield* Effect.fork(tasks.run({ ...request, taskID: child?.id ?? "" }))
       yield* TestClock.adjust(0)
       yield* stop(id)
@@ -179,11 +179,11 @@ describe("a stop", () => {
       const { id } = yield* root()
       const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
       yield* TestClock.adjust(100)
-      const [first] = yield* children(id)
+      const [first] = yield* childrenOf(id)
       yield* stop(first?.id ?? id)
       yield* TestClock.adjust("1 minute")
       expect((yield* fiber).text).toBe("one was stopped")
-      const [a, b] = yield* calls(id)
+      const [a, b] = yield* callsMade(id)
       expect(a && said(a)).toContain("state: stopped")
       expect(a && said(a)).toContain("<task_result>\nhalf\n</task_result>")
       expect(b && said(b)).toContain("b is done")

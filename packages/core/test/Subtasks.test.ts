@@ -8,7 +8,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, callsOf, children, expectStill, messages, root, said } from "./support/tree.ts"
+import { callsMade, callsOf, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
 type Subtask = Omit<SubtaskPart, "id" | "sessionID" | "messageID">
 
@@ -44,9 +44,9 @@ const run = Effect.fnUntraced(
       const fiber = yield* Effect.fork(Session.prompt(id, parts))
       yield* TestClock.adjust("1 hour")
       const turn = yield* Fiber.join(fiber)
-      const all = yield* messages(id)
+      const all = yield* messagesOf(id)
       yield* expectStill(id, script)
-      return { id, turn, events, script, messages: all, calls: callsOf(all), children: yield* children(id) }
+      return { id, turn, events, script, messages: all, calls: callsOf(all), children: yield* childrenOf(id) }
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents, rules })))
   }
 )
@@ -177,7 +177,7 @@ describe("subtask parts", () => {
           { type: "text", text: "And then?" },
           { type: "text", text: "The user started the subagent worker: a" }
         ])
-        expect((yield* calls(id)).map(said)[0]).toContain("found")
+        expect((yield* callsMade(id)).map(said)[0]).toContain("found")
       }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
     }))
 
@@ -190,7 +190,7 @@ describe("subtask parts", () => {
         yield* TestClock.adjust("1 minute")
         yield* Fiber.join(fiber)
         expect(script.open.most).toBe(1)
-        expect((yield* calls(id)).every(({ state }) => state.status === "completed")).toBe(true)
+        expect((yield* callsMade(id)).every(({ state }) => state.status === "completed")).toBe(true)
       }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: { limits: { concurrency: 1 } } })))
     }))
 })

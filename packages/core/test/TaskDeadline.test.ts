@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { children, expectStill, root } from "./support/tree.ts"
+import { childrenOf, expectStill, root } from "./support/tree.ts"
 
 const asking = SkeinTest.tool("asking", () => Effect.succeed("done"), {
   authorise: () => Effect.succeed([{ permission: "edit", patterns: ["a.ts"], always: [], metadata: {} }])
@@ -121,7 +121,7 @@ describe("the timeout of a task", () => {
       const tasks = yield* Tasks
       const { fiber, id } = yield* start({ timeout: 10_000 })
       yield* TestClock.adjust(1)
-      const [child] = yield* children(id)
+      const [child] = yield* childrenOf(id)
       const second = yield* Effect.fork(
         tasks.run({
           parentID: id,

@@ -9,7 +9,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, children, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, root, said } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker")]
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
@@ -26,8 +26,8 @@ const task = Effect.fnUntraced(function*(worker: Scripted.Script, options: Skein
     const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
     yield* TestClock.adjust("2 hours")
     const turn = yield* Fiber.join(fiber)
-    const [part] = (yield* calls(id)) as ReadonlyArray<ToolPart>
-    const [child] = yield* children(id)
+    const [part] = (yield* callsMade(id)) as ReadonlyArray<ToolPart>
+    const [child] = yield* childrenOf(id)
     return { id, turn, child: child!, part: part!, text: said(part!), events, script }
   }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents, tools, ...options })))
 })
@@ -130,11 +130,11 @@ describe("the result of a task", () => {
       const { id } = yield* root()
       const turn = yield* session.prompt(id, "Go")
       expect(turn.usage).toMatchObject({ steps: 6, toolCalls: 3, tokens: { input: 60, output: 30 }, cost: "0.00012" })
-      const [part] = yield* calls(id)
+      const [part] = yield* callsMade(id)
       expect(part?.state).toMatchObject({ metadata: { usage: { steps: 4, toolCalls: 2, cost: "0.00008" } } })
       const info = yield* session.get(id)
       expect(info.usage).toMatchObject({ own: { steps: 2, cost: "0.00004" }, subtree: { steps: 6, cost: "0.00012" } })
-      const [child] = yield* children(id)
+      const [child] = yield* childrenOf(id)
       yield* session.remove(child!.id)
       expect((yield* session.get(id)).usage.subtree.steps).toBe(6)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [...agents, lead] })))

@@ -10,7 +10,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { calls, children, expectStill, messages, root, said, tree } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, root, said, treeOf } from "./support/tree.ts"
 
 const worker = SkeinTest.agent("worker")
 const agents = [worker, SkeinTest.agent("lead", { permission: { task: "allow" } })]
@@ -44,12 +44,12 @@ describe("a task that is resumed", () => {
       const events = yield* record()
       const root_ = yield* root()
       yield* Session.prompt(root_.id, "Go")
-      const told = (yield* calls(root_.id)).map(said)
+      const told = (yield* callsMade(root_.id)).map(said)
       expect(told[0]).toContain(`task_id: ${id} `)
       expect(told[1]).toBe(
         `task_id: ${id} (for resuming to continue this task if needed)\n\n<task_result>\ntwo\n</task_result>`
       )
-      expect(yield* children(root_.id)).toHaveLength(1)
+      expect(yield* childrenOf(root_.id)).toHaveLength(1)
       const second = script.requests.filter((request) => request.origin.path.length === 2)[1]
       expect(second?.messages.slice(1)).toMatchObject([
         { role: "user", content: [{ text: "first" }] },
@@ -79,7 +79,7 @@ describe("a task that is resumed", () => {
       expect(first.status).toBe("failed")
       const second = yield* run({ parentID: id, taskID: first.taskID })
       expect(second).toMatchObject({ status: "completed", text: "better", taskID: first.taskID })
-      expect(yield* tree(id)).toHaveLength(2)
+      expect(yield* treeOf(id)).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
@@ -100,7 +100,7 @@ describe("a task that is resumed", () => {
       const error = yield* Effect.flip(run({ parentID: id, taskID, agent: "lead" }))
       expect(error).toMatchObject({ _tag: "TaskRefused", reason: "agent_changed" })
       expect(error.message).toContain("belongs to the agent worker")
-      expect(yield* messages(taskID)).toHaveLength(2)
+      expect(yield* messagesOf(taskID)).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer({ worker: ["one"] }, { agents }))))
 
   it.effect("goes on with the model that the call names", () => {
@@ -128,7 +128,7 @@ describe("a task that is resumed", () => {
       const { taskID } = yield* run({ parentID: id })
       yield* session.prompt(id, "Plan now", { agent: "plan" })
       yield* run({ parentID: id, taskID })
-      expect((yield* calls(taskID)).map(said)).toEqual(["written", expect.stringContaining("a rule forbids edit")])
+      expect((yield* callsMade(taskID)).map(said)).toEqual(["written", expect.stringContaining("a rule forbids edit")])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [write], rules: { edit: "allow" } })))
   })
 })
@@ -143,7 +143,7 @@ describe("a task that is resumed while it runs", () => {
       const events = yield* record()
       const first = yield* Effect.fork(run({ parentID: id, prompt: "a" }))
       yield* TestClock.adjust(500)
-      const [child] = yield* children(id)
+      const [child] = yield* childrenOf(id)
       const second = yield* Effect.fork(run({ parentID: id, prompt: "b", taskID: child!.id }))
       const third = yield* Effect.fork(run({ parentID: id, prompt: "c", taskID: child!.id }))
       yield* TestClock.adjust("1 minute")
@@ -165,7 +165,7 @@ describe("a task that is resumed while it runs", () => {
       const { id } = yield* root()
       const first = yield* Effect.fork(run({ parentID: id }))
       yield* TestClock.adjust(10)
-      const [child] = yield* children(id)
+      const [child] = yield* childrenOf(id)
       const second = yield* Effect.fork(run({ parentID: id, taskID: child!.id }))
       yield* TestClock.adjust(10)
       yield* Fiber.interrupt(first)
@@ -194,7 +194,7 @@ describe("a task that is resumed while it runs", () => {
       const fiber = yield* Effect.fork(Session.prompt(rootID, "Go"))
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(fiber)
-      expect((yield* calls(rootID)).map((part) => /<task_result>\n(.*)\n/.exec(said(part))?.[1])).toEqual([
+      expect((yield* callsMade(rootID)).map((part) => /<task_result>\n(.*)\n/.exec(said(part))?.[1])).toEqual([
         "did first",
         "did second",
         "did third"

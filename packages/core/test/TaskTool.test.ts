@@ -7,7 +7,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import { calls, children, messages, root, said, tree } from "./support/tree.ts"
+import { callsMade, childrenOf, messagesOf, root, said, treeOf } from "./support/tree.ts"
 
 const agents = [
   SkeinTest.agent("worker", { description: "Works." }),
@@ -37,8 +37,8 @@ const callTask = Effect.fnUntraced(function*(
     yield* before(id)
     const turn = yield* Session.prompt(id, "Go")
     expect(turn.text).toBe("ok")
-    const [part] = yield* calls(id)
-    return { part: part as ToolPart, text: said(part as ToolPart), id, children: yield* children(id), script }
+    const [part] = yield* callsMade(id)
+    return { part: part as ToolPart, text: said(part as ToolPart), id, children: yield* childrenOf(id), script }
   }).pipe(Effect.provide(SkeinTest.layer(script, { agents, ...options })))
 })
 
@@ -172,17 +172,17 @@ describe("a task id that is not one's own child's", () => {
       ids["cousin"] = other.taskID
       const { id } = yield* root()
       yield* tasks.run({ parentID: id, agent: "lead", description: "d", prompt: "p", byUser: true })
-      const [lead] = yield* children(id)
-      const told = (yield* calls(lead!.id)).map((
+      const [lead] = yield* childrenOf(id)
+      const told = (yield* callsMade(lead!.id)).map((
         part
       ) => [part.state.status === "error" && part.state.error.tag, said(part)])
       expect(told).toEqual(["own", "parent", "stranger", "cousin"].map((who) => [
         "not_a_child",
         `Task ${ids[who]} is not a child of this session: only the session that started a task can resume it.`
       ]))
-      expect(yield* children(lead!.id)).toEqual([])
-      expect((yield* messages(stranger.id)).length).toBe(0)
-      expect(yield* tree(stranger.id)).toHaveLength(2)
+      expect(yield* childrenOf(lead!.id)).toEqual([])
+      expect((yield* messagesOf(stranger.id)).length).toBe(0)
+      expect(yield* treeOf(stranger.id)).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
@@ -267,13 +267,13 @@ describe("the task tool as a model sees it", () => {
         script.requests.map(({ origin, tools }) => [origin.path.length - 1, tools.some((tool) => tool.name === "task")])
       )
         .toEqual([[0, true], [1, true], [2, true], [3, false], [3, false], [2, true], [1, true], [0, true]])
-      const deepest = (yield* tree(id)).find((info) => info.depth === 3)
-      expect((yield* calls(deepest!.id)).map(said)[0]).toContain("There is no tool \"task\" here")
+      const deepest = (yield* treeOf(id)).find((info) => info.depth === 3)
+      expect((yield* callsMade(deepest!.id)).map(said)[0]).toContain("There is no tool \"task\" here")
       const error = yield* Effect.flip(
         tasks.run({ parentID: deepest!.id, agent: "worker", description: "d", prompt: "p", byUser: true })
       )
       expect(error).toMatchObject({ reason: "depth", message: expect.stringContaining("limits.subagent_depth") })
-      expect((yield* tree(id)).some((info) => info.depth > 3)).toBe(false)
+      expect((yield* treeOf(id)).some((info) => info.depth > 3)).toBe(false)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 })

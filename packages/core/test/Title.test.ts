@@ -6,7 +6,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { children } from "./support/tree.ts"
+import { childrenOf } from "./support/tree.ts"
 
 const titled = (title: Scripted.Script, options: SkeinTest.SkeinTestOptions = {}) => {
   const script = Scripted.make({ build: [{ text: "ok", delay: { first: 1_000 } }, "again"], title })
@@ -94,7 +94,7 @@ describe("the title of a session", () => {
       const session = yield* Session
       const { id } = yield* session.create({ directory: "/work", title: "Mine" })
       yield* session.prompt(id, "Go")
-      expect((yield* children(id)).map((child) => child.title)).toEqual(["explore task (@explore subagent)"])
+      expect((yield* childrenOf(id)).map((child) => child.title)).toEqual(["explore task (@explore subagent)"])
       expect(script.requests.every((request) => request.origin.purpose === "turn")).toBe(true)
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })

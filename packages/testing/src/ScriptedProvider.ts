@@ -5,6 +5,7 @@ import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import type { Tokens } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import { checkRequest } from "./internal/checkRequest.ts"
 
 /** A call that a scripted model asks for; `raw` takes the place of `input` for arguments that are no JSON. */
 export interface ScriptedCall {
@@ -149,7 +150,8 @@ export interface Scripted {
  * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that goes by these scripts. A script is
  * found by the names of the agents from the root to the one that asks: the longest end of that path that has a script
  * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
- * through its script by itself: one step for each request, a retry included. Titles go by the script `title`.
+ * through its script by itself: one step for each request, a retry included. Titles go by the script `title`. Requests are
+ * refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
  */
 export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
   const requests: Array<ModelRequest> = []
@@ -158,6 +160,15 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
 
   const stepOf = (request: ModelRequest): Effect.Effect<ScriptedStep, ModelError> =>
     Effect.gen(function*() {
+      const wrong = checkRequest(request)
+      if (wrong !== undefined) {
+        return yield* new ModelError({
+          reason: "invalid_request",
+          retryable: false,
+          status: 400,
+          message: `A strict provider refuses this request: ${wrong}.`
+        })
+      }
       const script = scriptFor(scripts, request)
       if (script === undefined) {
         return yield* new ModelError({

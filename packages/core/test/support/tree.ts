@@ -14,10 +14,10 @@ export const root = (options: Partial<SessionOptions> = {}) =>
   Session.create({ directory: "/work", agent: "build", title: "Test", ...options })
 
 /** Everything that was said in a session. */
-export const messages = (id: SessionID) => Effect.flatMap(Session, (session) => session.messages(id))
+export const messagesOf = (id: SessionID) => Effect.flatMap(Session, (session) => session.messages(id))
 
 /** The sessions directly below one. */
-export const children = (id: SessionID) =>
+export const childrenOf = (id: SessionID) =>
   Effect.map(
     Effect.flatMap(Session, (session) => session.children(id)),
     (found) => found.toSorted((a, b) => a.id < b.id ? -1 : 1)
@@ -28,17 +28,14 @@ export const callsOf = (all: ReadonlyArray<MessageWithParts>): ReadonlyArray<Too
   all.flatMap((message) => message.parts.filter((part) => part.type === "tool"))
 
 /** All calls of a session. */
-export const calls = (id: SessionID) => Effect.map(messages(id), callsOf)
+export const callsMade = (id: SessionID) => Effect.map(messagesOf(id), callsOf)
 
 /** What the model is told of a call. */
 export const said = ({ state }: { readonly state: ToolState }): string =>
   state.status === "completed" ? state.output : state.status === "error" ? state.error.message : `(${state.status})`
 
-/** The results of all calls of a session, in order. */
-export const results = (id: SessionID) => Effect.map(calls(id), (found) => found.map(said))
-
 /** A session and everything below it. */
-export const tree = (rootID: SessionID): Effect.Effect<ReadonlyArray<SessionInfo>, unknown, SessionStorage> =>
+export const treeOf = (rootID: SessionID): Effect.Effect<ReadonlyArray<SessionInfo>, unknown, SessionStorage> =>
   Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.sessions({ rootID })), (found) => found.rows)
 
 /** What is wrong with a tree in which nothing should run any more. */
@@ -52,7 +49,7 @@ const unrest = Effect.fnUntraced(function*(rootID: SessionID, script: Scripted) 
   for (const run of (yield* storage.runs({ rootID })).rows) {
     if (run.state !== "settled" || run.outcome?.runID !== run.id) found.push(`run ${run.description} is ${run.state}`)
   }
-  for (const { id, title } of yield* tree(rootID)) {
+  for (const { id, title } of yield* treeOf(rootID)) {
     const status = yield* session.status(id)
     if (status.type !== "idle") found.push(`${title}: status ${status.type}`)
     const stored = (yield* storage.messages(id)).rows

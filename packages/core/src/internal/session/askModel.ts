@@ -77,6 +77,7 @@ export const askModel = Effect.fnUntraced(function*(
   const { settings } = yield* Config
   const clock = yield* Effect.clock
   const source = live.info
+  const working = live.status
   const started = clock.unsafeCurrentTimeMillis()
   const runtime = yield* Effect.runtime<never>()
   const unstored = Effect.unsafeMakeLatch()
@@ -188,7 +189,11 @@ export const askModel = Effect.fnUntraced(function*(
         ? Effect.void
         : Effect.fail(nothingSaid(model.info, buffer.finish ?? "other"))
     ),
-    failed
+    failed,
+    resumed: Effect.sync(() => {
+      live.status = working
+      journal.tell(journal.event(source, "session.status", { status: working }, clock.unsafeCurrentTimeMillis()))
+    })
   })
 
   return yield* Effect.gen(function*() {

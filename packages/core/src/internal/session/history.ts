@@ -103,23 +103,30 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
 const promptOf = (message: LiveMessage): ReadonlyArray<PromptMessage> =>
   message.prompt ??= message.info.role === "user" ? userMessage(message) : assistantMessages(message)
 
+/** An answer that broke off and that another answer took the place of, or is about to. */
+const isSuperseded = ({ info }: LiveMessage, next: LiveMessage | undefined): boolean =>
+  info.role === "assistant" && info.error !== undefined && info.error.tag !== "steps" && next?.info.role !== "user"
+
 /**
  * The prompt: each call has exactly one result, ids are unique, and messages of the user that follow each other are one.
- * What does not change from step to step is made once.
+ * What does not change from step to step is made once. `closing` is said at the end, by the runtime.
  */
 export const makePrompt = (
   system: string,
-  messages: ReadonlyArray<LiveMessage>
+  messages: ReadonlyArray<LiveMessage>,
+  closing?: string
 ): ReadonlyArray<PromptMessage> => {
   const prompt: Array<PromptMessage> = system === "" ? [] : [{ role: "system", content: system }]
-  for (const message of messages) {
-    for (const next of promptOf(message)) {
-      const last = prompt.at(-1)
-      if (next.role === "user" && last?.role === "user") {
-        prompt[prompt.length - 1] = { role: "user", content: [...last.content, ...next.content] }
-      } else prompt.push(next)
-    }
+  const add = (next: PromptMessage) => {
+    const last = prompt.at(-1)
+    if (next.role === "user" && last?.role === "user") {
+      prompt[prompt.length - 1] = { role: "user", content: [...last.content, ...next.content] }
+    } else prompt.push(next)
   }
+  for (const [i, message] of messages.entries()) {
+    if (!isSuperseded(message, messages[i + 1])) promptOf(message).forEach(add)
+  }
+  if (closing !== undefined) add({ role: "user", content: [{ type: "text", text: closing }] })
   return prompt
 }
 

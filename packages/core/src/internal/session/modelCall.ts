@@ -88,8 +88,10 @@ export const modelCall = <E>(options: {
   readonly emit: (event: ModelEvent) => void
   readonly check: Effect.Effect<void, ModelError>
   readonly failed: (attempt: Attempt) => Effect.Effect<void, E>
+  /** Called when the wait before another try is over. */
+  readonly resumed: Effect.Effect<void>
 }): Effect.Effect<void, ModelError | E> => {
-  const { check, deadlines, emit, failed, model, request, retry } = options
+  const { check, deadlines, emit, failed, model, request, resumed, retry } = options
   const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E> =>
     Effect.catchAll(Effect.zipRight(askOnce(model, request, deadlines, emit), check), (error) => {
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
@@ -97,6 +99,7 @@ export const modelCall = <E>(options: {
       return Effect.flatMap(delayOf(error, attempt, retry), (delay) =>
         failed({ attempt, error, delay }).pipe(
           Effect.zipRight(Effect.sleep(Duration.millis(delay))),
+          Effect.zipRight(resumed),
           Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing)))
         ))
     })

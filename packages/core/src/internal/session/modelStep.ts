@@ -53,11 +53,9 @@ export const modelStep = Effect.fnUntraced(function*(
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
       const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant
-      const prompt = makePrompt(systemOf(agent, user, live, now), live.messages ?? [])
+      const closing = last ? prompts.lastStep(agent.steps ?? 1) : undefined
       const request: ModelRequest = {
-        messages: last
-          ? [...prompt, { role: "user", content: [{ type: "text", text: prompts.lastStep(agent.steps ?? 1) }] }]
-          : prompt,
+        messages: makePrompt(systemOf(agent, user, live, now), live.messages ?? [], closing),
         tools: specs,
         toolChoice: last && wanted !== undefined ? "required" : "auto",
         ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
