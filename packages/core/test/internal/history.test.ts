@@ -1,0 +1,131 @@
+import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
+import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
+import type { Part, ToolState } from "@skein/domain/Part"
+import { none } from "@skein/domain/Usage"
+import * as FastCheck from "effect/FastCheck"
+import { describe, expect, it } from "vitest"
+import { makePrompt, missingResult } from "../../src/internal/session/history.ts"
+import type { LiveMessage } from "../../src/internal/session/live.ts"
+
+const sessionID = "ses_1" as SessionID
+const base = { id: "prt_0" as PartID, sessionID, messageID: "msg_0" as MessageID }
+
+const states: ReadonlyArray<ToolState> = [
+  { status: "pending", input: "{\"a\":1}" },
+  { status: "pending", input: "no JSON" },
+  { status: "running", input: { a: 1 }, time: { start: 0 } },
+  { status: "completed", input: { a: 1 }, output: "found", title: "t", metadata: {}, time: { start: 0, end: 1 } },
+  {
+    status: "completed",
+    input: [1],
+    output: "an image",
+    title: "t",
+    metadata: {},
+    attachments: [{ mime: "image/png", url: "data:image/png;base64,AA==" }],
+    time: { start: 0, end: 1 }
+  },
+  { status: "error", input: "x", error: { tag: "permission", message: "Permission denied." } }
+]
+
+/** What a model, a user, or a crash may leave, with call ids that are empty, doubled or of any other kind. */
+const part: FastCheck.Arbitrary<Part> = FastCheck.oneof(
+  FastCheck.constantFrom<Part>(
+    { ...base, type: "text", text: "" },
+    { ...base, type: "text", text: "said" },
+    { ...base, type: "reasoning", text: "thought" },
+    { ...base, type: "reasoning", text: "signed", metadata: { openai: { itemId: "r" } } },
+    { ...base, type: "step-start" },
+    { ...base, type: "file", mime: "text/plain", url: "data:text/plain,x" }
+  ),
+  FastCheck.record({
+    callID: FastCheck.constantFrom("", "call_0", "x".repeat(200)),
+    tool: FastCheck.constantFrom("read", "no such/tool", ""),
+    state: FastCheck.constantFrom(...states)
+  }).map((call): Part => ({ ...base, type: "tool", ...call }))
+)
+
+const infos: ReadonlyArray<UserMessage | AssistantMessage> = [
+  { id: base.messageID, sessionID, role: "user", agent: "build", time: { created: 0 } },
+  {
+    id: base.messageID,
+    sessionID,
+    role: "assistant",
+    parentID: base.messageID,
+    agent: "build",
+    providerID: "p",
+    modelID: "m",
+    path: { cwd: "/", root: "/" },
+    usage: none,
+    time: { created: 0 }
+  }
+]
+
+const history = FastCheck.array(
+  FastCheck.record({ info: FastCheck.constantFrom(...infos), parts: FastCheck.array(part, { maxLength: 5 }) }),
+  { maxLength: 6 }
+).map((messages) =>
+  messages.map(({ info, parts }, m): LiveMessage => ({
+    info,
+    parts: parts.map((each, p) => ({ ...each, id: `prt_${m}0${p}` as PartID })),
+    prompt: undefined
+  }))
+)
+
+describe("the prompt that a history makes", () => {
+  it("has exactly one result for each call, next to it, under an id that no other call has", () => {
+    FastCheck.assert(FastCheck.property(history, (messages) => {
+      const prompt = makePrompt("be good", messages)
+      const ids: Array<string> = []
+      for (const [i, message] of prompt.entries()) {
+        const next = prompt[i + 1]
+        if (message.role === "assistant") {
+          const calls = message.content.filter((each) => each.type === "tool-call")
+          for (const { input, toolCallId, toolName } of calls) {
+            ids.push(toolCallId)
+            expect(toolName).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+            expect(input).toBeTypeOf("object")
+            expect(Array.isArray(input)).toBe(false)
+          }
+          expect(next?.role === "tool" ? next.content.map((each) => each.toolCallId) : []).toEqual(
+            calls.map((each) => each.toolCallId)
+          )
+        }
+        if (message.role === "tool") expect(prompt[i - 1]?.role).toBe("assistant")
+      }
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(ids.length).toBe(
+        messages.flatMap(({ info, parts }) =>
+          info.role === "assistant" ? parts.filter((each) => each.type === "tool") : []
+        )
+          .length
+      )
+    }))
+  })
+
+  it("has no two messages of the user in a row, and none without content", () => {
+    FastCheck.assert(FastCheck.property(history, (messages) => {
+      const prompt = makePrompt("", messages)
+      for (const [i, message] of prompt.entries()) {
+        expect(message.content.length).toBeGreaterThan(0)
+        if (message.role === "user") expect(prompt[i - 1]?.role).not.toBe("user")
+        if (message.role === "assistant") expect(message.content.some((each) => each.type !== "reasoning")).toBe(true)
+      }
+    }))
+  })
+
+  it("says of a call that never ended that its outcome is unknown", () => {
+    const messages = states.slice(0, 3).map((state): LiveMessage => ({
+      info: infos[1]!,
+      parts: [{ ...base, type: "tool", callID: "c", tool: "bash", state }],
+      prompt: undefined
+    }))
+    const results = makePrompt("", messages).flatMap((message) => message.role === "tool" ? message.content : [])
+    expect(results.map(({ output }) => output)).toEqual(
+      states.slice(0, 3).map(() => ({
+        type: "error-text",
+        value: missingResult
+      }))
+    )
+    expect(missingResult).toContain("unknown")
+  })
+})
