@@ -14,7 +14,7 @@ export type Entry =
   | { readonly type: "request" }
 
 /** The failure of all these tests. */
-export const full = new StorageError({ operation: "commit", reason: "full", message: "The disk is full." })
+const full = new StorageError({ operation: "commit", reason: "full", message: "The disk is full." })
 
 /** Makes such a storage. */
 export const makeRecordedStorage = (options: { readonly latency?: number } = {}) => {
