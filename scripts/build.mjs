@@ -6,6 +6,7 @@ import * as esbuild from "esbuild"
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
+import zlib from "node:zlib"
 import { parseSync } from "oxc-parser"
 import { bundleDir, bundleEntry, bundleScript, codeCache, root } from "./layout.mjs"
 
@@ -125,6 +126,8 @@ const writeScript = async () => {
 }
 
 const compileAhead = () => {
+  // Without it, before Node 20.15, nothing could tell that the code is whole.
+  if (zlib.crc32 === undefined) return
   const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts", "codeCache.mjs")], {
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",
