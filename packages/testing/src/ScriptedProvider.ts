@@ -85,14 +85,13 @@ const scriptedModel: ModelInfo = { providerID: "scripted", modelID: "model", pri
 
 const usual: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
-const scriptFor = (scripts: Readonly<Record<string, Script>>, request: ModelRequest): Script | undefined => {
-  const { path, purpose } = request.origin
-  if (purpose === "title") return scripts["title"] ?? ["A title"]
-  for (let from = 0; from < path.length; from++) {
-    const found = scripts[path.slice(from).join("/")]
-    if (found !== undefined) return found
-  }
-  return scripts["*"]
+const titles: Script = ["A title"]
+
+/** The name under which a request finds its script. */
+const nameFor = (scripts: Readonly<Record<string, Script>>, { origin: { path, purpose } }: ModelRequest): string => {
+  if (purpose === "title") return "title"
+  const ends = path.map((_, from) => path.slice(from).join("/"))
+  return ends.find((end) => Object.hasOwn(scripts, end)) ?? "*"
 }
 
 const pieces = (words: string, count: number): ReadonlyArray<string> => {
@@ -150,7 +149,7 @@ export interface Scripted {
  * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that goes by these scripts. A script is
  * found by the names of the agents from the root to the one that asks: the longest end of that path that has a script
  * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
- * through its script by itself: one step for each request, a retry included. Titles go by the script `title`. Requests are
+ * through each script by itself: one step for each request, a retry included. Titles go by the script `title`. Requests are
  * refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
  */
 export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
@@ -169,7 +168,12 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
           message: `A strict provider refuses this request: ${wrong}.`
         })
       }
-      const script = scriptFor(scripts, request)
+      const name = nameFor(scripts, request)
+      const script = Object.hasOwn(scripts, name)
+        ? scripts[name]
+        : request.origin.purpose === "title"
+        ? titles
+        : undefined
       if (script === undefined) {
         return yield* new ModelError({
           reason: "invalid_request",
@@ -184,7 +188,7 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
         const step = Effect.isEffect(made) ? yield* made : made
         return typeof step === "string" ? { text: step } : step
       }
-      const key = `${request.origin.sessionID}:${request.origin.purpose}`
+      const key = `${request.origin.sessionID} ${name}`
       const at = counts.get(key) ?? 0
       counts.set(key, at + 1)
       const step = script[Math.min(at, script.length - 1)] ?? ""

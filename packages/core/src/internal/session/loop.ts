@@ -99,7 +99,7 @@ export const runTurn = Effect.fnUntraced(function*(live: Live) {
       () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), step: count }),
       modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
     )
-    const ended = step.calls.length > 0 && (yield* toolCalls(live, step, subject, wanted))
+    const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), wanted))
     if (ended) return yield* turnOf(live, "denied", before)
     if (wanted !== undefined) {
       if (yield* checkAnswer(live, user, step, wanted)) return yield* turnOf(live, "completed", before, wanted)
