@@ -1,5 +1,5 @@
 /** The built program, how it ends: exit codes, signals, limits, and what is not permitted. */
-import { existsSync, readFileSync } from "node:fs"
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -111,6 +111,18 @@ describe("signals", () => {
     expect(llm.open()).toBe(0)
   })
 })
+
+it.skipIf(!existsSync("/dev/full")).each(["default", "json", "quiet"])(
+  "an answer that cannot be written is no success (--format %s)",
+  async (format) => {
+    const { place } = await world(() => "the answer")
+    const full = openSync("/dev/full", "w")
+    cleanup.push(() => closeSync(full))
+    const ended = await place.run([...run, "--title", "t", "--format", format, "go"], { output: full })
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toMatch(/^skein: Standard output cannot be written \(ENOSPC\)\.[^\n]*\n$/)
+  }
+)
 
 describe("limits", () => {
   it("--timeout stops the run, hands out what there was, and exits with 4", async () => {

@@ -44,7 +44,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["both ways to a session", [...offline, "-c", "-s", "ses_x", "go"], /--session and --continue exclude each other/],
   ["a directory that is not there", [...offline, "--dir", "nowhere", "go"], /--dir: .*nowhere does not exist/],
   ["a directory that is a file", [...offline, "--dir", "file.txt", "go"], /--dir: .*file\.txt is not a directory/],
-  ["a file that is not there", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt cannot be read/],
+  ["a file that is not there", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt does not exist\./],
   ["a file that is a directory", [...offline, "-f", ".", "go"], /--file: .* is no file/],
   ["a flag without a value", ["run", "go", "--model"], /--model needs a value \(PROVIDER\/MODEL\), and got nothing/],
   [

@@ -24,6 +24,8 @@ export interface Start {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly input?: string | Buffer
+  /** A file in the place of the pipe that standard output is read from. */
+  readonly output?: number
   /** Standard input is neither written to nor closed. */
   readonly silent?: boolean
 }
@@ -74,14 +76,14 @@ export const sandbox = (
     const child = spawn(process.execPath, [program, ...args], {
       cwd: given.cwd ?? project,
       env: env(given.env),
-      stdio: "pipe"
+      stdio: ["pipe", given.output ?? "pipe", "pipe"]
     })
     let stdout = ""
     let stderr = ""
-    child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)
-    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text)
-    child.stdin.on("error", () => undefined)
-    if (given.silent !== true) child.stdin.end(given.input ?? "")
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout += text)
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr += text)
+    child.stdin?.on("error", () => undefined)
+    if (given.silent !== true) child.stdin?.end(given.input ?? "")
     const ended = new Promise<Ended>((resolve) =>
       child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }))
     )

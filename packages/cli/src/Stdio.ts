@@ -26,8 +26,8 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   readonly size: () => Size
   /** Calls a function whenever the terminal changes its size. */
   readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
-  /** Calls a function when the reader of standard output is gone. */
-  readonly onGone: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** Calls a function when standard output cannot be written any more, with the reason: `EPIPE` where its reader is gone. */
+  readonly onGone: (listener: (code: string) => void) => Effect.Effect<void, never, Scope.Scope>
   /** Standard input, for those who read it. */
   readonly input: () => Readable
   /** Where keys come from: standard input, or the terminal that the process belongs to; undefined where there is none. */
@@ -37,14 +37,13 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
 }>() {
   /** The streams of this process. Node makes each of them when it is first used, which takes its time. */
   static readonly layer: Layer.Layer<Stdio> = Layer.sync(Stdio, () => {
-    const listeners = new Set<() => void>()
+    const listeners = new Set<(code: string) => void>()
     let gone = false
     let stdout: typeof process.stdout | undefined
     let stderr: typeof process.stderr | undefined
-    const onGone = () => {
-      // Whatever keeps output from being written, there is nobody left to tell.
+    const onGone = ({ code = "EIO" }: NodeJS.ErrnoException) => {
       gone = true
-      for (const listener of listeners) listener()
+      for (const listener of listeners) listener(code)
     }
     const output = () => stdout ??= process.stdout.on("error", onGone)
     const error = () => stderr ??= process.stderr.on("error", () => undefined)
@@ -82,9 +81,10 @@ const terminal = (): ReadStream | undefined =>
 
 const flushed = (stream: Writable | undefined) =>
   Effect.async<void>((resume) => {
-    if (stream === undefined || stream.destroyed || stream.errored || stream.writableLength === 0) {
-      return resume(Effect.void)
-    }
+    if (stream === undefined) return resume(Effect.void)
+    // An error is told a moment after it has happened.
+    if (stream.errored) return void setImmediate(() => resume(Effect.void))
+    if (stream.destroyed || stream.writableLength === 0) return resume(Effect.void)
     stream.write("", () => resume(Effect.void))
   })
 

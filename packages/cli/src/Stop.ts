@@ -1,4 +1,4 @@
-/** Owns what ends the program before its time: a signal, or that nobody reads its output any more. */
+/** Owns what ends the program before its time: a signal, or that its output cannot be written any more. */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -8,8 +8,10 @@ import { Stdio } from "./Stdio.ts"
 
 /** What ended the program, and the exit code that says so. */
 export interface StopReason {
-  readonly by: SignalName | "EPIPE"
+  readonly by: SignalName | "EPIPE" | "output"
   readonly exitCode: number
+  /** What happened, for people. */
+  readonly message: string
 }
 
 /** What ends the program before its time. */
@@ -33,7 +35,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       const onSignal = (by: SignalName) => {
         // What has to go with the process (process groups of tools) listens for its exit.
         if (reason !== undefined) process.exit(exitCodeOf(by))
-        stop({ by, exitCode: exitCodeOf(by) })
+        stop({ by, exitCode: exitCodeOf(by), message: `The run was stopped by ${by}.` })
       }
       const names = Object.keys(signals) as Array<SignalName>
       yield* Effect.acquireRelease(
@@ -45,7 +47,13 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
             for (const name of names) process.off(name, onSignal)
           })
       )
-      yield* stdio.onGone(() => stop({ by: "EPIPE", exitCode: ExitCode.brokenPipe }))
+      yield* stdio.onGone((code) =>
+        stop(
+          code === "EPIPE"
+            ? { by: "EPIPE", exitCode: ExitCode.brokenPipe, message: "Nobody reads the output any more." }
+            : { by: "output", exitCode: ExitCode.failed, message: `Standard output cannot be written (${code}).` }
+        )
+      )
       return { awaited: Deferred.await(stopped), reason: () => reason }
     })
   )

@@ -35,11 +35,19 @@ const report = (cause: Cause.Cause<CommandError>, verbose: boolean) =>
     return exitCode
   })
 
+/** Says what went wrong, writes what is not written yet, and decides the exit code. */
 const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
   Effect.gen(function*() {
-    const stop = (yield* Stop).reason()
-    if (stop !== undefined) return stop.exitCode
-    return Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose)
+    const stdio = yield* Stdio
+    const { reason } = yield* Stop
+    const stopped = reason()
+    const exitCode = stopped?.exitCode ?? (Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose))
+    yield* stdio.flush
+    const late = reason()
+    if (stopped !== undefined || late?.by !== "output") return exitCode
+    stdio.err(errorLine(late.message))
+    yield* stdio.flush
+    return late.exitCode
   })
 
 /** Errors that nobody waits for are told too; all else that is logged is for `--verbose`. */
@@ -78,7 +86,6 @@ export const launch = (
     Effect.exit,
     Effect.map(Exit.flatten),
     Effect.flatMap((exit) => finished(exit, verbose)),
-    Effect.tap(() => Effect.flatMap(Stdio, (stdio) => stdio.flush)),
     Effect.provide(verbose ? everything : errorsOnly),
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer))
   )

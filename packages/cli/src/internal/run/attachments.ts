@@ -1,4 +1,5 @@
 /** Turns the files that `--file` names into parts of the prompt. */
+import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { PartInput } from "@skein/domain/Part"
 import { imageType } from "@skein/tools/FileKind"
@@ -23,8 +24,11 @@ const readText = (path: string, bytes: Buffer): Effect.Effect<string, UsageError
 const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   const fs = yield* FileSystem.FileSystem
   const path = resolve(directory, given)
-  const failed = (error: { readonly message: string }) =>
-    refuse(path, `cannot be read (${error.message}). Check the path; it is taken from the current directory.`)
+  const failed = (error: PlatformError) => {
+    const missing = error._tag === "SystemError" && error.reason === "NotFound"
+    const why = missing ? "does not exist" : `cannot be read (${error.message})`
+    return refuse(path, `${why}. Check the path; it is taken from the current directory.`)
+  }
   const info = yield* Effect.mapError(fs.stat(path), failed)
   if (info.type !== "File") {
     return yield* refuse(path, `is no file (${info.type.toLowerCase()}). Name a text file or an image.`)

@@ -82,16 +82,13 @@ export const ofTimeout = (known: Unfinished, shown: string): RunResult => ({
   error: { tag: "timeout", message: `The run took longer than ${shown} (--timeout), and was stopped.` }
 })
 
-/** The result of a run that a signal ended. */
-export const ofStop = (known: Unfinished, { by, exitCode }: StopReason): RunResult => ({
+/** The result of a run that was stopped. */
+export const ofStop = (known: Unfinished, { exitCode, message }: StopReason): RunResult => ({
   type: "result",
   ...known,
   outcome: "stopped",
   exitCode,
-  error: {
-    tag: "stopped",
-    message: by === "EPIPE" ? "Nobody reads the output any more." : `The run was stopped by ${by}.`
-  }
+  error: { tag: "stopped", message }
 })
 
 /** The result of a run that an error ended. */
