@@ -3,7 +3,15 @@ import type { ModelRequest, PromptMessage, ToolCallContent } from "@skein/core/P
 
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
-const isWellFormed = (value: unknown): boolean => JSON.stringify(value).isWellFormed()
+/** Whether all texts are proper Unicode; the input of a call goes out as JSON, which can escape what is not. */
+const isWellFormed = (value: unknown): boolean => {
+  let all = true
+  JSON.stringify(value, (key, each: unknown) => {
+    if (typeof each === "string" && !each.isWellFormed()) all = false
+    return key === "input" ? undefined : each
+  })
+  return all
+}
 
 const callsOf = (message: PromptMessage | undefined): ReadonlyArray<ToolCallContent> =>
   message?.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : []

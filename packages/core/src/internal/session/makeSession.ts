@@ -13,6 +13,7 @@ import type { PromptOptions, SessionOptions } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
 import { traced } from "../traced.ts"
+import { wellFormed } from "../wellFormed.ts"
 import { want } from "./finalAnswer.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
@@ -20,7 +21,7 @@ import { halt, type LoopServices, stop, submit } from "./runner.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
-  typeof prompt === "string" ? [{ type: "text", text: prompt.toWellFormed() }] : prompt
+  wellFormed(typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt)
 
 const textOf = (parts: ReadonlyArray<PartInput>): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.description] : []).join(
@@ -107,7 +108,7 @@ export const makeSession = Effect.gen(function*() {
       sessionID: live.info.id,
       kind,
       parts,
-      ...options,
+      ...wellFormed(options),
       time: { created: now }
     }
     const names = kind === "prompt" && live.info.title === untitled

@@ -13,6 +13,7 @@ import { Journal } from "../../Journal.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
+import { wellFormed } from "../wellFormed.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart } from "./live.ts"
@@ -52,7 +53,10 @@ const read = (part: ToolPart, step: Step, tool: AnyTool | undefined, offered: Re
       refused("invalid_arguments", `invalid arguments for ${tool.name}: they are not JSON. Send one JSON object.`)
     )
   }
-  const decoded = Schema.decodeUnknownEither(tool.parameters)(json.right, { onExcessProperty: "error", errors: "all" })
+  const decoded = Schema.decodeUnknownEither(tool.parameters)(wellFormed(json.right), {
+    onExcessProperty: "error",
+    errors: "all"
+  })
   if (Either.isRight(decoded)) return Either.right(decoded.right)
   const issues = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
   const told = issues.slice(0, 8).map(({ message, path }) =>
@@ -91,7 +95,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const become = (state: ToolState, extra: Partial<Pick<ToolPart, "intent">> = {}, blocked = false) =>
     Effect.suspend(() => {
-      current = { ...current, ...extra, state }
+      current = { ...current, ...extra, state: wellFormed(state) }
       putPart(step.message, current)
       return journal.commit(
         [
