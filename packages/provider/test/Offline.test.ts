@@ -45,10 +45,10 @@ describe("a workspace of npm packages", () => {
   it.effect("names entry points once each, commands first", () =>
     Effect.map(report(monorepo), (text) =>
       expect(section(text, "Entry points")).toEqual([
-        "- command rocket -> ./bin/rocket.js (packages/cli/package.json:4)",
+        "- command rocket -> packages/cli/bin/rocket.js (packages/cli/package.json:4)",
         "- runs the program (packages/cli/src/main.ts:5)",
         "- npm start -> node packages/cli/bin/rocket.js (package.json:8)",
-        "- library @acme/testing -> ./src/Fake.ts (packages/testing/package.json:3)"
+        "- library @acme/testing -> packages/testing/src/Fake.ts (packages/testing/package.json:3)"
       ])))
 
   it.effect("draws who imports whom with the first place, users above what they use, tests apart", () =>

@@ -18,7 +18,7 @@ describe("a question", () => {
     Effect.map(run(monorepo, "Where is the CLI entry?"), ({ text }) => {
       expect(text.indexOf("## Answer")).toBeLessThan(text.indexOf("## Entry points"))
       expect(text).toMatch(/plain search for `CLI`.*no understanding/)
-      expect(answers(text)[0]).toBe("- packages/cli/package.json:4  command rocket -> ./bin/rocket.js")
+      expect(answers(text)[0]).toBe("- packages/cli/package.json:4  command rocket -> packages/cli/bin/rocket.js")
     }))
 
   it.effect("after a name puts its definition before its uses, and tests last", () =>

@@ -48,7 +48,7 @@ describe("of this repository", () => {
         const lines = text.split("\n")
         expect(lines.length).toBeLessThanOrEqual(120)
         expect(text).not.toContain("Not covered")
-        expect(text).toContain("- command skein -> ./bin/skein.js (packages/cli/package.json:")
+        expect(text).toContain("- command skein -> packages/cli/bin/skein.js (packages/cli/package.json:")
 
         const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) =>
           entry.isDirectory()

@@ -20,7 +20,7 @@ export const importPatterns: Readonly<Record<Family, string>> = {
 }
 
 /** Joins a relative path to a folder; undefined where it leaves the tree. */
-const resolvePath = (folder: string, path: string): string | undefined => {
+export const resolvePath = (folder: string, path: string): string | undefined => {
   const names = folder === "" ? [] : folder.split("/")
   for (const name of path.split("/")) {
     if (name === "..") {

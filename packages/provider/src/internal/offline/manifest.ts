@@ -1,5 +1,6 @@
 /** Decides what package.json, pyproject.toml, setup.py and go.mod say: names, what they are for, and entry points. */
 import * as Option from "effect/Option"
+import { resolvePath } from "./imports.ts"
 import { baseName, folderOf } from "./language.ts"
 import type { Fact } from "./marks.ts"
 import type { SourceLine } from "./outputs.ts"
@@ -47,12 +48,14 @@ const readPackage = (path: string, lines: ReadonlyArray<SourceLine>): Manifest |
   if (!isRecord(json)) return undefined
   const name = textOf(json["name"])
   const entry = (line: number, text: string): Fact => ({ path, line, text })
+  // A manifest names files from where it stands; a reader of the report stands at the top.
+  const fromTop = (file: string) => resolvePath(folderOf(path), file) ?? file
   const { bin, exports, scripts } = json
   const commands = typeof bin === "string"
-    ? [entry(lineOf(lines, undefined, "bin"), `command ${name.split("/").at(-1) ?? name} -> ${bin}`)]
+    ? [entry(lineOf(lines, undefined, "bin"), `command ${name.split("/").at(-1) ?? name} -> ${fromTop(bin)}`)]
     : isRecord(bin)
     ? Object.entries(bin).map(([command, file]) =>
-      entry(lineOf(lines, "bin", command), `command ${command} -> ${textOf(file)}`)
+      entry(lineOf(lines, "bin", command), `command ${command} -> ${fromTop(textOf(file))}`)
     )
     : []
   const manager = isRecord(scripts)
@@ -77,7 +80,7 @@ const readPackage = (path: string, lines: ReadonlyArray<SourceLine>): Manifest |
   const key = exports === undefined ? (textOf(json["module"]) === "" ? "main" : "module") : "exports"
   const library = main === undefined
     ? []
-    : [entry(lineOf(lines, undefined, key), `library ${name} -> ${main}`.replace("  ", " "))]
+    : [entry(lineOf(lines, undefined, key), `library ${name} -> ${fromTop(main)}`.replace("  ", " "))]
   return {
     path,
     line: lineOf(lines, undefined, "name"),

@@ -1,5 +1,5 @@
 /** Decides which entry points, and which answers to a question, a reader is shown first. */
-import { baseName, byText, folderOf } from "./language.ts"
+import { baseName, byText } from "./language.ts"
 import type { Fact } from "./marks.ts"
 import type { Match, PartReport } from "./partReport.ts"
 import type { Question } from "./words.ts"
@@ -26,9 +26,8 @@ const depth = (path: string): number => path.split("/").length
 export const entryPointsOf = (parts: ReadonlyArray<PartReport>): ReadonlyArray<Fact> => {
   const all = parts.flatMap((part) => part.entries)
   const targets = new Set(all.flatMap((fact) => {
-    const target = /^command \S+ -> (?:\.\/)?(\S+)$/.exec(fact.text)?.[1]
-    const folder = folderOf(fact.path)
-    return target === undefined ? [] : [folder === "" ? target : `${folder}/${target}`]
+    const target = /^command \S+ -> (\S+)$/.exec(fact.text)?.[1]
+    return target === undefined ? [] : [target]
   }))
   const topScripts = all.some((fact) => fact.path === "package.json" && fact.text.startsWith("npm "))
   const seen = new Set<string>()
