@@ -131,7 +131,9 @@ const work = (input: RunInput, shown: Shown, progress: Progress) =>
     const settled = yield* settle(target.directory, limitsOf(flags))
     if (settled.warnings.length > 0) {
       shown.presenter.note(
-        `${settled.warnings.length} values of the project's config do not count: \`skein config\` says which, and why.`
+        settled.warnings.length === 1
+          ? "A value of the project's config does not count: `skein config` says which, and why."
+          : `${settled.warnings.length} values of the project's config do not count: \`skein config\` says which, and why.`
       )
     }
     const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
