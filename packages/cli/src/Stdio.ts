@@ -80,12 +80,12 @@ const terminal = (): ReadStream | undefined =>
   Option.getOrUndefined(Option.liftThrowable(() => new ReadStream(openSync("/dev/tty", "r")))())
 
 const flushed = (stream: Writable | undefined) =>
-  Effect.async<void>((resume) => {
-    if (stream === undefined) return resume(Effect.void)
-    // An error is told a moment after it has happened.
-    if (stream.errored) return void setImmediate(() => resume(Effect.void))
-    if (stream.destroyed || stream.writableLength === 0) return resume(Effect.void)
-    stream.write("", () => resume(Effect.void))
+  Effect.suspend(() => {
+    if (stream === undefined) return Effect.void
+    // Streams tell of an error a moment after it has happened.
+    if (stream.errored) return Effect.sleep(0)
+    if (stream.destroyed || stream.writableLength === 0) return Effect.void
+    return Effect.async<void>((resume) => void stream.write("", () => resume(Effect.void)))
   })
 
 /** What can be done with the streams. */
