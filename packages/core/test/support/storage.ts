@@ -2,6 +2,7 @@
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -16,8 +17,18 @@ export type Entry =
 /** The failure of all these tests. */
 const full = new StorageError({ operation: "commit", reason: "full", message: "The disk is full." })
 
+/** How such a storage behaves. */
+export interface RecordedStorageOptions {
+  /** How long a commit takes, in milliseconds. */
+  readonly latency?: number
+  /** How long a read takes. */
+  readonly reading?: Effect.Effect<void>
+  /** What keeps the rows; memory of its own where absent. */
+  readonly inner?: Layer.Layer<SessionStorage>
+}
+
 /** Makes such a storage. */
-export const makeRecordedStorage = (options: { readonly latency?: number } = {}) => {
+export const makeRecordedStorage = (options: RecordedStorageOptions = {}) => {
   const log: Array<Entry> = []
   let commits = 0
   let fails: (n: number) => boolean = () => false
@@ -25,6 +36,9 @@ export const makeRecordedStorage = (options: { readonly latency?: number } = {})
     SessionStorage,
     Effect.map(SessionStorage, (inner) => ({
       ...inner,
+      session: (id: SessionID) => Effect.zipLeft(inner.session(id), options.reading ?? Effect.void),
+      messages: (id: SessionID) => Effect.zipLeft(inner.messages(id), options.reading ?? Effect.void),
+      inbox: (id: SessionID) => Effect.zipLeft(inner.inbox(id), options.reading ?? Effect.void),
       commit: (writes: ReadonlyArray<Write>) =>
         Effect.suspend(() => {
           const n = ++commits
@@ -35,7 +49,7 @@ export const makeRecordedStorage = (options: { readonly latency?: number } = {})
           )
         })
     }))
-  ).pipe(Layer.provide(SessionStorage.layerMemory))
+  ).pipe(Layer.provide(options.inner ?? SessionStorage.layerMemory))
   return {
     layer,
     log,

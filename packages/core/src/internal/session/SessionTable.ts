@@ -1,5 +1,6 @@
 /** Owns which sessions are in memory. */
 import type { SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -41,25 +42,34 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const table = new Map<SessionID, Live>()
       const children = new Map<SessionID, Set<Live>>()
 
-      const add = Effect.fnUntraced(function*(info: SessionInfo, parent: Live | undefined) {
+      const add = Effect.fnUntraced(function*(
+        info: SessionInfo,
+        parent: Live | undefined,
+        waiting: ReadonlyArray<InboxRow> = []
+      ) {
+        const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
+        // Somebody else may have opened it meanwhile: theirs counts. From here to its place in the table is one moment.
         const known = table.get(info.id)
-        if (known !== undefined) return known
+        if (known !== undefined) {
+          yield* Scope.close(own, Exit.void)
+          return known
+        }
         const live: Live = {
           info,
           parent,
-          scope: yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel),
+          scope: own,
           captured: [],
           messages: undefined,
-          inbox: [],
+          inbox: [...waiting],
           running: undefined,
           status: { type: "idle" },
           slot: governor.free,
           steps: 0,
-          turnstile: yield* Effect.makeSemaphore(1),
+          turnstile: Effect.unsafeMakeSemaphore(1),
           person: { waiting: 0, since: 0, total: 0 },
           title: undefined,
           stops: 0,
-          connected: yield* Effect.makeLatch(),
+          connected: Effect.unsafeMakeLatch(),
           wanted: new Map(),
           consents: new Set(),
           spawns: 0
@@ -84,10 +94,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         const info = found.value
         const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
         const waiting = yield* storage.inbox(id)
-        // Somebody else may have opened it meanwhile: theirs counts.
-        const live = table.get(id) ?? (yield* add(info, parent))
-        if (live.inbox.length === 0 && live.running === undefined) live.inbox.push(...waiting)
-        return live
+        return yield* add(info, parent, waiting)
       })
 
       const history = Effect.fnUntraced(function*(live: Live) {
