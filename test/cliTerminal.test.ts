@@ -58,18 +58,23 @@ const writes = ({ messages }: LlmRequest): LlmAnswer | string =>
 describe.skipIf(!hasPython)("on a terminal", () => {
   it("streams the answer, draws the tree, and leaves a summary", async () => {
     const { run } = await world((request) => {
-      if (request.user[0] === "child") return "found"
+      if (request.user[0] === "child") {
+        return request.messages.at(-1)?.role === "tool"
+          ? "found"
+          : { calls: [{ tool: "list", args: { path: ".." } }] }
+      }
       return request.messages.at(-1)?.role === "tool"
         ? "All \u001b[2J done.\nSecond line."
         : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "explore" } }] }
     })
-    const { code, plain, printed } = await run(["go"])
+    // While the question waits, the tree with the child is on the screen, however fast all else is.
+    const { code, plain, printed } = await run(["go"], [{ after: "[n] no", send: "y" }])
     expect(code).toBe(0)
     expect(plain).toContain("● build  t")
     expect(plain).toContain("explore  Look around")
     expect(plain).toContain("All \\x1b[2J done.\r\nSecond line.\r\n")
     expect(printed).not.toContain("\u001b[2J")
-    expect(plain).toMatch(/1 task \(1 completed\) · 3 steps · 330 tokens · cost unknown · [\d.]+ s\r\n$/)
+    expect(plain).toMatch(/1 task \(1 completed\) · 4 steps · 440 tokens · cost unknown · [\d.]+ s\r\n$/)
     // The cursor is given back at the end.
     expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
   })
