@@ -123,7 +123,15 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
     Layer.scoped(
       Tools,
       Effect.map(tools, (initial) => {
-        const byName = new Map(initial.map((tool) => [tool.name, tool]))
+        // Of each name all that were added, the one that counts last.
+        const byName = new Map<string, ReadonlyArray<AnyTool>>()
+        const put = (tool: AnyTool) => byName.set(tool.name, [...byName.get(tool.name) ?? [], tool])
+        const take = (tool: AnyTool) => {
+          const left = (byName.get(tool.name) ?? []).filter((each) => each !== tool)
+          if (left.length > 0) byName.set(tool.name, left)
+          else byName.delete(tool.name)
+        }
+        initial.forEach(put)
         let sorted: ReadonlyArray<AnyTool> | undefined
         const change = (apply: () => void) =>
           Effect.sync(() => {
@@ -131,16 +139,14 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
             sorted = undefined
           })
         return {
-          all: () => sorted ??= [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-          get: (name) => byName.get(name),
+          all: () =>
+            sorted ??= [...byName.values()].flatMap((each) => each.slice(-1)).toSorted((
+              a,
+              b
+            ) => (a.name < b.name ? -1 : 1)),
+          get: (name) => byName.get(name)?.at(-1),
           register: (tool) =>
-            Effect.asVoid(Effect.acquireRelease(
-              change(() => byName.set(tool.name, tool)),
-              () =>
-                change(() => {
-                  if (byName.get(tool.name) === tool) byName.delete(tool.name)
-                })
-            ))
+            Effect.asVoid(Effect.acquireRelease(change(() => put(tool)), () => change(() => take(tool))))
         }
       })
     )

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Permission } from "@skein/core/Permission"
 import type { ToolSpec } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
+import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { callsMade, childrenOf, messagesOf, root, said, treeOf } from "./support/tree.ts"
 
 const agents = [
@@ -116,6 +119,43 @@ describe("the input of a task", () => {
     "not_found",
     /^Task not found: ses_0123/
   )
+
+  it.effect("is looked at in order: agent, then the task to go on with, then permission", () =>
+    Effect.gen(function*() {
+      const rules = { task: { "*": "deny", lead: "allow" } } as const
+      const nobody = yield* callTask(input({ subagent_type: "nobody", task_id: "ses_0123" }), { rules })
+      expect(nobody.text).toContain("Unknown agent type")
+      const unknown = yield* callTask(input({ task_id: "ses_0123" }), { rules })
+      expect(unknown.text).toContain("Task not found")
+      const denied = yield* callTask(input(), { rules })
+      expect(denied.text).toContain("Permission denied")
+      const blank = yield* callTask(input({ description: "", subagent_type: "nobody" }), { rules })
+      expect(blank.text).toContain("task.description")
+    }))
+
+  it.effect("asks for the agent, with what it is to do", () => {
+    const script = Scripted.make({ build: [{ calls: [{ tool: "task", input: input() }] }, "ok"], worker: ["found"] })
+    return Effect.gen(function*() {
+      const permission = yield* Permission
+      const events = yield* record()
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      const { properties } = yield* events.first("permission.asked")
+      expect(properties).toMatchObject({
+        permission: "task",
+        patterns: ["worker"],
+        always: ["*"],
+        metadata: { description: "look", subagent_type: "worker" }
+      })
+      expect(yield* childrenOf(id)).toEqual([])
+      yield* permission.reply(properties.id, "once")
+      yield* Fiber.join(fiber)
+      expect(yield* childrenOf(id)).toHaveLength(1)
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(SkeinTest.layer(script, { agents, asks: "person", rules: { task: "ask" } }))
+    )
+  })
 
   for (const absent of [{ task_id: "" }, { session_id: "" }, { task_id: "", session_id: "" }]) {
     it.effect(`takes an empty id as none: ${JSON.stringify(absent)}`, () =>

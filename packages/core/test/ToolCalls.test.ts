@@ -62,6 +62,29 @@ describe("the calls of a step", () => {
       expect(ends).toEqual([{ start: 0, end: 300 }, { start: 0, end: 100 }, { start: 0, end: 200 }])
     }))
 
+  it.effect("run at most as many at once as the limit says", () => {
+    let now = 0
+    let most = 0
+    const counted = SkeinTest.tool("counted", () =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          most = Math.max(most, ++now)
+        }),
+        () => Effect.as(Effect.sleep(10), "done"),
+        () => Effect.sync(() => now--)
+      ))
+    const script = Scripted.make({
+      build: [{ calls: Array.from({ length: 40 }, (_, n) => ({ tool: "counted", input: { n } })) }, "done"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 minute")
+      expect((yield* Fiber.join(fiber)).text).toBe("done")
+      expect(most).toBe(4)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [counted], config: { limits: { concurrency: 4 } } })))
+  })
+
   it.effect("do not stop each other when one fails, dies, throws, cuts itself off or is denied", () =>
     Effect.gen(function*() {
       const names = ["echo", "failing", "dying", "throwing", "cutting", "denied", "sleepy"]

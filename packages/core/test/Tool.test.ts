@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Tools } from "@skein/core/Tool"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+
+const tool = (name: string) => SkeinTest.tool(name, () => Effect.succeed(name))
+
+describe("the registry of tools", () => {
+  it.effect("sorts its tools, and finds one by exactly its name", () =>
+    Effect.gen(function*() {
+      const tools = yield* Tools
+      expect(tools.all().map(({ name }) => name)).toEqual(["alpha", "beta", "gamma"])
+      expect(tools.get("beta")?.name).toBe("beta")
+      for (const name of ["Beta", "bet", "", "__proto__", "constructor"]) expect(tools.get(name)).toBeUndefined()
+    }).pipe(Effect.provide(Tools.layer(Effect.succeed([tool("gamma"), tool("alpha"), tool("beta")])))))
+
+  it.effect("holds an added tool as long as its scope, and then what was there before", () => {
+    const [own, first, second] = [tool("alpha"), tool("alpha"), tool("beta")]
+    return Effect.gen(function*() {
+      const tools = yield* Tools
+      const scope = yield* Scope.make()
+      yield* Scope.extend(Effect.zipRight(tools.register(first), tools.register(second)), scope)
+      expect(tools.all()).toEqual([first, second])
+      expect(tools.get("alpha")).toBe(first)
+      yield* Scope.close(scope, Exit.void)
+      expect(tools.all()).toEqual([own])
+      expect(tools.get("alpha")).toBe(own)
+    }).pipe(Effect.provide(Tools.layer(Effect.succeed([own]))))
+  })
+
+  it.effect("keeps the younger of two additions when the older one goes", () => {
+    const [first, second] = [tool("alpha"), tool("alpha")]
+    return Effect.gen(function*() {
+      const tools = yield* Tools
+      const [older, younger] = [yield* Scope.make(), yield* Scope.make()]
+      yield* Scope.extend(tools.register(first), older)
+      yield* Scope.extend(tools.register(second), younger)
+      yield* Scope.close(older, Exit.void)
+      expect(tools.get("alpha")).toBe(second)
+      yield* Scope.close(younger, Exit.void)
+      expect(tools.get("alpha")).toBeUndefined()
+    }).pipe(Effect.provide(Tools.layer(Effect.succeed([]))))
+  })
+})
