@@ -1,0 +1,38 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Config, defaults, settle } from "@skein/core/Config"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import * as Effect from "effect/Effect"
+
+describe("settings", () => {
+  it("are the defaults where nothing is said", () => {
+    expect(settle({})).toEqual(defaults)
+    expect(defaults).toMatchObject({
+      default_agent: "build",
+      limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, max_tasks: 256 },
+      deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
+      retry: { attempts: 5, base: 2_000, max_delay: 30_000 }
+    })
+  })
+
+  it("are what is said, value by value", () => {
+    const settings = settle({ default_agent: "plan", limits: { concurrency: 2 }, retry: { attempts: 1 }, model: "a/b" })
+    expect(settings).toEqual({
+      ...defaults,
+      default_agent: "plan",
+      model: "a/b",
+      limits: { ...defaults.limits, concurrency: 2 },
+      retry: { ...defaults.retry, attempts: 1 }
+    })
+  })
+
+  it("do not lose a default to a value that is there but undefined", () => {
+    const said = { limits: { concurrency: undefined }, default_agent: undefined } as unknown as ConfigInfo
+    expect(settle(said)).toMatchObject({ default_agent: "build", limits: { concurrency: 16 } })
+  })
+
+  it.effect("come from a value", () =>
+    Effect.map(Config, ({ origins, settings }) => {
+      expect(settings.limits.max_tasks).toBe(7)
+      expect(origins).toEqual({})
+    }).pipe(Effect.provide(Config.layer({ limits: { max_tasks: 7 } }))))
+})
