@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { none as nobody } from "effect/FiberId"
 import { simulate } from "./support/simulate.ts"
+import { makeRecordedStorage } from "./support/storage.ts"
 import { expectStill, root } from "./support/tree.ts"
 
 const agents = [
@@ -58,7 +59,8 @@ const make = () => {
     ]
   })
   const config = { limits: { concurrency: 2 } }
-  return { script, layer: SkeinTest.layer(script, { agents, tools, config, asks: "person" }) }
+  const { layer: storage } = makeRecordedStorage({ latency: 1 })
+  return { script, layer: SkeinTest.layer(script, { agents, tools, config, storage, asks: "person" }) }
 }
 
 /** Nothing runs, nothing wakes, and the session can be prompted again. */

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import { simulate } from "./support/simulate.ts"
+import { makeRecordedStorage } from "./support/storage.ts"
 import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 const quick = SkeinTest.tool("quick", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "done"))
@@ -25,7 +27,11 @@ const make = () => {
           ? Scripted.call("quick", { ms: 1, at: request.origin.step })
           : { text: words(request).join(" "), delay: { first: n - 1 } })
   })
-  return { script, layer: SkeinTest.layer(script, { tools: [quick] }) }
+  // A commit takes its time, so that a prompt can come while the end of a turn is being stored.
+  return {
+    script,
+    layer: SkeinTest.layer(script, { tools: [quick], storage: makeRecordedStorage({ latency: 2 }).layer })
+  }
 }
 
 /** Prompts one session from several sides at moments that the seed decides. */
@@ -38,7 +44,7 @@ const program = (callers: number) => {
       Array.from({ length: callers }, (_, i) => i),
       (i) =>
         Effect.gen(function*() {
-          yield* Effect.sleep(yield* Random.nextIntBetween(0, 8))
+          yield* Effect.sleep(yield* Random.nextIntBetween(0, 40))
           running++
           const turn = yield* Session.prompt(id, `<${i}>`)
           running--
@@ -59,10 +65,34 @@ const program = (callers: number) => {
 
 describe("prompts from several sides", () => {
   it("are each answered, once, by one loop, whenever they come", () => {
-    for (let seed = 1; seed <= 90; seed++) {
+    for (let seed = 1; seed <= 150; seed++) {
       simulate(program(2 + seed % 4), { seed, everywhere: seed % 2 === 0, patience: seed % 3 === 0 ? 20 : 200 })
     }
   }, 60_000)
+
+  it("make nobody work once they are withdrawn before they were read", () => {
+    const script = Scripted.make({
+      build: [Scripted.call("quick", { ms: 50 }), { text: "one", delay: { first: 50 } }, "next"]
+    })
+    simulate(
+      Effect.gen(function*() {
+        const storage = yield* SessionStorage
+        const { id } = yield* root()
+        const one = yield* Effect.fork(Session.prompt(id, "one"))
+        yield* Effect.sleep(60)
+        const two = yield* Effect.fork(Session.prompt(id, "two"))
+        yield* Effect.sleep(10)
+        yield* Fiber.interrupt(two)
+        expect((yield* Fiber.join(one)).text).toBe("one")
+        yield* Effect.sleep("1 hour")
+        expect(script.requests).toHaveLength(2)
+        expect(yield* storage.inbox(id)).toMatchObject([{ kind: "note", parts: [{ text: "two" }] }])
+        yield* Session.prompt(id, "three")
+        expect(words(script.requests[2]!)).toEqual(["one", "two", "three"])
+      }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [quick] }))),
+      { seed: 1 }
+    )
+  })
 
   it("at the very same moment share a turn", () => {
     const script = Scripted.make({ build: ["both"] })
@@ -80,7 +110,7 @@ describe("prompts from several sides", () => {
   })
 
   it("are answered while others give up", () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (let seed = 1; seed <= 150; seed++) {
       const { layer, script } = make()
       const impatient = Effect.gen(function*() {
         const { id } = yield* root()
@@ -88,11 +118,11 @@ describe("prompts from several sides", () => {
           Array.from({ length: 4 }, (_, i) => i),
           (i) =>
             Effect.gen(function*() {
-              yield* Effect.sleep(yield* Random.nextIntBetween(0, 6))
+              yield* Effect.sleep(yield* Random.nextIntBetween(0, 30))
               const asking = Session.prompt(id, `<${i}>`)
               const turn = i === 0
                 ? yield* asking
-                : yield* Effect.timeoutOption(asking, yield* Random.nextIntBetween(0, 4))
+                : yield* Effect.timeoutOption(asking, yield* Random.nextIntBetween(0, 30))
               return turn
             }),
           { concurrency: "unbounded" }

@@ -122,7 +122,7 @@ export const askModel = Effect.fnUntraced(function*(
       const events = parts.map((part) => journal.event(source, "message.part.updated", { part }, now))
       if (info !== undefined) events.push(journal.event(source, "message.updated", { info }, now))
       return writes.length === 0 ? Effect.void : journal.commit(writes, events)
-    })
+    }).pipe(Effect.uninterruptible)
 
   // Most steps have no text that takes long: the fiber that stores it in between is started by the first piece of it.
   let flushing: Fiber.RuntimeFiber<never> | undefined

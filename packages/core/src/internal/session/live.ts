@@ -31,6 +31,8 @@ export interface Running {
   readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
   /** Who waits for the answer to a prompt, by the id of its message. */
   readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
+  /** Whether it was told to stop: who comes now waits for its end, and for a run of its own. */
+  halted: boolean
 }
 
 /** A session in memory. Only the functions of this folder change it. */

@@ -68,7 +68,7 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
   )
   const step: Step = { message, calls: [tool], finish: "tool-calls", model, offered: ["task"], last: false }
   return { step, tool }
-})
+}, Effect.uninterruptible)
 
 /** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
 export const runSubtasks = Effect.fnUntraced(function*(

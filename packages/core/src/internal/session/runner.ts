@@ -77,7 +77,7 @@ export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>>
 
 /** Starts the loop for its first waiter. The run is there before its fiber is, so that there is never a second one. */
 const start = (live: Live, id: MessageID, waiter: Deferred.Deferred<Turn, PromptError>) => {
-  const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters: new Map([[id, waiter]]) }
+  const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters: new Map([[id, waiter]]), halted: false }
   live.running = running
   // A fiber inherits that its parent cannot be interrupted; the loop can.
   return Effect.forkIn(Effect.interruptible(turns(live, running)), live.scope).pipe(
@@ -97,7 +97,9 @@ const start = (live: Live, id: MessageID, waiter: Deferred.Deferred<Turn, Prompt
 /** Stops a session and all below it, all told before any is awaited. */
 export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Effect.fnUntraced(function*(live) {
   const table = yield* SessionTable
-  const fiber = live.running === undefined ? undefined : yield* Deferred.await(live.running.fiber)
+  const { running } = live
+  if (running !== undefined) running.halted = true
+  const fiber = running === undefined ? undefined : yield* Deferred.await(running.fiber)
   if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
   if (live.title !== undefined) yield* Fiber.interruptFork(live.title)
   yield* Effect.forEach(table.below(live.info.id), stop, { concurrency: "unbounded", discard: true })
@@ -112,12 +114,34 @@ export const stop = (live: Live): Effect.Effect<void, never, SessionTable> =>
     return halt(live)
   })
 
-/** Waits for the answer; whoever gives up last takes the session with it. */
-const wait = (live: Live, id: MessageID, running: Running, waiter: Deferred.Deferred<Turn, PromptError>) =>
-  Effect.onInterrupt(Deferred.await(waiter), () =>
+/** A prompt that nobody waits for any more makes no session work, where none has begun to answer it: it stays as a note. */
+const withdraw = Effect.fnUntraced(
+  function*(live: Live, id: MessageID) {
+    const journal = yield* Journal
+    const at = live.inbox.findIndex((row) => row.id === id)
+    const row = live.inbox[at]
+    if (row === undefined) return
+    live.inbox[at] = { ...row, kind: "note" }
+    yield* journal.commit([{ _tag: "Inbox", row: live.inbox[at] }], [])
+  },
+  (effect) => Effect.catchAll(effect, (error) => Effect.logError("A prompt could not be withdrawn", error.message))
+)
+
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Waits for the answer; whoever gives up last takes the session with it, also who had given up before it came to waiting. */
+const wait = (
+  live: Live,
+  id: MessageID,
+  running: Running,
+  waiter: Deferred.Deferred<Turn, PromptError>,
+  restore: Restore
+) =>
+  Effect.onInterrupt(restore(Deferred.await(waiter)), () =>
     Effect.suspend(() => {
       running.waiters.delete(id)
-      return running.waiters.size === 0 ? halt(live) : Effect.void
+      const isLast = running.waiters.size === 0 && live.running === running
+      return Effect.zipRight(isLast ? halt(live) : Effect.void, withdraw(live, id))
     }))
 
 /**
@@ -127,15 +151,21 @@ const wait = (live: Live, id: MessageID, running: Running, waiter: Deferred.Defe
 export const submit = (
   live: Live,
   row: InboxRow,
-  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-) =>
+  restore: Restore
+): Effect.Effect<Turn, PromptError, LoopServices> =>
   Effect.suspend(() => {
+    const { running } = live
+    if (running?.halted === true) {
+      return Effect.zipRight(
+        Effect.flatMap(Deferred.await(running.fiber), Fiber.await),
+        submit(live, row, restore)
+      )
+    }
     live.inbox.push(row)
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
-    const { running } = live
     if (running === undefined) {
-      return Effect.flatMap(start(live, row.id, waiter), (started) => restore(wait(live, row.id, started, waiter)))
+      return Effect.flatMap(start(live, row.id, waiter), (started) => wait(live, row.id, started, waiter, restore))
     }
     running.waiters.set(row.id, waiter)
-    return restore(wait(live, row.id, running, waiter))
+    return wait(live, row.id, running, waiter, restore)
   })

@@ -26,4 +26,4 @@ export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMe
     journal.event(live.info, "message.updated", { info }, now),
     journal.event(live.info, "message.part.updated", { part }, now)
   ])
-})
+}, Effect.uninterruptible)

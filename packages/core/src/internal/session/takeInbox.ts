@@ -102,4 +102,5 @@ export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean
   }
   yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
   return taken
-})
+  // A stop in the middle would leave in memory what is not stored.
+}, Effect.uninterruptible)

@@ -104,7 +104,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         ],
         [journal.event(live.info, "message.part.updated", { part: current }, now())]
       )
-    })
+    }).pipe(Effect.uninterruptible)
 
   const started = () => (current.state.status === "running" ? current.state.time.start : now())
 
