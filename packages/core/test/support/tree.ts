@@ -4,7 +4,6 @@ import { Session, type SessionOptions } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, ToolPart, ToolState } from "@skein/domain/Part"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Scripted } from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
 import { expect } from "vitest"
@@ -35,7 +34,7 @@ export const said = ({ state }: { readonly state: ToolState }): string =>
   state.status === "completed" ? state.output : state.status === "error" ? state.error.message : `(${state.status})`
 
 /** A session and everything below it. */
-export const treeOf = (rootID: SessionID): Effect.Effect<ReadonlyArray<SessionInfo>, unknown, SessionStorage> =>
+export const treeOf = (rootID: SessionID) =>
   Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.sessions({ rootID })), (found) => found.rows)
 
 /** What is wrong with a tree in which nothing should run any more. */
