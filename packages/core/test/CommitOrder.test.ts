@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Bus } from "@skein/core/Bus"
+import { type LanguageModel, Provider } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import type { Write } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -143,7 +144,35 @@ describe("what happens in a turn", () => {
     expect(new Set(logged).size).toBe(logged.length)
   })
 
-  it("stores growing text now and then, and an ended part though the step goes on", () => {
+  it("stores an ended part within 200 ms, though the step goes on for long without a word", () => {
+    const storage = makeRecordedStorage()
+    const model: LanguageModel = {
+      info: { providerID: "slow", modelID: "model" },
+      limitKey: "slow",
+      stream: (_, emit) =>
+        Effect.gen(function*() {
+          emit({ type: "connected" })
+          emit({ type: "text-start", id: "a" })
+          emit({ type: "text-delta", id: "a", delta: "so" })
+          yield* Effect.sleep(250)
+          emit({ type: "text-end", id: "a" })
+          yield* Effect.sleep(50_000)
+          emit({ type: "finish", finish: "stop", tokens: undefined })
+        })
+    }
+    const program = Effect.gen(function*() {
+      const { id: slow } = yield* root()
+      yield* Effect.fork(Session.prompt(slow, "Go"))
+      yield* Effect.sleep(460)
+      return storage.log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
+        write._tag === "Part" && write.part.type === "text" && write.part.text === "so" ? [write.part.time] : []
+      )
+    })
+    const layer = SkeinTest.layer({ layer: Provider.layerModels([model]) }, { storage: storage.layer })
+    expect(simulate(Effect.provide(program, layer), { seed: 1 })).toEqual([{ start: 0 }, { start: 0, end: 250 }])
+  })
+
+  it("stores growing text now and then", () => {
     const texts = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
       write._tag === "Part" && write.part.type === "text" && write.part.sessionID === id ? [write.part.text] : []
     )

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
-import { expectStill, root } from "./support/tree.ts"
+import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 /** Prompts a session whose storage fails at some commits, and again when it works. */
 const run = (fails: (n: number) => boolean, seed: number, withTask: boolean, once = true) => {
@@ -45,6 +45,11 @@ const run = (fails: (n: number) => boolean, seed: number, withTask: boolean, onc
     expect(again).toMatchObject(Either.right({ text: "better" }))
     expect(acted, "nothing is done twice or late").toEqual(soFar)
     if (once) yield* expectStill(id, script)
+    const asked = (yield* messagesOf(id)).flatMap(({ info, parts }) =>
+      info.role === "user" ? parts.flatMap((part) => part.type === "text" ? [part.text] : []) : []
+    )
+    // What could not even be stored was refused; all else is kept and read once.
+    expect(asked.join()).toMatch(seed === 1 ? /^(Go,)?Again$/ : /^Go,Again$/)
     for (const [at, entry] of storage.log.entries()) {
       if (entry.type !== "effect") continue
       const intent = storage.log.slice(0, at).some((each) =>
