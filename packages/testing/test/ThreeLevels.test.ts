@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs"
 import { expect, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
 
 /** The example of the README; that it is typed and run as it stands is for the tests of the whole. */
 const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(new URL("../README.md", import.meta.url), "utf8"))?.[1] ?? ""
