@@ -7,6 +7,7 @@ import { since } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import { nothing, type Unfinished } from "./result.ts"
 
 /** How long a tree that was told to stop may take, in milliseconds. */
@@ -30,11 +31,16 @@ export const runTurn = (
   Effect.gen(function*() {
     const session = yield* Session
     const began = yield* Clock.currentTimeMillis
-    const stopped = Effect.timeoutOption(Effect.disconnect(Effect.exit(session.stop(before.id))), patience)
-    const turn = Effect.disconnect(session.prompt(before.id, parts, options)).pipe(
-      Effect.onInterrupt(() => stopped),
-      Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.map(unfinished(before, began), left))
-    )
+    const turn = Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.forkDaemon(restore(session.prompt(before.id, parts, options))), (fiber) => {
+        // The storage closes after this: a prompt that is being taken back must have come to its end.
+        const stopped = Effect.zipRight(Effect.exit(session.stop(before.id)), Fiber.interrupt(fiber))
+        return Effect.onInterrupt(
+          restore(Fiber.join(fiber)),
+          () => Effect.timeoutOption(Effect.disconnect(stopped), patience)
+        )
+      })
+    ).pipe(Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.map(unfinished(before, began), left)))
     return yield* timeout === undefined
       ? turn
       : Effect.raceFirst(turn, Effect.as(Effect.sleep(timeout), undefined))
