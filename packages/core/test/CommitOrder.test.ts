@@ -74,7 +74,7 @@ describe("what happens in a turn", () => {
         )
       )
       const writes = commit?.type === "stored" ? commit.writes : []
-      const [message] = writes.flatMap((write) => write._tag === "Message" ? [write.info] : [])
+      const message = writes.flatMap((write) => write._tag === "Message" ? [write.info] : []).at(-1)
       expect(message).toMatchObject({
         role: "assistant",
         finish: "tool-calls",
@@ -82,7 +82,7 @@ describe("what happens in a turn", () => {
       })
       const parts = writes.flatMap((write) => write._tag === "Part" && write.part.type === "tool" ? [write.part] : [])
       expect(parts.every((part) => part.messageID === message?.id)).toBe(true)
-      if (message?.sessionID === id) expect(parts).toHaveLength(3)
+      if (message?.sessionID === id) expect(new Set(parts.map((part) => part.id)).size).toBe(3)
     }
   })
 
@@ -96,6 +96,29 @@ describe("what happens in a turn", () => {
         intent: { effect: "never", hash: expect.stringMatching(/^act:/), attempt: 1, epoch: 0 }
       })
     }
+  })
+
+  it("stores a step with a call in two commits: the answer with what begins at once, and the result", () => {
+    const storage = makeRecordedStorage()
+    const act = SkeinTest.tool("act", () => Effect.succeed("acted"))
+    const script = Scripted.make({ build: [Scripted.call("act", {}), "done"] })
+    const program = Effect.gen(function*() {
+      const { id: quick } = yield* root()
+      storage.log.length = 0
+      yield* Session.prompt(quick, "Go")
+      return storage.log.flatMap((entry) => entry.type === "stored" ? [entry.writes] : []).map((writes) =>
+        writes.flatMap((write) =>
+          write._tag === "Part" ? [write.part.type === "tool" ? write.part.state.status : write.part.type] : []
+        )
+      ).filter((parts) => parts.length > 0)
+    })
+    const layer = SkeinTest.layer(script, { storage: storage.layer, tools: [act] })
+    expect(simulate(Effect.provide(program, layer), { seed: 1 })).toEqual([
+      ["text"],
+      ["step-start", "pending", "step-finish", "running"],
+      ["completed"],
+      ["step-start", "text", "step-finish"]
+    ])
   })
 
   it("tells nothing that is not stored", () => {
@@ -112,6 +135,8 @@ describe("what happens in a turn", () => {
             return write._tag === "Message" && same(write.info, event.properties.info)
           case "message.part.updated":
             return write._tag === "Part" && same(write.part, event.properties.part)
+          case "message.part.delta":
+            return write._tag === "Message" && write.info.id === event.properties.messageID
           case "subagent.created":
             return write._tag === "Run" && write.run.id === event.properties.run_id
           case "subagent.completed":

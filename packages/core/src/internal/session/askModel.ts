@@ -63,13 +63,27 @@ const errorOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly mess
   return { tag: "defect", message: failure instanceof Error ? failure.message : String(failure) }
 }
 
-/** Asks one model and stores what it says: the message at once, growing text now and then, and everything at the end. */
-export const askModel = Effect.fnUntraced(function*(
+/** What a model is asked, and what is done with its calls. */
+interface Question<E, R> {
+  readonly user: UserMessage
+  readonly model: LanguageModel
+  readonly request: ModelRequest
+  /** The limit that this answer is the last within. */
+  readonly limit: ErrorInfo | undefined
+  /** Begins those calls of the answer that can begin with it; gives all of them. */
+  readonly start: (
+    calls: ReadonlyArray<ToolPart>,
+    finish: FinishReason
+  ) => Effect.Effect<ReadonlyArray<ToolPart>, E, R>
+}
+
+/**
+ * Asks one model and stores what it says: text that grows now and then, and everything at the end. Until there is something
+ * to store, or to tell, the message is in memory alone: most steps are one commit.
+ */
+export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: string; readonly message: string }, R>(
   live: Live,
-  user: UserMessage,
-  model: LanguageModel,
-  request: ModelRequest,
-  limit: ErrorInfo | undefined
+  { limit, model, request, start, user }: Question<E, R>
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
@@ -108,33 +122,63 @@ export const askModel = Effect.fnUntraced(function*(
     }
   })
   const base = (now: number) => ({ id: ids.unsafeMake("prt", now), sessionID: live.info.id, messageID: begun.id })
+  const opening: Part = { ...base(started), type: "step-start" }
+  putPart(message, opening)
+  let isOpen = false
+
+  const partWritten = (part: Part, now: number) => journal.event(source, "message.part.updated", { part }, now)
+  const messageWritten = (info: AssistantMessage, now: number) =>
+    journal.event(source, "message.updated", { info }, now)
 
   const store = (parts: ReadonlyArray<Part>, extra: ReadonlyArray<Write> = [], info?: AssistantMessage) =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
       for (const part of parts) putPart(message, part)
       if (info !== undefined) putMessage(live, info)
-      const writes: Array<Write> = [
-        ...(info === undefined ? [] : [{ _tag: "Message", info } as const]),
-        ...parts.map((part): Write => ({ _tag: "Part", part })),
+      const first = isOpen ? [] : [begun]
+      const all = isOpen ? parts : [opening, ...parts]
+      const last = info === undefined ? [] : [info]
+      isOpen = true
+      const writes: ReadonlyArray<Write> = [
+        ...[...first, ...last].map((each): Write => ({ _tag: "Message", info: each })),
+        ...all.map((part): Write => ({ _tag: "Part", part })),
         ...extra
       ]
-      const events = parts.map((part) => journal.event(source, "message.part.updated", { part }, now))
-      if (info !== undefined) events.push(journal.event(source, "message.updated", { info }, now))
-      return writes.length === 0 ? Effect.void : journal.commit(writes, events)
+      if (writes.length === 0) return Effect.void
+      const events = [
+        ...first.map((each) => messageWritten(each, now)),
+        ...all.map((part) => partWritten(part, now)),
+        ...last.map((each) => messageWritten(each, now))
+      ]
+      return journal.commit(writes, events).pipe(
+        Effect.map(() => buffer.open()),
+        Effect.tapError(() =>
+          Effect.sync(() => {
+            isOpen = isOpen && first.length === 0
+          })
+        )
+      )
     }).pipe(Effect.uninterruptible)
+
+  // What is told of a message must be stored before.
+  const open = Effect.suspend(() => buffer.waits ? store([]) : Effect.void)
+
+  // The end of the step stores the same again, and fails where that is not possible.
+  const forgiven = Effect.catchAll((error: StorageError) =>
+    Effect.logDebug("Growing text could not be stored", error.message)
+  )
+
+  const changed = Effect.suspend(() => store(buffer.takeChanged()))
+  const storeChanged = Effect.suspend(() => buffer.waits ? Effect.zipRight(store([]), changed) : changed)
 
   // Most steps have no text that takes long: the fiber that stores it in between is started by the first piece of it.
   let flushing: Fiber.RuntimeFiber<never> | undefined
   const flush = Effect.forever(
     unstored.await.pipe(
       Effect.zipRight(unstored.close),
+      Effect.zipRight(forgiven(open)),
       Effect.zipRight(Effect.sleep(flushEvery)),
-      Effect.zipRight(Effect.catchAll(
-        Effect.suspend(() => store(buffer.takeChanged())),
-        // The end of the step stores the same again, and fails where that is not possible.
-        (error) => Effect.logDebug("Growing text could not be stored", error.message)
-      ))
+      Effect.zipRight(forgiven(storeChanged))
     )
   )
   const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))
@@ -197,14 +241,17 @@ export const askModel = Effect.fnUntraced(function*(
   })
 
   return yield* Effect.gen(function*() {
-    yield* store([{ ...base(started), type: "step-start" }], [], begun)
     yield* Effect.ensuring(asking, stopFlushing)
+    yield* open
     buffer.close()
     const usage = usageOf(model, buffer)
     const finish = buffer.finish ?? "other"
     const closing: Part = { ...base(clock.unsafeCurrentTimeMillis()), type: "step-finish", usage, finish }
-    yield* end(buffer.parts, { finish, usage, ...(limit === undefined ? {} : { error: limit }) }, [closing])
-    return { message, calls: buffer.calls, finish } satisfies Answer
+    const calls = yield* start(buffer.calls, finish)
+    const begunCalls = calls.filter(({ state }) => state.status !== "pending")
+    const rest = { finish, usage, ...(limit === undefined ? {} : { error: limit }) }
+    yield* end(buffer.parts, rest, [closing, ...begunCalls])
+    return { message, calls, finish } satisfies Answer
   }).pipe(
     Effect.onExit((exit) => {
       if (Exit.isSuccess(exit)) return Effect.void

@@ -1,7 +1,8 @@
 /** The heart of the loop: makes a request of what is known, and asks the models that may answer it. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import type { ErrorInfo, UserMessage } from "@skein/domain/Message"
+import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
+import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
@@ -13,7 +14,8 @@ import { candidates } from "./candidates.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { makePrompt } from "./history.ts"
 import { type Live, pathOf } from "./live.ts"
-import { callerOf, describeAll, offer } from "./offer.ts"
+import { callerOf, describeAll, offer, subjectOf } from "./offer.ts"
+import { startCalls } from "./startCalls.ts"
 
 /** A step that ended well. */
 export interface Step extends Answer {
@@ -73,8 +75,14 @@ export const modelStep = Effect.fnUntraced(function*(
       const limit: ErrorInfo | undefined = last
         ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${agent.steps} steps.` }
         : undefined
-      const step = yield* askModel(live, user, model, request, limit)
-      return { ...step, model: ref, offered: specs.map((tool) => tool.name), last }
+      const offered = specs.map((tool) => tool.name)
+      const start = Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
+        // What may be done is decided when the calls are there: the rules may have changed while the model thought.
+        const present = calls.length === 0 ? subject : yield* subjectOf(live)
+        return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), wanted)
+      })
+      const step = yield* askModel(live, { user, model, request, limit, start })
+      return { ...step, model: ref, offered, last }
     })
 
   const from = (

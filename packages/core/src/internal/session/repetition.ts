@@ -1,7 +1,6 @@
 /** Notices an agent that goes round in circles. */
-import type { ToolPart } from "@skein/domain/Part"
+import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Hash from "effect/Hash"
-import type { LiveMessage } from "./live.ts"
 
 /** Tools whose repetition is no sign of a circle: one asks again until something has changed. */
 const exempt = new Set(["task_status", "task_wait"])
@@ -29,7 +28,11 @@ export const signature = (tool: string, input: unknown): string => {
 const inputOf = ({ state }: ToolPart): unknown => state.input
 
 /** The newest calls before a message and in it up to one of its parts, newest last. */
-const callsUpTo = (messages: ReadonlyArray<LiveMessage>, part: ToolPart, input: unknown): ReadonlyArray<string> => {
+const callsUpTo = (
+  messages: ReadonlyArray<{ readonly parts: ReadonlyArray<Part> }>,
+  part: ToolPart,
+  input: unknown
+): ReadonlyArray<string> => {
   const found = [signature(part.tool, input)]
   let seen = false
   for (let i = messages.length - 1; i >= 0 && found.length < limit * 2; i--) {
@@ -46,7 +49,11 @@ const callsUpTo = (messages: ReadonlyArray<LiveMessage>, part: ToolPart, input: 
 }
 
 /** Whether a call is the third of its kind in a row, or closes the third round of a pair of calls. */
-export const repeats = (messages: ReadonlyArray<LiveMessage>, part: ToolPart, input: unknown): boolean => {
+export const repeats = (
+  messages: ReadonlyArray<{ readonly parts: ReadonlyArray<Part> }>,
+  part: ToolPart,
+  input: unknown
+): boolean => {
   if (exempt.has(part.tool)) return false
   const calls = callsUpTo(messages, part, input)
   const last = calls.slice(-limit)

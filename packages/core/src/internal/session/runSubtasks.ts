@@ -95,7 +95,6 @@ export const runSubtasks = Effect.fnUntraced(function*(
         call,
         permits,
         wanted: undefined,
-        offered: step.offered,
         byUser: true
       })
   )

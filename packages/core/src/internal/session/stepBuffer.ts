@@ -34,6 +34,8 @@ export class StepBuffer {
   #changed = new Set<number>()
   /** Ids of an earlier try: its parts are written over, so that no text is kept twice. */
   #spare: { readonly text: Array<PartID>; readonly reasoning: Array<PartID>; readonly tool: Array<PartID> }
+  /** Deltas that wait for their message to be stored; undefined once it is. */
+  #waiting: Array<() => void> | undefined = []
   finish: FinishReason | undefined
   tokens: Tokens | undefined
 
@@ -48,8 +50,20 @@ export class StepBuffer {
     this.#parts = []
     this.#open = new Map()
     this.#changed = new Set()
+    if (this.#waiting !== undefined) this.#waiting = []
     this.finish = undefined
     this.tokens = undefined
+  }
+
+  /** Whether there is something to tell that the message has to be stored for. */
+  get waits(): boolean {
+    return this.#waiting !== undefined && this.#waiting.length > 0
+  }
+
+  /** The message is stored: tells what waited for that, and does not wait any more. */
+  open(): void {
+    for (const tell of this.#waiting ?? []) tell()
+    this.#waiting = undefined
   }
 
   /** The parts of this try. */
@@ -139,11 +153,16 @@ export class StepBuffer {
     const part = this.#parts[at]
     if (part === undefined || part.type === "tool") return
     this.#parts[at] = { ...part, text: part.text + delta }
+    if (this.#options.heard()) this.#tell(() => this.#options.journal.tell(this.#delta(part, delta)))
     if (!this.#changed.has(at)) {
       this.#changed.add(at)
       this.#options.grown()
     }
-    if (this.#options.heard()) this.#options.journal.tell(this.#delta(part, delta))
+  }
+
+  #tell(tell: () => void): void {
+    if (this.#waiting === undefined) tell()
+    else this.#waiting.push(tell)
   }
 
   #delta(part: TextPart | ReasoningPart, delta: string): Event {

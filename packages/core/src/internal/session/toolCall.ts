@@ -6,20 +6,20 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
-import * as Schema from "effect/Schema"
 import type { Call } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
-import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
+import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
+import { askedOf, checkCall, refused } from "./checkCall.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { callerOf } from "./offer.ts"
-import { repeats, signature } from "./repetition.ts"
+import { repeats } from "./repetition.ts"
+import { begunAs, toolOf } from "./startCalls.ts"
 
 /** What became of a call, as far as the turn is concerned. */
 interface Called {
@@ -27,47 +27,13 @@ interface Called {
   readonly endsTurn: boolean
 }
 
-const refused = (kind: string, message: string) => new ToolError({ kind, message })
-
-const parseJson = Schema.decodeUnknownEither(Schema.parseJson())
-
-/** Reads what the model wrote; every way in which it can be wrong has a sentence that the model can act on. */
-const read = (part: ToolPart, step: Step, tool: AnyTool | undefined, offered: ReadonlyArray<string>) => {
-  const text = part.state.status === "pending" ? part.state.input : ""
-  if (step.finish === "length") {
-    return Either.left(
-      refused(
-        "cut_off",
-        "The answer was cut off at its length limit, so this call was not run. Answer in smaller pieces."
-      )
-    )
-  }
-  if (tool === undefined || !offered.includes(tool.name)) {
-    return Either.left(
-      refused("unknown_tool", `There is no tool "${part.tool.slice(0, 64)}" here. Tools: ${offered.join(", ")}.`)
-    )
-  }
-  const json = parseJson(text.trim() === "" ? "{}" : text)
-  if (Either.isLeft(json)) {
-    return Either.left(
-      refused("invalid_arguments", `invalid arguments for ${tool.name}: they are not JSON. Send one JSON object.`)
-    )
-  }
-  const decoded = Schema.decodeUnknownEither(tool.parameters)(wellFormed(json.right), {
-    onExcessProperty: "error",
-    errors: "all"
-  })
-  if (Either.isRight(decoded)) return Either.right(decoded.right)
-  const issues = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
-  const told = issues.slice(0, 8).map(({ message, path }) =>
-    `${[tool.name, ...path.map(String)].join(".")}: ${message}`
-  )
-  return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: ${told.join("; ")}`))
-}
-
-/** A second call with the id of an earlier one of the same message. */
-const isDouble = (step: Step, part: ToolPart): boolean =>
-  part.callID !== "" && step.calls.find((each) => each.callID === part.callID)?.id !== part.id
+/** The question whether an agent that goes round in circles may go on. */
+const circle = (tool: string, input: unknown): PermissionAsk => ({
+  permission: "doom_loop",
+  patterns: [tool],
+  always: [],
+  metadata: { tool, input, reason: "The same call was made three times in a row." }
+})
 
 /** Runs one call to its end. It never fails but by storage: what goes wrong becomes the call's result. */
 export const toolCall = Effect.fnUntraced(function*(options: {
@@ -76,26 +42,25 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   readonly part: ToolPart
   readonly subject: Subject
   readonly call: Call
-  readonly offered: ReadonlyArray<string>
   readonly permits: Effect.Semaphore
   /** Whether the runtime makes the call for the user: a part of the user's prompt asked for it. */
   readonly byUser: boolean
   /** The answer that this turn is to give, and the tool that takes it. */
   readonly wanted: Wanted | undefined
 }) {
-  const { byUser, call, live, offered, part, permits, step, subject, wanted } = options
+  const { byUser, call, live, part, permits, step, subject, wanted } = options
   const tools = yield* Tools
   const permission = yield* Permission
   const journal = yield* Journal
   const clock = yield* Clock.clockWith(Effect.succeed)
   const now = () => clock.unsafeCurrentTimeMillis()
-  const tool = part.tool === wanted?.tool.name ? wanted.tool : tools.get(part.tool)
+  const known = toolOf(tools, part.tool, wanted)
   let current = part
   let cutOff: ToolError | undefined
 
-  const become = (state: ToolState, extra: Partial<Pick<ToolPart, "intent">> = {}, blocked = false) =>
+  const become = (next: ToolPart, blocked = false) =>
     Effect.suspend(() => {
-      current = { ...current, ...extra, state: wellFormed(state) }
+      current = next
       putPart(step.message, current)
       return journal.commit(
         [
@@ -106,10 +71,13 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       )
     }).pipe(Effect.uninterruptible)
 
+  const close = (state: ToolState, blocked = false) =>
+    Effect.suspend(() => become({ ...current, state: wellFormed(state) }, blocked))
+
   const started = () => (current.state.status === "running" ? current.state.time.start : now())
 
   const fail = (input: unknown, error: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false) =>
-    become(
+    close(
       {
         status: "error",
         input,
@@ -117,7 +85,6 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         ...(metadata === undefined ? {} : { metadata }),
         time: { start: started(), end: now() }
       },
-      {},
       blocked
     )
 
@@ -125,18 +92,10 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const said = (error: ToolError) =>
     byUser && error.kind !== "task" ? `Tool execution failed: ${error.message}` : error.message
 
-  const written = part.state.status === "pending" ? part.state.input : ""
-  const asked = Either.getOrElse(parseJson(written), () => written)
-  const input = isDouble(step, part)
-    ? Either.left(
-      refused(
-        "duplicate_id",
-        `The id ${part.callID} names an earlier call of this answer. Give each call an id of its own.`
-      )
-    )
-    : read(part, step, tool, offered)
-  const given = Either.getOrElse(input, () => asked)
-  const caller = tool ?? { name: part.tool, permission: part.tool }
+  // A call that began with its answer was checked then.
+  const input = part.state.status === "running" ? Either.right(part.state.input) : checkCall(part, step, known)
+  const given = Either.getOrElse(input, () => askedOf(part))
+  const caller = known ?? { name: part.tool, permission: part.tool }
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(
@@ -151,17 +110,6 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       const authorise = permission.authorise(subject, caller, each)
       return action === "ask" ? call.waiting(whileAsking(authorise)) : authorise
     })
-
-  // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
-  const goesRound = step.finish !== "length" && repeats(live.messages ?? [], part, given)
-  const circles: ReadonlyArray<PermissionAsk> = goesRound
-    ? [{
-      permission: "doom_loop",
-      patterns: [caller.name],
-      always: [],
-      metadata: { tool: caller.name, input: given, reason: "The same call was made three times in a row." }
-    }]
-    : []
 
   const context: ToolContext = {
     ...callerOf(live, step.model, byUser),
@@ -181,15 +129,18 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       })
   }
 
-  const run = Effect.gen(function*() {
-    for (const each of circles) yield* ask(each)
+  const begin = Effect.gen(function*() {
+    // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
+    if (step.finish !== "length" && repeats(live.messages ?? [], part, given)) yield* ask(circle(caller.name, given))
     if (Either.isLeft(input)) return yield* input.left
-    if (tool === undefined) return yield* refused("unknown_tool", part.tool)
-    for (const each of yield* tool.authorise(given, context)) yield* ask(each)
-    yield* become(
-      { status: "running", input: given, title: tool.title(given), time: { start: now() } },
-      { intent: { effect: tool.effect, hash: signature(tool.name, given), attempt: 1, epoch: 0 } }
-    )
+    if (known === undefined) return yield* refused("unknown_tool", part.tool)
+    for (const each of yield* known.authorise(given, context)) yield* ask(each)
+    yield* become(begunAs(current, known, given, now()))
+    return known
+  })
+
+  const run = Effect.gen(function*() {
+    const tool = part.state.status === "running" && known !== undefined ? known : yield* begin
     // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
     const effect = Effect.catchAllCause(
       Effect.suspend(() => tool.execute(given, context)),
@@ -198,7 +149,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     )
     const result: ToolResult = yield* tool.waits ? call.waiting(effect) : permits.withPermits(1)(effect)
     const output = yield* cut(live.info.id, `${part.id}.txt`, result.output)
-    yield* become({
+    yield* close({
       status: "completed",
       input: given,
       output,
@@ -242,7 +193,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           {
             tag: "interrupted",
             message: cutOff?.message ??
-              (current.state.status === "running" && tool?.effect !== "safe"
+              (current.state.status === "running" && known?.effect !== "safe"
                 ? missingResult
                 : "The call was interrupted before it ended.")
           },

@@ -23,7 +23,7 @@ export const toolCalls = Effect.fnUntraced(function*(
       traced(
         `Tool.${part.tool}`,
         () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), partID: part.id }),
-        toolCall({ live, step, part, subject, call, permits, wanted, offered: step.offered, byUser: false })
+        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false })
       )
   )
   return results.some((result) => result.endsTurn)
