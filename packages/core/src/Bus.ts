@@ -16,20 +16,39 @@ export class BusOverflow extends Schema.TaggedError<BusOverflow>()("BusOverflow"
   message: Schema.String
 }) {}
 
-/** Which events to hear: of one session, of one tree, or all. */
+/** Which events to hear: of one session, of one tree, or all; `deltas: false` leaves out the pieces of growing text. */
 export type BusFilter =
-  | { readonly sessionID: SessionID }
-  | { readonly rootID: SessionID }
-  | { readonly all: true }
+  & ({ readonly sessionID: SessionID } | { readonly rootID: SessionID } | { readonly all: true })
+  & { readonly deltas?: false }
 
 /** What a listener is: called at once for each event, in order; it is quick and does not throw. */
 export type Listener = (event: Event) => void
+
+interface Listening {
+  readonly listener: Listener
+  readonly deltas: boolean
+}
+
+const tell = (listeners: ReadonlySet<Listening> | undefined, event: Event): void => {
+  if (listeners === undefined) return
+  const isDelta = event.type === "message.part.delta"
+  for (const { deltas, listener } of listeners) {
+    if (deltas || !isDelta) listener(event)
+  }
+}
+
+const hearsDeltas = (listeners: ReadonlySet<Listening> | undefined): boolean => {
+  for (const { deltas } of listeners ?? []) {
+    if (deltas) return true
+  }
+  return false
+}
 
 /** The bus: publishing never waits, whoever is slow loses the connection and never an event in the middle. */
 export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
   /** Hands an event to everyone who listens for it. */
   readonly publish: (event: Event) => void
-  /** Whether anyone would hear an event of this session: deltas that nobody hears need not be made. */
+  /** Whether anyone would hear a delta of this session: one that nobody hears need not be made. */
   readonly heard: (session: { readonly sessionID: SessionID; readonly rootID: SessionID }) => boolean
   /** Calls a function for each event until the scope closes. */
   readonly listen: (filter: BusFilter, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
@@ -41,30 +60,29 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
 }>() {
   /** A bus inside this process. */
   static readonly layer: Layer.Layer<Bus> = Layer.sync(Bus, () => {
-    const everything = new Set<Listener>()
-    const bySession = new Map<SessionID, Set<Listener>>()
-    const byRoot = new Map<SessionID, Set<Listener>>()
+    const everything = new Set<Listening>()
+    const bySession = new Map<SessionID, Set<Listening>>()
+    const byRoot = new Map<SessionID, Set<Listening>>()
 
     const add = (filter: BusFilter, listener: Listener): () => void => {
+      const listening: Listening = { listener, deltas: filter.deltas ?? true }
       if ("all" in filter) {
-        everything.add(listener)
-        return () => everything.delete(listener)
+        everything.add(listening)
+        return () => everything.delete(listening)
       }
       const [index, key] = "sessionID" in filter ? [bySession, filter.sessionID] : [byRoot, filter.rootID]
       const listeners = index.get(key) ?? new Set()
-      index.set(key, listeners.add(listener))
+      index.set(key, listeners.add(listening))
       return () => {
-        listeners.delete(listener)
+        listeners.delete(listening)
         if (listeners.size === 0) index.delete(key)
       }
     }
 
     const publish = (event: Event) => {
-      for (const listener of everything) listener(event)
-      const ofSession = bySession.get(event.sessionID)
-      if (ofSession !== undefined) { for (const listener of ofSession) listener(event) }
-      const ofRoot = byRoot.get(event.rootID)
-      if (ofRoot !== undefined) { for (const listener of ofRoot) listener(event) }
+      tell(everything, event)
+      tell(bySession.get(event.sessionID), event)
+      tell(byRoot.get(event.rootID), event)
     }
 
     const listen = (filter: BusFilter, listener: Listener) =>
@@ -93,7 +111,8 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
 
     return {
       publish,
-      heard: ({ rootID, sessionID }) => everything.size > 0 || byRoot.has(rootID) || bySession.has(sessionID),
+      heard: ({ rootID, sessionID }) =>
+        hearsDeltas(everything) || hearsDeltas(bySession.get(sessionID)) || hearsDeltas(byRoot.get(rootID)),
       listen,
       subscribe
     }

@@ -24,13 +24,21 @@ export interface Slot {
   ) => Effect.Effect<Array<B>, E, R>
 }
 
+/** What an agent hears of its first slot. */
+export interface SlotNews {
+  /** It has to wait, at this place in the queue. */
+  readonly queued: (position: number) => Effect.Effect<void>
+  /** It has the slot. */
+  readonly granted: Effect.Effect<void>
+}
+
 /** How much happens at once. */
 export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
   /**
    * A slot for an agent below a root. Agents that go on after waiting come before new ones, so that nested waiting cannot
-   * block itself. `queued` is called with the place in the queue where a new agent has to wait.
+   * block itself.
    */
-  readonly slot: (rootID: SessionID, queued: (position: number) => Effect.Effect<void>) => Slot
+  readonly slot: (rootID: SessionID, news: SlotNews) => Slot
   /** The slot of a root: there is always room for it, and no limit counts it. */
   readonly free: Slot
   /** How many tool calls of one step run at once; calls that wait for others do not count. */
@@ -44,7 +52,7 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
     Effect.map(Config, ({ settings: { limits } }) => {
       const pool = makePool(limits.concurrency, limits.process_concurrency)
       return {
-        slot: (rootID, queued) => makeSlot(pool, rootID, queued),
+        slot: (rootID, news) => makeSlot(pool, rootID, news),
         free,
         callsAtOnce: limits.concurrency,
         load: Effect.sync(pool.load)
@@ -127,7 +135,7 @@ const makePool = (perRoot: number, perProcess: number) => {
 const makeSlot = (
   pool: ReturnType<typeof makePool>,
   rootID: SessionID,
-  queued: (position: number) => Effect.Effect<void>
+  news: SlotNews
 ): Slot => {
   let started = false
   let holds = false
@@ -154,12 +162,13 @@ const makeSlot = (
     const goesOn = started
     started = true
     return Effect.uninterruptibleMask((restore) =>
-      pool.acquire(restore, rootID, goesOn, goesOn ? () => Effect.void : queued).pipe(
+      pool.acquire(restore, rootID, goesOn, goesOn ? () => Effect.void : news.queued).pipe(
         Effect.tap(() =>
           Effect.sync(() => {
             holds = true
           })
         ),
+        Effect.zipLeft(goesOn ? Effect.void : news.granted),
         Effect.ensuring(Effect.suspend(() => {
           acquiring = undefined
           return Deferred.succeed(mine, undefined)

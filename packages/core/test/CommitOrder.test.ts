@@ -121,6 +121,18 @@ describe("what happens in a turn", () => {
     ])
   })
 
+  it("stores of a task when it was asked for, when it had its slot, and when it was over", () => {
+    const runs = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
+      write._tag === "Run" ? [write.run] : []
+    )
+    expect(runs.map(({ state }) => state)).toEqual(["queued", "running", "settled"])
+    expect(runs.map(({ time }) => Object.keys(time))).toEqual([
+      ["created"],
+      ["created", "started"],
+      ["created", "started", "settled"]
+    ])
+  })
+
   it("tells nothing that is not stored", () => {
     let looked = 0
     for (const [at, entry] of log.entries()) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Config } from "@skein/core/Config"
-import { type Call, Governor } from "@skein/core/Governor"
+import { type Call, Governor, type SlotNews } from "@skein/core/Governor"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
@@ -13,17 +13,17 @@ const governed = (concurrency: number, process_concurrency = 64) =>
   Governor.layer.pipe(Layer.provide(Config.layer({ limits: { concurrency, process_concurrency } })))
 
 const rootID = (name: string | number) => `ses_${name}` as SessionID
-const silent = () => Effect.void
+const silent: SlotNews = { queued: () => Effect.void, granted: Effect.void }
 
 /** Agents that note when they begin and end their work. */
 const makeNotes = () => {
   const notes: Array<string> = []
   const note = (words: string) => Effect.sync(() => void notes.push(words))
   const agent = Effect.fnUntraced(
-    function*(name: string, root = "r", queued: (n: number) => Effect.Effect<void> = silent) {
+    function*(name: string, root = "r", queued: SlotNews["queued"] = silent.queued) {
       const governor = yield* Governor
       const work = Effect.zipRight(note(`${name} begins`), Effect.zipRight(Effect.sleep(100), note(`${name} ends`)))
-      yield* governor.slot(rootID(root), queued).work(work)
+      yield* governor.slot(rootID(root), { ...silent, queued }).work(work)
     }
   )
   return { notes, note, agent }
@@ -98,6 +98,21 @@ describe("the governor", () => {
       yield* Effect.fork(agent("second"))
       yield* TestClock.adjust("1 second")
       expect(notes).toEqual(["first begins", "first ends", "waiter goes on", "second begins", "second ends"])
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("tells once that there is a slot, and not again after waiting", () => {
+    let granted = 0
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = governor.slot(rootID("r"), { ...silent, granted: Effect.sync(() => void granted++) })
+      const wait = slot.calls([0], (_, call) => call.waiting(Effect.sleep(10)))
+      const working = yield* Effect.fork(slot.work(Effect.zipRight(wait, wait)))
+      yield* TestClock.adjust(1)
+      expect(granted).toBe(1)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(working)
+      expect(granted).toBe(1)
     }).pipe(Effect.provide(governed(1)))
   })
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Bus, type BusFilter } from "@skein/core/Bus"
 import type { Event } from "@skein/domain/Event"
-import type { EventID, SessionID } from "@skein/domain/Id"
+import type { EventID, MessageID, PartID, SessionID } from "@skein/domain/Id"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -74,7 +74,7 @@ export const busSuite = (name: string, layer: Layer.Layer<Bus>): void => {
         expect([gone, stays].map(numbers)).toEqual([[1], [1, 2]])
       })).pipe(Effect.provide(layer)))
 
-    it.effect("says whether anybody would hear an event", () =>
+    it.effect("says whether anybody would hear a delta", () =>
       Effect.gen(function*() {
         const bus = yield* Bus
         const of = { sessionID: session("child"), rootID: session("root") }
@@ -86,6 +86,29 @@ export const busSuite = (name: string, layer: Layer.Layer<Bus>): void => {
         yield* Effect.scoped(
           Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.heard(of)).toBe(false))
         )
+      }).pipe(Effect.provide(layer)))
+
+    it.scoped("leaves out the pieces of growing text where they are not wanted, and says whether anybody wants them", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const of = { sessionID: session("s"), rootID: session("s") }
+        const delta: Event = {
+          ...event(1, { session: "s" }),
+          type: "message.part.delta",
+          properties: { messageID: "msg_1" as MessageID, partID: "prt_1" as PartID, field: "text", delta: "a" }
+        }
+        const without = yield* Effect.all([
+          heardBy({ sessionID: of.sessionID, deltas: false }),
+          heardBy({ rootID: of.rootID, deltas: false }),
+          heardBy({ all: true, deltas: false })
+        ])
+        expect(bus.heard(of)).toBe(false)
+        const all = yield* heardBy({ all: true })
+        expect(bus.heard(of)).toBe(true)
+        bus.publish(delta)
+        bus.publish(event(2, { session: "s" }))
+        expect(without.map(numbers)).toEqual([[2], [2], [2]])
+        expect(numbers(all)).toEqual([1, 2])
       }).pipe(Effect.provide(layer)))
 
     it.scoped("streams the events from the subscription on", () =>

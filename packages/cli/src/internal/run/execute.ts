@@ -84,7 +84,7 @@ const prompted = Effect.fnUntraced(function*(
     )
   }
   const parts = yield* prompt
-  yield* bus.listen({ all: true }, (event) => {
+  yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
     progress.denials.see(event)
     presenter.event(event)
   })

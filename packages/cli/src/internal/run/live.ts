@@ -65,6 +65,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   )
 
   const presenter: Presenter = {
+    deltas: true,
     begin: (session) => {
       view = new LiveView(session, clock.unsafeCurrentTimeMillis(), style)
       for (const note of notes) view.note(note)

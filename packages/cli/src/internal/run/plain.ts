@@ -45,6 +45,7 @@ const toolLines = (part: ToolPart, by: string, seen: Set<string>): ReadonlyArray
 export const plain = (stdio: Streams): Presenter => {
   const seen = new Set<string>()
   return {
+    deltas: false,
     begin: () => undefined,
     event: (event) => {
       for (const line of linesOf(event, seen)) stdio.err("  ".repeat(event.depth) + line)

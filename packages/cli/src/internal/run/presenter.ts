@@ -7,6 +7,8 @@ import type { RunResult } from "./result.ts"
 
 /** Shows a run. Its functions are called one after the other, and never throw. */
 export interface Presenter {
+  /** Whether the pieces of growing text are among the events that it wants to hear. */
+  readonly deltas: boolean
   /** The session is known; its events follow. */
   readonly begin: (session: SessionInfo) => void
   /** Is called at once for each event of the tree. */

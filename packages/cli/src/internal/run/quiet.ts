@@ -4,6 +4,7 @@ import { type Presenter, writeAnswer } from "./presenter.ts"
 
 /** Makes the presenter. */
 export const quiet = (stdio: Streams): Presenter => ({
+  deltas: false,
   begin: () => undefined,
   event: () => undefined,
   note: () => undefined,

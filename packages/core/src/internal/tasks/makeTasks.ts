@@ -146,7 +146,7 @@ export const makeTasks = Effect.gen(function*() {
   })
 
   /** The work of one run, when its turn has come. */
-  const work = (live: Live, request: TaskRequest, agent: AgentInfo) => {
+  const work = (live: Live, request: TaskRequest, agent: AgentInfo, granted: Effect.Effect<void>) => {
     const limit = request.timeout ?? agent.timeout ?? defaultTimeout
     const options = request.model === undefined ? {} : { model: request.model }
     const turn = Effect.map(session.prompt(live.info.id, request.prompt, options), endOfTurn)
@@ -154,10 +154,10 @@ export const makeTasks = Effect.gen(function*() {
     return Effect.gen(function*() {
       // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
       live.captured = live.parent === undefined ? [] : (yield* subjectOf(live.parent)).ceilings
-      live.slot = governor.slot(
-        live.info.rootID,
-        (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context))
-      )
+      live.slot = governor.slot(live.info.rootID, {
+        queued: (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)),
+        granted
+      })
       return yield* firstOf(turn, late)
     })
   }
@@ -168,7 +168,7 @@ export const makeTasks = Effect.gen(function*() {
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const live = yield* openChild(checked, request)
-        const row = yield* begin(live, request)
+        let row = yield* begin(live, request)
         const { stops } = live
         // A run that waits for an earlier one of the same task begins later than it was asked for.
         let start: Start | undefined
@@ -179,10 +179,15 @@ export const makeTasks = Effect.gen(function*() {
             model: live.info.model ?? checked.agent.model[0]
           })
         }
+        // Nobody waits for this to be stored: what the run stores next comes after it.
+        const granted = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          row = { ...row, state: "running", time: { ...row.time, started: now } }
+          return Effect.fork(Effect.ignoreLogged(journal.commit([{ _tag: "Run", run: row }], [])))
+        })
         const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
           if (live.stops !== stops) return stoppedFromOutside
           start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
-          return yield* work(live, request, checked.agent)
+          return yield* work(live, request, checked.agent, Effect.asVoid(granted))
         }))
         const exit = yield* Effect.exit(restore(
           progress === undefined ? working : withSummary(live.info.id, progress.summary, working)

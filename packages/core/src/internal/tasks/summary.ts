@@ -33,7 +33,7 @@ export const withSummary = <A, E, R>(
     const bus = yield* Bus
     const rows = new Map<string, SummaryRow>()
     const changed = yield* Effect.makeLatch()
-    yield* bus.listen({ sessionID }, (event) => {
+    yield* bus.listen({ sessionID, deltas: false }, (event) => {
       if (event.type !== "message.part.updated" || event.properties.part.type !== "tool") return
       const row = rowOf(event.properties.part)
       if (row === undefined) return
