@@ -64,12 +64,12 @@ export const makeFetch: Effect.Effect<Fetch, never, Scope> = Effect.acquireRelea
 
 const send = ({ agent, request }: Transport, url: URL, { body: text = "", headers, method = "GET", signal }: Init) =>
   new Promise<Response>((resolve, reject) => {
-    const body = cleanBody(text)
+    const body = Buffer.from(cleanBody(text))
     const options: RequestOptions = {
       agent,
       method,
       // A server that compresses would hold deltas back.
-      headers: { "accept-encoding": "identity", ...headers, "content-length": Buffer.byteLength(body) }
+      headers: { "accept-encoding": "identity", ...headers, "content-length": body.length }
     }
     const outgoing = request(url, options, (incoming) => {
       const kind = isSuccess(incoming) ? incoming.headers["content-type"] ?? "" : ""
