@@ -27,6 +27,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a prompt without a command", ["what is this"], /`skein run …`/],
   ["an unknown flag", ["run", "--modle", "x", "go"], /has no flag --modle\. Did you mean --model\?/],
   ["an unknown agent", [...offline, "--agent", "bild", "go"], /There is no agent "bild"\. Agents: build, /],
+  ["an agent behind the scenes", [...offline, "--agent", "title", "go"], /title works behind the scenes/],
   ["an unknown provider", ["run", "-m", "opnai/x", "go"], /There is no provider opnai.* Did you mean openai\/x\?/],
   ["a model without a provider", ["run", "-m", "gpt", "go"], /--model needs PROVIDER\/MODEL/],
   ["an unknown offline model", ["run", "-m", "offline/x", "go"], /There is no model offline\/x/],

@@ -106,6 +106,7 @@ describe.skipIf(!hasPython)("on a terminal", () => {
     const { code, plain } = await run(["go"], [{ after: "[y] once", send: "n" }])
     expect(code).toBe(3)
     expect(plain).toContain("skein: The turn ended, since something that the agent needs was not permitted.")
+    expect(plain).not.toContain("Run it on a terminal")
   })
 
   it("always in this project is stored, listed, and can be revoked", async () => {

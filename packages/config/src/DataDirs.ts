@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { homedir } from "node:os"
+import { userInfo } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 
 /** Where the files of this user are; all paths are absolute, and nothing is made before it is needed. */
@@ -41,8 +41,11 @@ const variable = (name: string) =>
     Effect.orDieWith((error) => new Error(`The environment cannot be read: ${String(error)}`))
   )
 
+// Without $HOME the account says where it is; an account without an entry has no home but the root.
+const accountHome = Effect.orElseSucceed(Effect.try(() => resolve(userInfo().homedir || "/")), () => "/")
+
 const make = Effect.fnUntraced(function*(options: { readonly database?: string }) {
-  const home = (yield* variable("HOME")) ?? homedir()
+  const home = (yield* variable("HOME")) ?? (yield* accountHome)
   const base = (name: string, otherwise: string) =>
     // The specification has relative paths ignored: they would move with the working directory.
     Effect.map(variable(name), (path) =>

@@ -2,8 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
-import { homedir } from "node:os"
-import { resolve } from "node:path"
+import { userInfo } from "node:os"
+import { isAbsolute, resolve } from "node:path"
 
 const dirs = (env: Readonly<Record<string, string>>, options?: { readonly database?: string }) =>
   DataDirs.pipe(
@@ -24,7 +24,6 @@ it.effect("keeps to the home directory where nothing else is said", () =>
       server: "/h/.local/share/skein/server.json",
       worktrees: "/h/.local/share/skein/worktrees"
     })
-    expect((yield* dirs({})).home).toBe(homedir())
   }))
 
 it.effect("goes where the XDG variables point, unless they are empty or relative", () =>
@@ -52,4 +51,13 @@ it.effect("takes the database from --db, then SKEIN_DB", () =>
     expect((yield* dirs(env, { database: "mine.db" })).database).toBe(resolve("mine.db"))
     expect((yield* dirs({ ...env, SKEIN_DB: "" })).database).toBe("/h/.local/share/skein/skein.db")
     expect((yield* dirs(env, { database: ":memory:" })).database).toBe(":memory:")
+  }))
+
+it.effect("is at home where the account is, without a HOME", () =>
+  Effect.gen(function*() {
+    for (const env of [{}, { HOME: "" }]) {
+      const { database, home } = yield* dirs(env)
+      expect(home).toBe(userInfo().homedir)
+      expect(isAbsolute(database)).toBe(true)
+    }
   }))

@@ -57,6 +57,13 @@ export const ProviderConfig = Schema.Struct({
 /** The type of a provider's settings. */
 export interface ProviderConfig extends Schema.Schema.Type<typeof ProviderConfig> {}
 
+/** The colour that marks an agent while it works. */
+const AgentColor = Schema.String.pipe(
+  Schema.pattern(/^(?:red|green|yellow|blue|magenta|cyan|white|gray|#[\da-fA-F]{6})$/, {
+    description: "red, green, yellow, blue, magenta, cyan, white, gray, or #rrggbb"
+  })
+)
+
 /** What config may say of an agent; the same keys as an agent's file. */
 export const AgentConfig = Schema.Struct({
   description: Schema.optional(Schema.String),
@@ -72,7 +79,7 @@ export const AgentConfig = Schema.Struct({
   timeout: Schema.optional(count),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
   hidden: Schema.optional(Schema.Boolean),
-  color: Schema.optional(Schema.String),
+  color: Schema.optional(AgentColor),
   disable: Schema.optional(Schema.Boolean),
   allowedTools: Schema.optional(Schema.Array(Schema.String)),
   deniedTools: Schema.optional(Schema.Array(Schema.String)),

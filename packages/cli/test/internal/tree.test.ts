@@ -12,7 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { describe } from "vitest"
-import { colourless } from "../../src/internal/terminal/style.ts"
+import { coloured, colourless } from "../../src/internal/terminal/style.ts"
 import { widthOf } from "../../src/internal/terminal/width.ts"
 import { LiveView } from "../../src/internal/tree/liveView.ts"
 import { formatCount, treeLines } from "../../src/internal/tree/treeLines.ts"
@@ -37,7 +37,7 @@ const watch = (
   Effect.gen(function*() {
     const bus = yield* Bus
     const session = yield* Session.create({ directory: "/work", title: "The job" })
-    const view = new LiveView(session, yield* Clock.currentTimeMillis, colourless)
+    const view = new LiveView(session, yield* Clock.currentTimeMillis, colourless, new Map())
     const events: Array<Event> = []
     yield* bus.listen({ all: true }, (event) => {
       events.push(event)
@@ -211,3 +211,14 @@ it.each([
     expect(formatCount(count)).toBe(text)
   }
 )
+
+it.effect("marks an agent at work with the colour that its definition has", () =>
+  Effect.gen(function*() {
+    const session = yield* Session.create({ directory: "/work", agent: "build", title: "The job" })
+    const frame = (colors: ReadonlyMap<string, string>, style = coloured) =>
+      new LiveView(session, 0, style, colors).view({ columns: 70, rows: 24 }, 0).below.join("\n")
+    expect(frame(new Map([["build", "magenta"]]))).toContain("\x1b[35m●\x1b[39m build")
+    expect(frame(new Map([["build", "#ff8000"]]))).toContain("\x1b[38;2;255;128;0m●\x1b[39m build")
+    expect(frame(new Map([["other", "magenta"]]))).toContain("\x1b[36m●\x1b[39m build")
+    expect(frame(new Map([["build", "magenta"]]), colourless)).not.toContain("\x1b")
+  }).pipe(Effect.provide(Skein.layer({ provider: Scripted.layer({}) }))))

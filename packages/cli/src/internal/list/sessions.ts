@@ -83,7 +83,9 @@ const partText = (part: Part): string => {
       return `> task description=${escapeLine(part.description)}\n`
     case "tool": {
       const { state } = part
-      const end = state.status === "error" ? `\n  failed: ${escapeLine(state.error.message.slice(0, 300))}` : ""
+      const end = state.status === "error"
+        ? `\n  failed: ${escapeText(state.error.message.slice(0, 300)).trim().replaceAll("\n", "\n  ")}`
+        : ""
       return `> ${callLine(part.tool, state.input)}${end}\n`
     }
     default:

@@ -9,14 +9,18 @@ const resume = ({ outcome, sessionID }: RunResult): string =>
   sessionID === undefined || outcome === "denied" ? "" : ` Go on with \`skein sessions resume ${sessionID}\`.`
 
 /** The lines; none where all is well, or where nobody reads them. */
-export const closingLines = (result: RunResult, denials: Denials, readerIsGone: boolean): ReadonlyArray<string> => {
+export const closingLines = (
+  result: RunResult,
+  denials: Denials,
+  { canAsk, readerIsGone }: { readonly canAsk: boolean; readonly readerIsGone: boolean }
+): ReadonlyArray<string> => {
   if (readerIsGone) return []
+  // Who was asked and said no knows how to say yes.
+  const advice = canAsk
+    ? ""
+    : " Run it on a terminal to be asked, pass --auto, or allow it under \"permission\" in the config."
   const denied = denials.count === 0
     ? []
-    : [errorLine(
-      escapeLine(
-        `${denials.summary}. Run it on a terminal to be asked, pass --auto, or allow it under "permission" in the config.`
-      )
-    )]
+    : [errorLine(`${escapeLine(denials.summary)}.${advice}`)]
   return result.error === undefined ? denied : [...denied, errorLine(`${result.error.message}${resume(result)}`)]
 }

@@ -63,6 +63,9 @@ const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
   return [...typed, ...files]
 })
 
+const colorsOf = (agents: ReadonlyArray<AgentInfo>) =>
+  new Map(agents.flatMap(({ color, name }) => color === undefined ? [] : [[name, color] as const]))
+
 /** The turn from a session that is ready to its result. */
 const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
@@ -76,6 +79,12 @@ const prompted = Effect.fnUntraced(function*(
   const bus = yield* Bus
   const { settings } = yield* Config
   const agent = yield* agents.get(flags.agent ?? target.session?.agent ?? settings.default_agent)
+  if (agent.hidden && flags.agent !== undefined) {
+    return yield* new UsageError({
+      message:
+        `--agent: ${agent.name} works behind the scenes and cannot be prompted. \`skein agents\` lists those that can.`
+    })
+  }
   const model = yield* readModel(flags.model)
   const fallback = yield* checkModels(model ?? target.session?.model, agent)
   if (fallback?.startsWith("offline/") === true) {
@@ -96,7 +105,7 @@ const prompted = Effect.fnUntraced(function*(
     ...(flags.title === undefined ? {} : { title: flags.title })
   }))
   progress.left = { ...nothing, sessionID: current.id }
-  presenter.begin(current)
+  presenter.begin(current, colorsOf(agents.all))
   yield* attend
   const turn = yield* runTurn({
     session: current,
@@ -158,7 +167,9 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
         )
         const result = yield* concluded(exit, progress)
         shown.presenter.end(result)
-        for (const line of closingLines(result, progress.denials, stop.reason()?.by === "EPIPE")) stdio.err(line)
+        const readerIsGone = stop.reason()?.by === "EPIPE"
+        const { canAsk } = shown
+        for (const line of closingLines(result, progress.denials, { canAsk, readerIsGone })) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) stdio.err(errorLine(Cause.pretty(exit.cause)))
         return result.exitCode
       })

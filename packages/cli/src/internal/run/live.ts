@@ -66,8 +66,8 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
 
   const presenter: Presenter = {
     deltas: true,
-    begin: (session) => {
-      view = new LiveView(session, clock.unsafeCurrentTimeMillis(), style)
+    begin: (session, colors) => {
+      view = new LiveView(session, clock.unsafeCurrentTimeMillis(), style, colors)
       for (const note of notes) view.note(note)
       changed.unsafeOpen()
     },

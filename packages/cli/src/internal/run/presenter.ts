@@ -9,8 +9,8 @@ import type { RunResult } from "./result.ts"
 export interface Presenter {
   /** Whether the pieces of growing text are among the events that it wants to hear. */
   readonly deltas: boolean
-  /** The session is known; its events follow. */
-  readonly begin: (session: SessionInfo) => void
+  /** The session is known, and the colours of the agents that have one; its events follow. */
+  readonly begin: (session: SessionInfo, colors: ReadonlyMap<string, string>) => void
   /** Is called at once for each event of the tree. */
   readonly event: (event: Event) => void
   /** Something that is worth knowing, and no error. */

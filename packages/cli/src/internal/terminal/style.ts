@@ -11,11 +11,29 @@ export interface Style {
   readonly red: Paint
   readonly yellow: Paint
   readonly cyan: Paint
+  /** The colour of an agent: a name or `#rrggbb`, as config has it. */
+  readonly of: (color: string) => Paint
 }
 
-const sgr = (on: number, off: number): Paint => (text) => text === "" ? "" : `\x1b[${on}m${text}\x1b[${off}m`
+const sgr = (on: number | string, off: number): Paint => (text) => text === "" ? "" : `\x1b[${on}m${text}\x1b[${off}m`
 
 const same: Paint = (text) => text
+
+const named: Readonly<Record<string, number>> = {
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+  white: 37,
+  gray: 90
+}
+
+const ofColor = (color: string): Paint => {
+  const rgb = /^#(..)(..)(..)$/.exec(color)?.slice(1).map((part) => Number.parseInt(part, 16))
+  return sgr(rgb === undefined ? named[color] ?? 39 : `38;2;${rgb.join(";")}`, 39)
+}
 
 /** Colours as terminals have them. */
 export const coloured: Style = {
@@ -24,8 +42,17 @@ export const coloured: Style = {
   green: sgr(32, 39),
   red: sgr(31, 39),
   yellow: sgr(33, 39),
-  cyan: sgr(36, 39)
+  cyan: sgr(36, 39),
+  of: ofColor
 }
 
 /** No colours: what NO_COLOR asks for. */
-export const colourless: Style = { bold: same, dim: same, green: same, red: same, yellow: same, cyan: same }
+export const colourless: Style = {
+  bold: same,
+  dim: same,
+  green: same,
+  red: same,
+  yellow: same,
+  cyan: same,
+  of: () => same
+}

@@ -8,7 +8,7 @@ import { AgentTree } from "./agentTree.ts"
 import { AnswerText } from "./answerText.ts"
 import { askLines, keysLine } from "./askLines.ts"
 import { AskQueue } from "./askQueue.ts"
-import { type Tone, treeLines } from "./treeLines.ts"
+import { type TreeLine, treeLines } from "./treeLines.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
 export interface View {
@@ -25,12 +25,14 @@ export class LiveView {
   readonly asks = new AskQueue()
   readonly answer: AnswerText
   readonly #style: Style
+  readonly #colors: ReadonlyMap<string, string>
   readonly #notes: Array<string> = []
 
-  constructor(session: SessionInfo, now: number, style: Style) {
+  constructor(session: SessionInfo, now: number, style: Style, colors: ReadonlyMap<string, string>) {
     this.tree = new AgentTree(session, now)
     this.answer = new AnswerText(session.id)
     this.#style = style
+    this.#colors = colors
   }
 
   /** Takes an event in; says whether there is anything new to be seen. */
@@ -59,7 +61,7 @@ export class LiveView {
     const words = growing === "" ? [] : wrap(growing, columns - 1).slice(-tail)
     const prompt = this.#prompt(columns)
     const rows = Math.max(1, size.rows - 1 - words.length - prompt.length)
-    const agents = treeLines(this.tree.root, { columns, rows, now }).map(({ text, tone }) => this.#paint(tone, text))
+    const agents = treeLines(this.tree.root, { columns, rows, now }).map((line) => this.#paint(line))
     return { above, below: [...words, ...agents, ...prompt] }
   }
 
@@ -78,9 +80,10 @@ export class LiveView {
     return [this.#style.bold(fit(line, columns - 1))]
   }
 
-  #paint(tone: Tone, text: string): string {
-    const { cyan, dim, red, yellow } = this.#style
-    const paint = { active: cyan, waiting: yellow, done: dim, failed: red }[tone]
+  #paint({ agent, text, tone }: TreeLine): string {
+    const { cyan, dim, of, red, yellow } = this.#style
+    const own = agent === undefined ? undefined : this.#colors.get(agent)
+    const paint = { active: own === undefined ? cyan : of(own), waiting: yellow, done: dim, failed: red }[tone]
     // Only the glyph of those at work is coloured, so that the words stay easy to read.
     if (tone === "done" || tone === "failed") return paint(text)
     return text.replace(/[●○]/u, (glyph) => paint(glyph))

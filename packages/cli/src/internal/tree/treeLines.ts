@@ -5,11 +5,13 @@ import { fit, widthOf } from "../terminal/width.ts"
 import type { AgentNode } from "./agentTree.ts"
 
 /** What a line is about, for those who colour it. */
-export type Tone = "active" | "waiting" | "done" | "failed"
+type Tone = "active" | "waiting" | "done" | "failed"
 
 /** A line of the tree. */
 export interface TreeLine {
   readonly tone: Tone
+  /** The agent that it is about, where it is about one. */
+  readonly agent?: string
   readonly text: string
 }
 
@@ -72,9 +74,9 @@ const lineOf = (node: AgentNode, branch: string, { columns, now }: Frame): TreeL
   const right = figures(node, now)
   // The last column stays free: a terminal may go to the next line as soon as it is written.
   const room = columns - 1 - widthOf(right) - 2
-  if (room < 24) return { tone, text: fit(left, columns - 1) }
+  if (room < 24) return { tone, agent: node.agent, text: fit(left, columns - 1) }
   const cut = fit(left, room)
-  return { tone, text: `${cut}${" ".repeat(room - widthOf(cut) + 2)}${right}` }
+  return { tone, agent: node.agent, text: `${cut}${" ".repeat(room - widthOf(cut) + 2)}${right}` }
 }
 
 /** Whether anything at or below an agent still goes on. */
