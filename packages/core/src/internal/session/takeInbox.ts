@@ -63,7 +63,12 @@ interface Taken {
  * Takes what waits, in the order in which it came. Messages sort by their ids: a row that came while a younger message was
  * made gets a new id, for it is read after that message.
  */
-export const takeInbox = Effect.fnUntraced(function*(live: Live, begins: boolean) {
+export const takeInbox = (live: Live, begins: boolean) =>
+  live.inbox.length === 0 ? Effect.succeed(nothing) : take(live, begins)
+
+const nothing: Taken = { messages: [], wanted: undefined }
+
+const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   const rows = takeRows(live, begins)
   const messages: Array<LiveMessage> = []
   const wanted = rows.map((row) => live.wanted.get(row.id)).find((each) => each !== undefined)
