@@ -50,3 +50,9 @@ it("every example is shown", () => {
   )
   expect(shown.toSorted()).toEqual(written.toSorted())
 })
+
+it("shows the figures of the benchmark that was kept", () => {
+  const rows = read("scripts/bench/results/table.md").split("\n").filter((line) => line.startsWith("|"))
+  expect(rows.length).toBeGreaterThan(10)
+  expect(read("README.md")).toContain(rows.join("\n"))
+})
