@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type { Scope } from "effect/Scope"
 import { nothing, type Unfinished } from "./result.ts"
 
 /** How long a tree that was told to stop may take, in milliseconds. */
@@ -27,12 +28,12 @@ export interface TurnRequest {
 /** Prompts a session; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
 export const runTurn = (
   { left, options, parts, session: before, timeout }: TurnRequest
-): Effect.Effect<Turn | undefined, PromptError, Session> =>
+): Effect.Effect<Turn | undefined, PromptError, Scope | Session> =>
   Effect.gen(function*() {
     const session = yield* Session
     const began = yield* Clock.currentTimeMillis
     const turn = Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Effect.forkDaemon(restore(session.prompt(before.id, parts, options))), (fiber) => {
+      Effect.flatMap(Effect.forkScoped(restore(session.prompt(before.id, parts, options))), (fiber) => {
         // The storage closes after this: a prompt that is being taken back must have come to its end.
         const stopped = Effect.zipRight(Effect.exit(session.stop(before.id)), Fiber.interrupt(fiber))
         return Effect.onInterrupt(
