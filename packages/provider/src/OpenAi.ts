@@ -1,4 +1,4 @@
-/** OpenAI's models through `@ai-sdk/openai`: the Responses API, or Chat Completions at a base URL of one's own. */
+/** OpenAI's models: the Responses API through `@ai-sdk/openai`, or Chat Completions at a base URL of one's own. */
 import { Provider } from "@skein/core/Provider"
 import { all, type Config } from "effect/Config"
 import type { ConfigError } from "effect/ConfigError"
@@ -6,8 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
+import * as ChatModel from "./internal/chat/chatModel.ts"
+import { openAiDialect } from "./internal/chat/openAiDialect.ts"
 import { keyFrom, textFrom } from "./internal/environment.ts"
+import { makeFetch } from "./internal/fetch.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
+import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
 import type { ModelConfigs } from "./Models.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
 
@@ -44,29 +48,37 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
     needsKey: isOfficial,
     headers,
     models: options.models ?? {},
-    providerOptions: ({ origin, variant }) => {
-      const openai = {
-        ...variant === undefined ? {} : { reasoningEffort: variant },
-        // Conversations are kept here, not there; what a model reasoned goes back to it encrypted.
-        ...responses ? { store: false } : {},
-        // Other servers may refuse what they do not know.
-        ...isOfficial ? { promptCacheKey: origin.sessionID } : {}
+    load: async (send) => {
+      if (!responses) {
+        return (setup) => {
+          const dialect = openAiDialect(setup.info.modelID, isOfficial)
+          return ChatModel.make({ ...setup, send, baseUrl, apiKey, headers, dialect })
+        }
       }
-      return Object.keys(openai).length === 0 ? undefined : { openai }
-    },
-    load: async (fetch) => {
       const { createOpenAI } = await import("@ai-sdk/openai")
       const openai = createOpenAI({
         baseURL: baseUrl,
         // Without any, the SDK would read the environment itself.
         apiKey: apiKey === undefined ? "none" : Redacted.value(apiKey),
         headers: { ...headers },
-        fetch
+        fetch: makeFetch(send)
       })
-      return responses
-        // This API makes tools strict, and so every argument required, unless told otherwise.
-        ? { create: openai.responses, style: { lenientTools: true } }
-        : { create: openai.chat }
+      return (setup) =>
+        LanguageModelAdapter.make({
+          ...setup,
+          model: openai.responses(setup.info.modelID),
+          // This API makes tools strict, and so every argument required, unless told otherwise.
+          style: { lenientTools: true },
+          providerOptions: ({ origin, variant }) => ({
+            openai: {
+              ...variant === undefined ? {} : { reasoningEffort: variant },
+              // Conversations are kept here, not there; what a model reasoned goes back to it encrypted.
+              store: false,
+              // Other servers may refuse what they do not know.
+              ...isOfficial ? { promptCacheKey: origin.sessionID } : {}
+            }
+          })
+        })
     }
   })
 }

@@ -1,9 +1,10 @@
-/** Any server with the Chat Completions API of OpenAI, through `@ai-sdk/openai-compatible`, and presets for known ones. */
-import { Provider } from "@skein/core/Provider"
+/** Any server with the Chat Completions API of OpenAI, and presets for known ones. */
+import { type ModelRequest, Provider } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
+import * as ChatModel from "./internal/chat/chatModel.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import type { ModelConfigs } from "./Models.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
@@ -82,21 +83,18 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
     needsKey: keyName !== undefined && options.keyless !== true,
     headers,
     models: options.models ?? {},
-    providerOptions: ({ variant }) => variant === undefined ? undefined : { [id]: { reasoningEffort: variant } },
-    load: async (fetch) => {
-      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
-      const server = createOpenAICompatible({
-        name: id,
-        baseURL: baseUrl,
-        ...apiKey === undefined ? {} : { apiKey: Redacted.value(apiKey) },
-        headers: { ...headers },
-        includeUsage: options.refusesUsage !== true,
-        fetch
-      })
-      return {
-        create: server.chatModel,
-        ...options.shortCallIDs === true ? { style: { callID: await loadShortID() } } : {}
+    load: async (send) => {
+      const dialect = {
+        settings: ({ temperature, topP, variant }: ModelRequest) => ({
+          temperature,
+          top_p: topP,
+          reasoning_effort: variant,
+          stream_options: options.refusesUsage === true ? undefined : { include_usage: true }
+        }),
+        reasoning: id,
+        ...options.shortCallIDs === true ? { callID: await loadShortID() } : {}
       }
+      return (setup) => ChatModel.make({ ...setup, send, baseUrl, apiKey, headers, dialect })
     }
   })
 }

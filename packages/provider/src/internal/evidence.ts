@@ -1,5 +1,7 @@
-/** Gathers what an error says, in whatever shape the AI SDK or a server put it. */
+/** Gathers what an error says, in whatever shape the AI SDK, this package or a server put it. */
 import * as Option from "effect/Option"
+import { UnreadableChunk } from "./errors.ts"
+import { type Fields, fields, parseJson } from "./json.ts"
 
 /** What is known of a failure. */
 export interface Evidence {
@@ -18,11 +20,6 @@ export interface Evidence {
   /** Who is at fault where nothing else tells: the server, its stream, or what was asked. */
   readonly origin: "server" | "stream" | "request"
 }
-
-type Fields = Readonly<Record<string, unknown>>
-
-const fields = (value: unknown): Fields | undefined =>
-  typeof value === "object" && value !== null ? value as Fields : undefined
 
 const text = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
 
@@ -51,12 +48,10 @@ export const gather = (cause: unknown): Evidence => {
 const bodyOf = (error: Fields): unknown => {
   if (fields(error["data"]) !== undefined) return error["data"]
   const body = text(error["responseBody"])
-  if (body !== undefined) return Option.getOrElse(parse(body), () => body)
+  if (body !== undefined) return Option.getOrElse(parseJson(body), () => body)
   if (isNamed(error, "AI_TypeValidationError")) return error["value"]
   return error
 }
-
-const parse = Option.liftThrowable((body: string): unknown => JSON.parse(body))
 
 interface Told {
   readonly status: number | undefined
@@ -109,6 +104,7 @@ const isNamed = (error: Fields, name: string): boolean => error instanceof Error
 
 const originOf = (cause: unknown, found: boolean): Evidence["origin"] => {
   if (found || !(cause instanceof Error)) return "server"
+  if (cause instanceof UnreadableChunk) return "stream"
   const readable = ![
     "AI_JSONParseError",
     "AI_TypeValidationError",
@@ -116,6 +112,6 @@ const originOf = (cause: unknown, found: boolean): Evidence["origin"] => {
     "AI_EmptyResponseBodyError"
   ]
     .includes(cause.name)
-  // What has no answer and no socket error was refused by the AI SDK before anything was sent.
+  // What has no answer and no socket error was refused before anything was sent.
   return readable && fields(cause)?.["statusCode"] === undefined ? "request" : "stream"
 }

@@ -1,7 +1,8 @@
-/** Decides what kind of failure an error of the AI SDK, a socket or a server was, and whether trying again can help. */
+/** Decides what kind of failure an error of a request, a socket or a server was, and whether trying again can help. */
 import { ModelError, type ModelErrorReason } from "@skein/core/Provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { BrokenStream, Unaskable } from "./errors.ts"
 import { type Evidence, gather } from "./evidence.ts"
 import { isOverflow } from "./overflow.ts"
 
@@ -23,15 +24,6 @@ interface Verdict {
   readonly says: string
   /** How to mend it, where that is not plain. */
   readonly mend?: string
-}
-
-/** A stream that broke its rules, as the adapter saw it. */
-export class BrokenStream extends Error {
-  readonly reason: "bad_response" | "empty_response"
-  constructor(reason: "bad_response" | "empty_response", message: string) {
-    super(message)
-    this.reason = reason
-  }
 }
 
 /** The typed error for what a request threw or an `error` part held. */
@@ -120,17 +112,27 @@ const byOrigin = (cause: unknown, { origin }: Evidence): Verdict => {
       return { reason: "server", retryable: true, says: "reported an error" }
     case "stream":
       return { reason: "bad_response", retryable: true, says: "sent an answer that cannot be read" }
-    case "request":
+    case "request": {
+      const mend = mendOf(cause)
       return {
         reason: "invalid_request",
         retryable: false,
         says: "cannot be asked this",
-        ...cause instanceof Error && cause.name === "AI_InvalidArgumentError"
-          ? { mend: "Check the variant of the agent: this API knows no such one." }
-          : {}
+        ...mend === undefined ? {} : { mend }
       }
+    }
   }
 }
+
+const mendOf = (cause: unknown): string | undefined =>
+  cause instanceof Unaskable
+    ? cause.mend
+    : cause instanceof Error && cause.name === "AI_InvalidArgumentError"
+    ? unknownVariant
+    : undefined
+
+/** How to mend a request whose variant is not known. */
+export const unknownVariant = "Check the variant of the agent: this API knows no such one."
 
 const overloaded: Verdict = { reason: "overloaded", retryable: true, says: "is overloaded" }
 const outOfFunds: Verdict = {

@@ -1,16 +1,13 @@
-/** Makes vendors that speak HTTP: keys, names and limits, and an SDK that is loaded when the first model is asked for. */
-import type { LanguageModelV3, SharedV3ProviderOptions } from "@ai-sdk/provider"
-import { type LanguageModel, type ModelRequest, ModelUnavailable } from "@skein/core/Provider"
-import { formatRef } from "@skein/domain/Model"
+/** Makes vendors that speak HTTP: keys, names and limits, and what is loaded when the first model is asked for. */
+import { type LanguageModel, ModelUnavailable } from "@skein/core/Provider"
+import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
-import * as LanguageModelAdapter from "../LanguageModelAdapter.ts"
 import { known, lookup, type ModelConfigs } from "../Models.ts"
 import type { Vendor } from "../Vendor.ts"
-import { type Fetch, makeFetch } from "./http.ts"
-import type { PromptStyle } from "./prompt.ts"
+import { makeSend, type Send } from "./http.ts"
 
 /** What all HTTP vendors have in common. */
 export interface HttpVendorOptions {
@@ -23,20 +20,21 @@ export interface HttpVendorOptions {
   readonly needsKey: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly models: ModelConfigs
-  readonly providerOptions: (request: ModelRequest) => SharedV3ProviderOptions | undefined
-  /** Loads the SDK. */
-  readonly load: (fetch: Fetch) => Promise<Sdk>
+  /** Loads what speaks to the server over this pool. */
+  readonly load: (send: Send) => Promise<(setup: ModelSetup) => LanguageModel>
 }
 
-/** What an SDK is good for once it is loaded. */
-interface Sdk {
-  readonly create: (modelID: string) => LanguageModelV3
-  readonly style?: PromptStyle
+/** What a model is told of itself. */
+export interface ModelSetup {
+  readonly info: ModelInfo
+  readonly limitKey: string
+  readonly secrets: ReadonlyArray<Redacted.Redacted>
+  readonly keyName?: string
 }
 
 /** A vendor whose sockets are closed with the scope. */
 export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor, never, Scope> =>
-  Effect.map(makeFetch, (fetch) => {
+  Effect.map(makeSend, (send) => {
     const { apiKey, baseUrl, id, keyName, models, needsKey } = options
     const reachable = isHttp(baseUrl)
     const available = reachable && (apiKey !== undefined || !needsKey)
@@ -47,18 +45,11 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
     ]
     const fingerprint = apiKey === undefined ? "no-key" : fingerprintOf(apiKey)
 
-    const load = Effect.promise(() => options.load(fetch))
-    const make = (modelID: string, { create, style = {} }: Sdk): LanguageModel => {
+    const load = Effect.promise(() => options.load(send))
+    const setup = (modelID: string): ModelSetup => {
       const info = lookup(id, modelID, models)
-      return LanguageModelAdapter.make({
-        model: create(modelID),
-        info,
-        limitKey: `${formatRef(info)}/${fingerprint}`,
-        secrets,
-        ...keyName === undefined ? {} : { keyName },
-        style,
-        providerOptions: options.providerOptions
-      })
+      const limitKey = `${formatRef(info)}/${fingerprint}`
+      return { info, limitKey, secrets, ...keyName === undefined ? {} : { keyName } }
     }
 
     return {
@@ -71,9 +62,9 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
           if (ready !== undefined) return Effect.succeed(ready)
           if (!reachable) return Effect.fail(badUrl(id, modelID, baseUrl))
           if (!available) return Effect.fail(noKey(id, modelID, keyName))
-          return Effect.map(load, (sdk) => {
-            // Another fiber may have been faster while the SDK was loading.
-            const model = made.get(modelID) ?? make(modelID, sdk)
+          return Effect.map(load, (make) => {
+            // Another fiber may have been faster while things were loading.
+            const model = made.get(modelID) ?? make(setup(modelID))
             made.set(modelID, model)
             return model
           })

@@ -1,0 +1,148 @@
+/** Turns the chunks of the Chat Completions API into events. */
+import type { ModelEvent } from "@skein/core/Provider"
+import type { FinishReason } from "@skein/domain/Message"
+import * as Option from "effect/Option"
+import { UnreadableChunk } from "../errors.ts"
+import { type Fields, fields, parseJson } from "../json.ts"
+import { makeTeller, type Teller } from "../teller.ts"
+import { toTokens } from "../tokens.ts"
+import { ChatCalls } from "./chatCalls.ts"
+
+type Kind = "text" | "reasoning"
+
+/** One answer, of which every event is told as it comes, and the calls at its end. */
+export class ChatAnswer {
+  readonly #tell: (event: ModelEvent) => void
+  readonly #teller: Teller
+  readonly #step: number
+  readonly #calls = new ChatCalls()
+  readonly #parts: Record<Kind, number> = { text: 0, reasoning: 0 }
+  #kind: Kind | undefined
+  #id = ""
+  #finish: FinishReason | undefined
+  #refused = false
+  #usage: Fields | undefined
+
+  /** Why the answer is none, for `toModelError`. */
+  failure: unknown
+
+  /** `step` goes into the identifiers of calls that come without any. */
+  constructor(step: number, tell: (event: ModelEvent) => void) {
+    this.#step = step
+    this.#tell = tell
+    this.#teller = makeTeller(tell)
+  }
+
+  /** Takes the data of one event; false where the answer is over, well or not. */
+  readonly take = (data: string): boolean => {
+    if (data.startsWith("[DONE]")) return false
+    const parsed = parseJson(data)
+    if (Option.isNone(parsed)) return this.#unreadable(data)
+    const chunk = fields(parsed.value)
+    if (chunk === undefined) return this.#unreadable(parsed.value)
+    const { choices, error, usage } = chunk
+    if (error !== undefined && error !== null) return this.#fail(chunk)
+    this.#usage = fields(usage) ?? this.#usage
+    if (!Array.isArray(choices)) return fields(usage) === undefined ? this.#unreadable(chunk) : this.#alive()
+    const choice = choices.length === 0 ? {} : fields(choices[0])
+    if (choice === undefined) return this.#unreadable(chunk)
+    const reason = choice["finish_reason"]
+    // Some say "" in the chunks before the last.
+    if (typeof reason === "string" && reason !== "") this.#finish = reasons.get(reason) ?? "other"
+    const delta = fields(choice["delta"] ?? {})
+    return delta !== undefined && this.#takeDelta(delta) ? true : this.#unreadable(chunk)
+  }
+
+  /** Tells the end, or returns what is wrong with an answer that ends now. */
+  end(): unknown {
+    const finish = this.#finish === "stop" && this.#refused ? "content-filter" : this.#finish
+    const flaw = this.#teller.flaw(finish, this.#calls.begun)
+    if (flaw !== undefined) return flaw
+    if (finish === undefined) return undefined
+    this.#teller.close()
+    for (const [at, { id, input, name }] of this.#calls.all().entries()) {
+      this.#teller.call(id === "" ? `call_${this.#step}_${at}` : id, name, input)
+    }
+    this.#tell({ type: "finish", finish, tokens: this.#usage === undefined ? undefined : tokensOf(this.#usage) })
+    return undefined
+  }
+
+  #takeDelta({ content, reasoning, reasoning_content, refusal, tool_calls }: Fields): boolean {
+    const thought = reasoning_content ?? reasoning ?? ""
+    if (typeof thought !== "string") return false
+    let told = thought !== "" && this.#say("reasoning", thought)
+    if (typeof content === "string") told = (content !== "" && this.#say("text", content)) || told
+    else if (Array.isArray(content)) told = content.map(this.#takeContent).includes(true) || told
+    else if (content !== undefined && content !== null) return false
+    if (typeof refusal === "string" && refusal !== "") {
+      this.#refused = true
+      told = this.#say("text", refusal)
+    }
+    if (Array.isArray(tool_calls) && tool_calls.length > 0) {
+      if (this.#kind === "reasoning") this.#close()
+      for (const piece of tool_calls) if (!this.#calls.take(piece)) return false
+    }
+    return told || this.#alive()
+  }
+
+  /** Takes one piece of content, as Mistral tells it: text, or text that was thought. */
+  readonly #takeContent = (value: unknown): boolean => {
+    const piece = fields(value) ?? {}
+    if (piece["type"] === "text") return this.#sayIn("text", piece["text"])
+    if (piece["type"] !== "thinking" || !Array.isArray(piece["thinking"])) return false
+    return piece["thinking"].map((each) => this.#sayIn("reasoning", fields(each)?.["text"])).includes(true)
+  }
+
+  #sayIn(kind: Kind, text: unknown): boolean {
+    return typeof text === "string" && text !== "" && this.#say(kind, text)
+  }
+
+  #say(kind: Kind, delta: string): true {
+    if (this.#kind !== kind) {
+      this.#close()
+      this.#kind = kind
+      this.#id = `${kind}-${this.#parts[kind]++}`
+    }
+    this.#teller.say(kind, this.#id, delta)
+    return true
+  }
+
+  #close(): void {
+    if (this.#kind !== undefined) this.#teller.end(this.#id)
+    this.#kind = undefined
+  }
+
+  #alive(): true {
+    this.#teller.alive()
+    return true
+  }
+
+  #unreadable(value: unknown): false {
+    return this.#fail(new UnreadableChunk(value))
+  }
+
+  #fail(cause: unknown): false {
+    this.failure = cause
+    return false
+  }
+}
+
+const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["error", "error"]
+])
+
+const tokensOf = (usage: Fields) => {
+  const prompt = fields(usage["prompt_tokens_details"])
+  return toTokens({
+    input: usage["prompt_tokens"],
+    output: usage["completion_tokens"],
+    reasoning: fields(usage["completion_tokens_details"])?.["reasoning_tokens"],
+    cacheRead: prompt?.["cached_tokens"],
+    cacheWrite: prompt?.["cache_write_tokens"]
+  })
+}

@@ -1,0 +1,126 @@
+/** Writes a request in the words of the Chat Completions API. */
+import type { FileContent, ModelRequest, PromptMessage, ToolSpec } from "@skein/core/Provider"
+import { argumentsOf, readFile } from "../content.ts"
+import { Unaskable } from "../errors.ts"
+import { cleanBody } from "../wellFormed.ts"
+
+/** In what servers with this API differ. */
+export interface Dialect {
+  /** The fields of a request beside its messages and tools. */
+  readonly settings: (request: ModelRequest) => Readonly<Record<string, unknown>>
+  /** Who speaks the system prompt; `system` by default. */
+  readonly system?: "system" | "developer"
+  /** The provider whose models get their reasoning back, as text. */
+  readonly reasoning?: string
+  /** Makes an identifier of a tool call acceptable, for a server that is strict about those it did not make. */
+  readonly callID?: (id: string) => string
+}
+
+/** The body of a request; throws `Unaskable` for what this API has no words for. */
+export const toBody = (model: string, request: ModelRequest, dialect: Dialect): Buffer => {
+  const { messages, toolChoice, tools } = request
+  const body = {
+    model,
+    ...dialect.settings(request),
+    messages: messages.flatMap((message) => toMessages(message, dialect)),
+    ...tools.length === 0 ? {} : { tools: tools.map(toTool), tool_choice: toolChoice },
+    stream: true
+  }
+  return Buffer.from(cleanBody(JSON.stringify(body)))
+}
+
+const toTool = ({ description, inputSchema, name }: ToolSpec) => ({
+  type: "function",
+  function: { name, description, parameters: inputSchema }
+})
+
+const toMessages = (message: PromptMessage, dialect: Dialect): object | ReadonlyArray<object> => {
+  const { callID = same } = dialect
+  switch (message.role) {
+    case "system":
+      return { role: dialect.system ?? "system", content: message.content }
+    case "user": {
+      const [first] = message.content
+      const plain = message.content.length === 1 && first?.type === "text"
+      return {
+        role: "user",
+        // Some servers take only this form.
+        content: plain ? first.text : message.content.map((part) => part.type === "text" ? part : toPart(part))
+      }
+    }
+    case "assistant":
+      return toAnswer(message, dialect)
+    case "tool":
+      return message.content.map(({ output, toolCallId }) => ({
+        role: "tool",
+        tool_call_id: callID(toolCallId),
+        content: output.value
+      }))
+  }
+}
+
+const same = (id: string): string => id
+
+const toAnswer = (
+  { content }: Extract<PromptMessage, { readonly role: "assistant" }>,
+  { callID = same, reasoning: provider }: Dialect
+): object => {
+  let text = ""
+  let reasoning = ""
+  const calls: Array<object> = []
+  for (const part of content) {
+    switch (part.type) {
+      case "text":
+        text += part.text
+        break
+      case "reasoning":
+        // What another provider's model thought is nothing to this one.
+        if (provider !== undefined && (part.providerOptions === undefined || provider in part.providerOptions)) {
+          reasoning += part.text
+        }
+        break
+      case "tool-call":
+        calls.push({
+          id: callID(part.toolCallId),
+          type: "function",
+          function: { name: part.toolName, arguments: JSON.stringify(argumentsOf(part.input)) }
+        })
+    }
+  }
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...reasoning === "" ? {} : { reasoning_content: reasoning },
+    ...calls.length === 0 ? {} : { tool_calls: calls }
+  }
+}
+
+const toPart = (part: FileContent): object => {
+  const file = readFile(part)
+  if (file.type === "text") return file
+  const { mediaType } = part
+  if (mediaType.startsWith("image/")) {
+    const url = file.type === "url"
+      ? file.url
+      : `data:${mediaType === "image/*" ? "image/jpeg" : mediaType};base64,${file.base64}`
+    return { type: "image_url", image_url: { url } }
+  }
+  if (file.type === "url") {
+    // A text can be named at least.
+    if (mediaType.startsWith("text/")) return { type: "text", text: file.url }
+    throw new Unaskable(`it takes no address of a file of the type ${mediaType}, but only the file itself`)
+  }
+  const format = sounds.get(mediaType)
+  if (format !== undefined) return { type: "input_audio", input_audio: { data: file.base64, format } }
+  if (mediaType === "application/pdf") {
+    const data = `data:application/pdf;base64,${file.base64}`
+    return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: data } }
+  }
+  throw new Unaskable(`it takes no files of the type ${mediaType}`)
+}
+
+const sounds: ReadonlyMap<string, string> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/mp3", "mp3"],
+  ["audio/mpeg", "mp3"]
+])

@@ -1,0 +1,82 @@
+/** Puts the calls of an answer together from their pieces, which servers mark in different ways. */
+import * as Option from "effect/Option"
+import { type Fields, fields, parseJson } from "../json.ts"
+
+/** A call, as far as it is known. */
+interface ChatCall {
+  readonly index: number
+  id: string
+  name: string
+  input: string
+}
+
+/** The calls of one answer. */
+export class ChatCalls {
+  readonly #calls: Array<ChatCall> = []
+
+  /** Takes one element of `tool_calls`; false where it has a shape that is unknown. */
+  take(value: unknown): boolean {
+    const piece = fields(value)
+    const called = piece?.["function"] ?? {}
+    const named = fields(called)
+    if (piece === undefined || named === undefined) return false
+    const id = textIn(piece["id"])
+    const name = textIn(named["name"])
+    const input = inputIn(named["arguments"])
+    if (id === undefined || name === undefined || input === undefined) return false
+    const call = this.#find(piece, id, name, input) ?? this.#begin(piece)
+    // Some repeat both in every piece, some make up another identifier each time, and some say them late.
+    if (call.id === "") call.id = id
+    if (call.name === "") call.name = name
+    call.input += input
+    return true
+  }
+
+  /** Whether there is any. */
+  get begun(): boolean {
+    return this.#calls.length > 0
+  }
+
+  /** All calls in their order; pieces that name nothing and say nothing are none. */
+  all(): ReadonlyArray<ChatCall> {
+    return this.#calls.filter(({ input, name }) => name !== "" || input !== "").toSorted((a, b) => a.index - b.index)
+  }
+
+  #begin(piece: Fields): ChatCall {
+    const index = piece["index"]
+    const call = { index: typeof index === "number" ? index : this.#calls.length, id: "", name: "", input: "" }
+    this.#calls.push(call)
+    return call
+  }
+
+  /** The call that a piece goes on with; undefined where it begins one. */
+  #find(piece: Fields, id: string, name: string, input: string): ChatCall | undefined {
+    const index = piece["index"]
+    const last = this.#calls.at(-1)
+    const call = typeof index === "number"
+      ? last?.index === index ? last : this.#calls.findLast((one) => one.index === index)
+      : id !== ""
+      ? this.#calls.findLast((one) => one.id === id)
+      : name === ""
+      ? last
+      : undefined
+    if (call === undefined || name === "" || call.name === "") return call
+    if (name !== call.name) return undefined
+    // Some count every call as the first one, and some give several the same identifier.
+    const another = (id !== "" && id !== call.id) || input.startsWith("{")
+    return another && Option.isSome(parseJson(call.input)) ? undefined : call
+  }
+}
+
+const textIn = (value: unknown): string | undefined =>
+  value === undefined || value === null ? "" : typeof value === "string" ? value.trim() === "" ? "" : value : undefined
+
+/** Arguments are text that grows, or an object where a server makes them whole at once. */
+const inputIn = (value: unknown): string | undefined =>
+  value === undefined || value === null
+    ? ""
+    : typeof value === "string"
+    ? value
+    : typeof value === "object"
+    ? JSON.stringify(value)
+    : undefined

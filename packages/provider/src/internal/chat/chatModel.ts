@@ -1,0 +1,123 @@
+/** Asks a server with the Chat Completions API: one request, typed events, typed errors. */
+import type { LanguageModel, ModelEvent } from "@skein/core/Provider"
+import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { IncomingMessage } from "node:http"
+import { Refusal, Unaskable } from "../errors.ts"
+import { type Place, toModelError } from "../failure.ts"
+import { type Call, errorLimit, isSuccess, lostConnection, type Send, wrongKind } from "../http.ts"
+import { makeRedactor } from "../redact.ts"
+import { ChatAnswer } from "./chatAnswer.ts"
+import { type Dialect, toBody } from "./chatBody.ts"
+import { makeEventStream } from "./eventStream.ts"
+
+/** How a model is asked. */
+export interface ChatModelOptions {
+  readonly send: Send
+  readonly baseUrl: string
+  readonly apiKey: Redacted.Redacted | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly dialect: Dialect
+  readonly info: ModelInfo
+  readonly limitKey: string
+  /** Keys and other values that must appear in no message. */
+  readonly secrets: ReadonlyArray<Redacted.Redacted>
+  /** The variable that holds the key, for the message where it is refused. */
+  readonly keyName?: string
+}
+
+/** A model of such a server. */
+export const make = (options: ChatModelOptions): LanguageModel => {
+  const { apiKey, dialect, info, limitKey, send } = options
+  const url = new URL(options.baseUrl)
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`
+  const headers = {
+    "content-type": "application/json",
+    accept: "text/event-stream",
+    "user-agent": "skein",
+    ...apiKey === undefined ? {} : { authorization: `Bearer ${Redacted.value(apiKey)}` },
+    ...Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]))
+  }
+  const place: Place = { model: formatRef(info), key: options.keyName, redact: makeRedactor(options.secrets) }
+  return {
+    info,
+    limitKey,
+    stream: (request, emit) =>
+      Effect.try({
+        try: () => toBody(info.modelID, request, dialect),
+        catch: (cause) => cause instanceof Unaskable ? cause : new Unaskable(String(cause))
+      }).pipe(
+        Effect.flatMap((body) =>
+          Effect.async<void, unknown>((resume) => {
+            const call = { url, method: "POST", headers, body }
+            return Effect.sync(exchange(send, call, new ChatAnswer(request.origin.step, emit), emit, resume))
+          })
+        ),
+        Effect.catchAll((cause) => Effect.flatMap(toModelError(cause, place), Effect.fail))
+      )
+  }
+}
+
+/** How long a server may take to end an answer that says itself that it is over, in milliseconds. */
+const patience = 100
+
+/** Makes one exchange; returns what breaks it off. */
+const exchange = (
+  send: Send,
+  call: Call,
+  answer: ChatAnswer,
+  emit: (event: ModelEvent) => void,
+  resume: (end: Effect.Effect<void, unknown>) => void
+): () => void => {
+  let told = false
+  const fail = (cause: unknown): void => {
+    if (told) return resume(Effect.void)
+    close()
+    resume(Effect.fail(cause))
+  }
+  const finish = (): void => {
+    const cause = answer.failure ?? answer.end()
+    if (cause !== undefined) return fail(cause)
+    told = true
+    // An answer that ends as it should leaves its socket to the next request.
+    closeAfter(patience)
+  }
+  const { close, closeAfter } = send(call, {
+    failed: fail,
+    answered: (incoming) => {
+      if (!isSuccess(incoming)) return readRefusal(incoming, fail)
+      const wrong = wrongKind(incoming)
+      if (wrong !== undefined) return fail(wrong)
+      emit({ type: "connected" })
+      const read = makeEventStream(answer.take)
+      incoming.on("data", (bytes: Buffer) => {
+        // What comes after the end may come for ever.
+        if (told) close()
+        else if (!read(bytes)) finish()
+      })
+      incoming.on("end", () => {
+        if (!told) finish()
+        resume(Effect.void)
+      })
+      incoming.on("error", fail)
+      incoming.on("close", () => fail(lostConnection()))
+    }
+  })
+  return close
+}
+
+const readRefusal = (incoming: IncomingMessage, fail: (cause: Refusal) => void): void => {
+  const pieces: Array<Buffer> = []
+  let size = 0
+  const tell = () => fail(new Refusal(incoming, Buffer.concat(pieces).toString()))
+  incoming.on("data", (bytes: Buffer) => {
+    pieces.push(bytes)
+    size += bytes.length
+    if (size >= errorLimit) tell()
+  })
+  incoming.on("end", tell)
+  // What has arrived says enough.
+  incoming.on("error", tell)
+  incoming.on("close", tell)
+}

@@ -1,0 +1,33 @@
+/** Decides how OpenAI's own models want to be asked through the Chat Completions API. */
+import type { ModelRequest } from "@skein/core/Provider"
+import { Unaskable } from "../errors.ts"
+import { unknownVariant } from "../failure.ts"
+import type { Dialect } from "./chatBody.ts"
+
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+/** Those that think before they answer. */
+const reasoner = /^(?:o\d+|gpt-(?:[5-9]|\d{2,})(?:\.\d+|(?!-chat)))(?:-|$)/
+
+/** Those of them that can be asked not to. */
+const optionalReasoner = /^gpt-5\.[1-9]/
+
+/** The dialect of a model; `isOfficial` says that the server is OpenAI's, which knows fields that others may refuse. */
+export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => {
+  const reasons = reasoner.test(modelID)
+  return {
+    system: reasons ? "developer" : "system",
+    settings: ({ origin, temperature, topP, variant }: ModelRequest) => {
+      if (variant !== undefined && !efforts.includes(variant)) {
+        throw new Unaskable(`it knows the reasoning efforts ${efforts.join(", ")}, and no ${variant}`, unknownVariant)
+      }
+      const samples = !reasons || (variant === "none" && optionalReasoner.test(modelID))
+      return {
+        ...samples ? { temperature, top_p: topP } : {},
+        reasoning_effort: variant,
+        stream_options: { include_usage: true },
+        ...isOfficial ? { prompt_cache_key: origin.sessionID } : {}
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** What a request can fail with, beside the errors of sockets and of the AI SDK; `failure.ts` judges them. */
+import type { IncomingMessage } from "node:http"
+
+/** A stream that broke its rules. */
+export class BrokenStream extends Error {
+  readonly reason: "bad_response" | "empty_response"
+  constructor(reason: "bad_response" | "empty_response", message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/** A piece of a stream that is not JSON, then `data` is its text, or that has an unknown shape. */
+export class UnreadableChunk extends Error {
+  readonly data: unknown
+  constructor(data: unknown) {
+    super(typeof data === "string" ? `no JSON: ${data}` : "a piece of it has an unknown shape")
+    this.data = data
+  }
+}
+
+/** An answer that is no success, in the words of the AI SDK. */
+export class Refusal extends Error {
+  readonly statusCode: number
+  readonly responseHeaders: Readonly<Record<string, unknown>>
+  readonly responseBody: string
+  constructor({ headers, statusCode = 0, statusMessage = "" }: IncomingMessage, body: string) {
+    super(statusMessage)
+    this.statusCode = statusCode
+    this.responseHeaders = headers
+    this.responseBody = body
+  }
+}
+
+/** A request that the API has no words for. */
+export class Unaskable extends Error {
+  /** How to mend it, where that is not plain. */
+  readonly mend: string | undefined
+  constructor(message: string, mend?: string) {
+    super(message)
+    this.mend = mend
+  }
+}

@@ -1,0 +1,104 @@
+/** A `fetch` for the AI SDK: an abort closes the socket, and the head of an answer is told before its first word. */
+import type { IncomingMessage } from "node:http"
+import { errorLimit, isSuccess, lostConnection, type Send, wrongKind } from "./http.ts"
+import { cleanBody } from "./wellFormed.ts"
+
+/** What the AI SDK calls to reach a server. */
+export type Fetch = typeof globalThis.fetch
+
+const listeners = new WeakMap<AbortSignal, () => void>()
+
+/** Calls `run` when the request with this signal is answered with a success, before any of its body is read. */
+export const onAnswer = (signal: AbortSignal, run: () => void): void => {
+  listeners.set(signal, run)
+}
+
+/** What the AI SDK gives to `fetch`: plain headers and a body of text. */
+interface Init {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string
+  readonly signal?: AbortSignal
+}
+
+/** A `fetch` over this pool. */
+export const makeFetch = (send: Send): Fetch => {
+  const fetch = (input: string, { body = "", headers = {}, method = "GET", signal }: Init) =>
+    new Promise<Response>((resolve, reject) => {
+      const call = { url: new URL(input), method, headers, body: Buffer.from(cleanBody(body)) }
+      const exchange = send(call, {
+        answered: (incoming) => {
+          incoming.on("close", () => signal?.removeEventListener("abort", stop))
+          const wrong = isSuccess(incoming) ? wrongKind(incoming) : undefined
+          if (wrong === undefined) return resolve(toResponse(incoming, signal))
+          incoming.destroy()
+          reject(wrong)
+        },
+        failed: reject
+      })
+      // The `signal` option of node:http would also hit a socket that went back to the pool.
+      const stop = () => {
+        exchange.close()
+        reject(lostConnection())
+      }
+      signal?.addEventListener("abort", stop)
+      if (signal?.aborted === true) stop()
+    })
+  return fetch as Fetch
+}
+
+/** What the AI SDK reads of a response; a real `Response` would cost a tenth of a short call. */
+const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined): Response => {
+  const status = incoming.statusCode ?? 0
+  const ok = isSuccess(incoming)
+  if (ok && signal !== undefined) listeners.get(signal)?.()
+  const headers = new Map(Object.entries(incoming.headersDistinct).map(([name, values]) => [name, values?.join(", ")]))
+  const response = {
+    ok,
+    status,
+    statusText: incoming.statusMessage ?? "",
+    headers,
+    body: toStream(incoming, ok ? Infinity : errorLimit)
+  }
+  return response as unknown as Response
+}
+
+/** Reads only when asked, and then all that has arrived at once. */
+const toStream = (incoming: IncomingMessage, limit: number): ReadableStream<Uint8Array> => {
+  let failure: Error | undefined
+  let wake: (() => void) | undefined
+  let read = 0
+  const notify = () => wake?.()
+  incoming.on("readable", notify)
+  incoming.on("end", notify)
+  incoming.on("close", notify)
+  incoming.on("error", (error) => {
+    failure = error
+    notify()
+  })
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      for (;;) {
+        const chunk: Buffer | null = incoming.read()
+        if (chunk !== null) {
+          read += chunk.length
+          controller.enqueue(chunk)
+          if (read >= limit) {
+            controller.close()
+            incoming.destroy()
+          }
+          return
+        }
+        if (incoming.readableEnded || failure !== undefined || incoming.destroyed) break
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      if (incoming.readableEnded) controller.close()
+      else controller.error(failure ?? lostConnection())
+    },
+    cancel() {
+      incoming.destroy()
+    }
+  }, { highWaterMark: 0 })
+}

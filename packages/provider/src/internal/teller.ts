@@ -1,0 +1,82 @@
+/** Tells one answer as events: well-formed text, no part before it has text, and calls that can be stored. */
+import type { ModelEvent } from "@skein/core/Provider"
+import type { FinishReason } from "@skein/domain/Message"
+import { BrokenStream } from "./errors.ts"
+import { cleanArguments, cleanText, makeDeltaCleaner } from "./wellFormed.ts"
+
+type Kind = "text" | "reasoning"
+
+interface OpenPart {
+  readonly kind: Kind
+  readonly cleaner: ReturnType<typeof makeDeltaCleaner>
+  begun: boolean
+}
+
+const activity: ModelEvent = { type: "activity" }
+
+/** What the reader of a stream says to its teller. */
+export type Teller = ReturnType<typeof makeTeller>
+
+/** A teller of one answer. */
+export const makeTeller = (tell: (event: ModelEvent) => void) => {
+  const open = new Map<string, OpenPart>()
+  let spoke = false
+
+  const begin = (kind: Kind, id: string): OpenPart => {
+    const part = { kind, cleaner: makeDeltaCleaner(), begun: false }
+    open.set(id, part)
+    return part
+  }
+  const say = (kind: Kind, id: string, delta: string, part: OpenPart): void => {
+    if (delta === "") return tell(activity)
+    spoke = true
+    if (!part.begun) {
+      part.begun = true
+      tell({ type: `${kind}-start`, id })
+    }
+    tell({ type: `${kind}-delta`, id, delta })
+  }
+  const end = (id: string, metadata?: Record<string, Record<string, unknown>>): void => {
+    const part = open.get(id)
+    if (part === undefined) return
+    open.delete(id)
+    const rest = part.cleaner.end()
+    if (rest !== "") say(part.kind, id, rest, part)
+    if (part.kind === "text") {
+      if (part.begun) tell({ type: "text-end", id })
+      return
+    }
+    // Reasoning without text still has to go back to its provider.
+    if (!part.begun && metadata === undefined) return
+    if (!part.begun) tell({ type: "reasoning-start", id })
+    tell({ type: "reasoning-end", id, ...metadata === undefined ? {} : { metadata } })
+  }
+
+  return {
+    /** Says that there is life, and nothing to tell. */
+    alive: (): void => tell(activity),
+    begin,
+    /** Goes on with a part, and begins it where it is new. */
+    say: (kind: Kind, id: string, delta: string): void => {
+      const part = open.get(id) ?? begin(kind, id)
+      say(kind, id, part.cleaner.push(delta), part)
+    },
+    end,
+    call: (id: string, name: string, input: string): void => {
+      spoke = true
+      tell({ type: "tool-call", id: cleanText(id), name: cleanText(name), input: cleanArguments(input) })
+    },
+    /** What is wrong with an answer that ends now, for this reason; `more` was said, and not told. */
+    flaw: (finish: FinishReason | undefined, more = false): BrokenStream | undefined => {
+      if (finish === "error") return new BrokenStream("bad_response", "it finished with an error that it did not name")
+      if (finish !== undefined) return undefined
+      return spoke || more
+        ? new BrokenStream("bad_response", "the stream ended without a reason to finish")
+        : new BrokenStream("empty_response", "the stream ended with nothing in it")
+    },
+    /** Ends what the provider left open. */
+    close: (): void => {
+      for (const id of open.keys()) end(id)
+    }
+  }
+}
