@@ -1,5 +1,5 @@
 /** Decides how config is shown: each value with its origin, and nothing that may be a secret. */
-import { defaults } from "@skein/core/Config"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { LoadedConfig } from "./ConfigFiles.ts"
 import { type ConfigEntry, entriesOf, fromInfo } from "./internal/sourced.ts"
 
@@ -23,8 +23,10 @@ export interface ConfigDescription {
 /** Describes loaded config. What came from `{env:…}` or `{file:…}` is shown as it is written, headers not at all. */
 export const describeConfig = ({ entries, settings }: LoadedConfig): ConfigDescription => {
   const set = new Set(entries.map(({ path }) => path.join(".")))
+  const { deadlines, default_agent, limits, retry } = settings
+  const settled: ConfigInfo = { deadlines, default_agent, limits, retry }
   const all = [
-    ...entriesOf(fromInfo(defaults, { name: "default" })).filter(({ path }) => !set.has(path.join("."))),
+    ...entriesOf(fromInfo(settled, { name: "default" })).filter(({ path }) => !set.has(path.join("."))),
     ...entries
   ].map((entry) => ({ entry, row: { path: entry.path.join("."), value: shownValue(entry), origin: entry.origin } }))
   const json: Record<string, unknown> = structuredClone({ ...settings })

@@ -30,6 +30,7 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
           "default_agent=build",
           "limits.max_tasks=256",
           "limits.process_concurrency=64",
+          "limits.requests=64",
           "limits.subagent_depth=3",
           "retry.attempts=5",
           "retry.base=2000",
@@ -38,6 +39,15 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
         ])
       expect(json).toEqual(loaded.settings)
       expect(json).toMatchObject({ limits: { ...defaults.limits, concurrency: 2 } })
+    }))
+
+  it.scoped("shows a default that follows another value as it is", () =>
+    Effect.gen(function*() {
+      const { json, rows } = describeConfig(
+        yield* loadFiles({ [userFile]: { limits: { process_concurrency: 5 } } })
+      )
+      expect(rows.find(({ path }) => path === "limits.requests")).toMatchObject({ value: 5, origin: "default" })
+      expect(json).toMatchObject({ limits: { requests: 5 } })
     }))
 
   it.scoped("shows no secret, in rows or JSON, and leaves the settings as they are", () =>

@@ -40,7 +40,8 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
   says("says what was found and what is allowed", {
     model: 5,
     limits: { concurrency: "many", max_tasks: 0, subagent_depth: 1.5, process_concurrency: null },
-    agent: { a: { hidden: "yes", deniedTools: "bash", mode: "sub" }, b: [] }
+    agent: { a: { hidden: "yes", deniedTools: "bash", mode: "sub" }, b: [] },
+    provider: { p: { max_requests: 0 } }
   }, [
     `${file}:2:12 model must be a string, found 5`,
     `${file}:4:20 limits.concurrency must be a number, found "many"`,
@@ -50,7 +51,8 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:11:17 agent.a.hidden must be true or false, found "yes"`,
     `${file}:12:22 agent.a.deniedTools must be a list (each a string), found "bash"`,
     `${file}:13:15 agent.a.mode must be "primary", "subagent" or "all", found "sub"; did you mean "subagent"?`,
-    `${file}:15:10 agent.b must be an object, found a list`
+    `${file}:15:10 agent.b must be an object, found a list`,
+    `${file}:19:23 provider.p.max_requests must be a positive number, found 0`
   ])
   says("says what a model and an address look like", {
     model: "gpt",

@@ -39,6 +39,15 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(origins["limits.concurrency"]).toBe(`${root}/project/skein.jsonc:4`)
     }))
 
+  it.scoped("reads how many requests there may be at once, for all models and for those of a provider", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        [userFile]: { limits: { requests: 8 } },
+        "project/skein.json": { provider: { openai: { max_requests: 3 } } }
+      })
+      expect(settings).toMatchObject({ limits: { requests: 8 }, provider: { openai: { max_requests: 3 } } })
+    }))
+
   it.scoped("takes an empty file for an empty object", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ "project/skein.json": "  // nothing yet\n" })

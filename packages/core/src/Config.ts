@@ -11,10 +11,10 @@ export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "ret
   readonly retry: Retry
 }
 
-/** What holds where nothing is configured. Durations are in milliseconds. */
+/** What holds where nothing is configured; `limits.requests` then is as `limits.process_concurrency`. Durations are in milliseconds. */
 export const defaults: Settings = {
   default_agent: "build",
-  limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, max_tasks: 256 },
+  limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, requests: 64, max_tasks: 256 },
   deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
   retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 }
 }
@@ -25,11 +25,16 @@ const given = <A extends object>(value: A | undefined): { [K in keyof A]?: Exclu
     [K in keyof A]?: Exclude<A[K], undefined>
   }
 
+const settleLimits = (config: ConfigInfo["limits"]): Limits => {
+  const limits = { ...defaults.limits, ...given(config) }
+  return { ...limits, requests: config?.requests ?? limits.process_concurrency }
+}
+
 /** Puts config over the defaults. */
 export const settle = (config: ConfigInfo): Settings => ({
   ...config,
   default_agent: config.default_agent ?? defaults.default_agent,
-  limits: { ...defaults.limits, ...given(config.limits) },
+  limits: settleLimits(config.limits),
   deadlines: { ...defaults.deadlines, ...given(config.deadlines) },
   retry: { ...defaults.retry, ...given(config.retry) }
 })

@@ -8,7 +8,7 @@ describe("settings", () => {
     expect(settle({})).toEqual(defaults)
     expect(defaults).toMatchObject({
       default_agent: "build",
-      limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, max_tasks: 256 },
+      limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, requests: 64, max_tasks: 256 },
       deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
       retry: { attempts: 5, base: 2_000, max_delay: 30_000 }
     })
@@ -23,6 +23,11 @@ describe("settings", () => {
       limits: { ...defaults.limits, concurrency: 2 },
       retry: { ...defaults.retry, attempts: 1 }
     })
+  })
+
+  it("let as many requests be sent at once as agents may work, unless something else is said", () => {
+    expect(settle({ limits: { process_concurrency: 5 } }).limits.requests).toBe(5)
+    expect(settle({ limits: { process_concurrency: 5, requests: 3 } }).limits.requests).toBe(3)
   })
 
   it("do not lose a default to a value that is there but undefined", () => {

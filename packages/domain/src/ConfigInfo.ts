@@ -17,6 +17,8 @@ export const Limits = Schema.Struct({
   concurrency: count,
   /** Subagents that run at once in the process. */
   process_concurrency: count,
+  /** Requests that are sent at once to one model with one key; as many as `process_concurrency` where absent. */
+  requests: count,
   /** Tasks that one turn of a root may start, at all levels together. */
   max_tasks: count
 })
@@ -52,6 +54,8 @@ export const ProviderConfig = Schema.Struct({
   /** The name of the environment variable that holds the key. */
   key_env: Schema.optional(Schema.NonEmptyString),
   headers: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
+  /** What `limits.requests` is for each model of this provider. */
+  max_requests: Schema.optional(count),
   models: Schema.optional(Schema.Record({ key: Schema.String, value: ModelConfig }))
 })
 /** The type of a provider's settings. */
