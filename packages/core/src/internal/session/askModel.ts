@@ -3,6 +3,7 @@ import { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import { formatRef, type ModelRef } from "@skein/domain/Model"
 import type { Part, ToolPart } from "@skein/domain/Part"
+import type { SessionStatus } from "@skein/domain/SessionInfo"
 import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -11,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
+import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
@@ -88,6 +90,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const ids = yield* Ids
   const journal = yield* Journal
   const bus = yield* Bus
+  const governor = yield* Governor
   const { settings } = yield* Config
   const clock = yield* Effect.clock
   const source = live.info
@@ -183,13 +186,17 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   )
   const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))
 
+  const tellStatus = (status: SessionStatus, now: number) => {
+    live.status = status
+    journal.tell(journal.event(source, "session.status", { status }, now))
+  }
+
   const failed = (attempt: Attempt) =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
       const { delay, error } = attempt
       buffer.restart()
-      live.status = { type: "retry", attempt: attempt.attempt, message: error.message, next: now + delay }
-      journal.tell(journal.event(source, "session.status", { status: live.status }, now))
+      tellStatus({ type: "retry", attempt: attempt.attempt, message: error.message, next: now + delay }, now)
       const part: Part = {
         ...base(now),
         type: "retry",
@@ -221,6 +228,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
 
   const asking = modelCall({
     model,
+    gate: governor.requests(model),
     request,
     deadlines: settings.deadlines,
     retry: settings.retry,
@@ -234,10 +242,8 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
         : Effect.fail(nothingSaid(model.info, buffer.finish ?? "other"))
     ),
     failed,
-    resumed: Effect.sync(() => {
-      live.status = working
-      journal.tell(journal.event(source, "session.status", { status: working }, clock.unsafeCurrentTimeMillis()))
-    })
+    queued: (position) => Effect.sync(() => tellStatus({ type: "queued", position }, clock.unsafeCurrentTimeMillis())),
+    resumed: Effect.sync(() => tellStatus(working, clock.unsafeCurrentTimeMillis()))
   })
 
   return yield* Effect.gen(function*() {

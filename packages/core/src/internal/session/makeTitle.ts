@@ -4,10 +4,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
+import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { Provider } from "../../Provider.ts"
 import { candidates } from "./candidates.ts"
 import { change, type Live } from "./live.ts"
+import { retryDelay } from "./retryDelay.ts"
 
 /** The longest title, in characters. */
 const longest = 80
@@ -34,8 +36,9 @@ export const makeTitle = Effect.fn("Session.title")(
     const [ref] = small === undefined ? yield* candidates(live, agent) : [small]
     if (ref === undefined) return
     const model = yield* provider.resolve(ref)
+    const gate = (yield* Governor).requests(model)
     let title = ""
-    yield* Effect.timeout(
+    const asking = Effect.timeout(
       model.stream(
         {
           messages: [
@@ -56,9 +59,12 @@ export const makeTitle = Effect.fn("Session.title")(
         (event) => {
           if (event.type === "text-delta") title += event.delta
         }
+      ).pipe(
+        Effect.tapError((error) => error.retryable ? retryDelay(gate, error, 1, settings.retry) : Effect.void)
       ),
       settings.deadlines.first_event
     )
+    yield* gate.send({ rootID: live.info.rootID, urgent: false, queued: () => Effect.void }, asking)
     const clean = firstWords(title.toWellFormed().replaceAll(/^["'\s]+|["'\s]+$/g, ""))
     if (clean === "") return
     const now = yield* Clock.currentTimeMillis

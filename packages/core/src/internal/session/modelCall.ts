@@ -3,9 +3,10 @@ import type { Deadlines, Retry } from "@skein/domain/ConfigInfo"
 import { formatRef } from "@skein/domain/Model"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Random from "effect/Random"
+import type { RequestGate, Sender } from "../../Governor.ts"
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
 import { firstOf } from "../firstOf.ts"
+import { retryDelay } from "./retryDelay.ts"
 
 type Phase = "connect" | "first_event" | "idle"
 
@@ -66,42 +67,56 @@ export interface Attempt {
 /** How many answers without content are taken before that counts as the answer. */
 const triesForNothing = 2
 
-const delayOf = (error: ModelError, attempt: number, retry: Retry) =>
-  Effect.map(Random.next, (chance) => {
-    // A provider that says when is asked then, spread a little, so that a crowd does not come back at once.
-    if (error.retryAfter !== undefined) {
-      return Math.round(Math.min(error.retryAfter, retry.max_retry_after) * (1 + chance / 10))
-    }
-    const full = Math.min(retry.max_delay, retry.base * 2 ** (attempt - 1))
-    return Math.round(full * (0.5 + chance / 2))
-  })
-
 /**
  * Asks until the model has answered, or an error is final. `emit` hears the events of all tries; `failed` is called after
- * each try that is followed by another one. `check` may find an answer that came well to be none.
+ * each try that is followed by another one. `check` may find an answer that came well to be none. Deadlines begin when the
+ * request is sent, which may be later than it is asked for.
  */
 export const modelCall = <E>(options: {
   readonly model: LanguageModel
+  readonly gate: RequestGate
   readonly request: ModelRequest
   readonly deadlines: Deadlines
   readonly retry: Retry
   readonly emit: (event: ModelEvent) => void
   readonly check: Effect.Effect<void, ModelError>
   readonly failed: (attempt: Attempt) => Effect.Effect<void, E>
-  /** Called when the wait before another try is over. */
+  /** Called when the request has to wait until it is sent, with its place in the queue. */
+  readonly queued: (position: number) => Effect.Effect<void>
+  /** Called when a wait is over, for another try or for its turn, and the request is sent. */
   readonly resumed: Effect.Effect<void>
 }): Effect.Effect<void, ModelError | E> => {
-  const { check, deadlines, emit, failed, model, request, resumed, retry } = options
-  const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E> =>
-    Effect.catchAll(Effect.zipRight(askOnce(model, request, deadlines, emit), check), (error) => {
+  const { check, deadlines, emit, failed, gate, model, request, resumed, retry } = options
+  let away = false
+  const sender: Sender = {
+    rootID: request.origin.rootID,
+    urgent: true,
+    queued: (position) => {
+      away = true
+      return options.queued(position)
+    }
+  }
+  const ask = Effect.zipRight(askOnce(model, request, deadlines, emit), check)
+  const sent = Effect.suspend(() => {
+    if (!away) return ask
+    away = false
+    return Effect.zipRight(resumed, ask)
+  })
+  const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E> => {
+    const trying = Effect.catchAll(sent, (error) =>
+      error.retryable
+        ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
+        : Effect.fail({ attempt, error, delay: 0 }))
+    return Effect.catchAll(gate.send(sender, trying), (failure) => {
+      const { delay, error } = failure
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
       if (!error.retryable || attempt >= retry.attempts || nothing >= triesForNothing) return Effect.fail(error)
-      return Effect.flatMap(delayOf(error, attempt, retry), (delay) =>
-        failed({ attempt, error, delay }).pipe(
-          Effect.zipRight(Effect.sleep(Duration.millis(delay))),
-          Effect.zipRight(resumed),
-          Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing)))
-        ))
+      away = true
+      return failed(failure).pipe(
+        Effect.zipRight(Effect.sleep(Duration.millis(delay))),
+        Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing)))
+      )
     })
+  }
   return tryFrom(1, 0)
 }

@@ -1,0 +1,29 @@
+/** Decides how long it is until the next try, and how long nobody else may ask the same model. */
+import type { Retry } from "@skein/domain/ConfigInfo"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type { RequestGate } from "../../Governor.ts"
+import type { ModelError } from "../../Provider.ts"
+
+/** Whether an error says that there are too many requests, and not only that this one failed. */
+const isForAll = ({ reason }: ModelError): boolean => reason === "rate_limit" || reason === "overloaded"
+
+/**
+ * How long to wait after the failure of a try, in milliseconds. Where the provider asks for a pause, or has too much to do,
+ * the gate is closed for that long: it is to be called before the failed request gives its place to the next one.
+ */
+export const retryDelay = (
+  gate: RequestGate,
+  error: ModelError,
+  attempt: number,
+  retry: Retry
+): Effect.Effect<number> =>
+  Effect.map(Random.next, (chance) => {
+    const full = Math.min(retry.max_delay, retry.base * 2 ** (attempt - 1))
+    const backoff = Math.round(full * (0.5 + chance / 2))
+    const asked = error.retryAfter === undefined ? undefined : Math.min(error.retryAfter, retry.max_retry_after)
+    gate.hold(asked ?? (isForAll(error) ? backoff : 0))
+    const closed = gate.closedFor()
+    // Whoever waits for the end of a pause comes back a little later, so that a crowd does not come back at once.
+    return asked === undefined && closed <= backoff ? backoff : Math.round(closed * (1 + chance / 10))
+  })

@@ -1,0 +1,161 @@
+/** Owns the slots of agents at work: who has one, who waits for one, and when it is given back meanwhile. */
+import type { SessionID } from "@skein/domain/Id"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { none as noFiber } from "effect/FiberId"
+import type { Call, Slot, SlotNews } from "../Governor.ts"
+import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
+
+/** All at the same time; one alone needs no fiber of its own. */
+const together = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effect.Effect<B, E, R>) =>
+  Effect.forEach(inputs, body, inputs.length > 1 ? { concurrency: "unbounded" } : {})
+
+/** The slot of those who need none. */
+export const free: Slot = {
+  work: (effect) => effect,
+  calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
+}
+
+interface Ticket {
+  readonly rootID: SessionID
+  readonly granted: Deferred.Deferred<void>
+}
+
+/** What all slots are taken from: so many per root, and so many in the process. */
+export const makePool = (perRoot: number, perProcess: number) => {
+  const resumed = makeFairQueue<Ticket>()
+  const fresh = makeFairQueue<Ticket>()
+  const heldBy = new Map<SessionID, number>()
+  let held = 0
+
+  const hasRoom = (rootID: SessionID) => (heldBy.get(rootID) ?? 0) < perRoot
+
+  const grantNext = (queue: FairQueue<Ticket>): boolean => {
+    const ticket = queue.take(hasRoom)
+    if (ticket === undefined) return false
+    held++
+    heldBy.set(ticket.rootID, (heldBy.get(ticket.rootID) ?? 0) + 1)
+    Deferred.unsafeDone(ticket.granted, Effect.void)
+    return true
+  }
+
+  const grant = () => {
+    while (held < perProcess && (grantNext(resumed) || grantNext(fresh)));
+  }
+
+  const release = (rootID: SessionID) => {
+    held--
+    const left = (heldBy.get(rootID) ?? 1) - 1
+    if (left === 0) heldBy.delete(rootID)
+    else heldBy.set(rootID, left)
+    grant()
+  }
+
+  /** Waits for a slot; a wait that is interrupted leaves no trace, even where the slot was granted meanwhile. */
+  const acquire = (
+    restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>,
+    rootID: SessionID,
+    goesOn: boolean,
+    queued: (position: number) => Effect.Effect<void>
+  ) =>
+    Effect.suspend(() => {
+      const ticket: Ticket = { rootID, granted: Deferred.unsafeMake(noFiber) }
+      const queue = goesOn ? resumed : fresh
+      queue.add(ticket)
+      grant()
+      const position = queue.position(ticket)
+      if (position === 0) return Effect.void
+      return restore(Effect.zipRight(queued(position), Deferred.await(ticket.granted))).pipe(
+        Effect.onInterrupt(() => Effect.sync(() => queue.remove(ticket) || release(rootID)))
+      )
+    })
+
+  return { acquire, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
+}
+
+/** A slot for an agent below a root, taken from a pool. */
+export const makeSlot = (
+  pool: ReturnType<typeof makePool>,
+  rootID: SessionID,
+  news: SlotNews
+): Slot => {
+  let started = false
+  let holds = false
+  let acquiring: Deferred.Deferred<void> | undefined
+  /** Calls that have not ended, and those among them that wait. */
+  let open = 0
+  let waiting = 0
+
+  const give = () => {
+    if (!holds) return
+    holds = false
+    pool.release(rootID)
+  }
+
+  const giveIfAllWait = () => {
+    if (open > 0 && waiting === open) give()
+  }
+
+  /** The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. */
+  const hold: Effect.Effect<void> = Effect.suspend(() => {
+    if (holds) return Effect.void
+    if (acquiring !== undefined) return Effect.zipRight(Deferred.await(acquiring), hold)
+    const mine = acquiring = Deferred.unsafeMake<void>(noFiber)
+    const goesOn = started
+    started = true
+    return Effect.uninterruptibleMask((restore) =>
+      pool.acquire(restore, rootID, goesOn, goesOn ? () => Effect.void : news.queued).pipe(
+        Effect.tap(() =>
+          Effect.sync(() => {
+            holds = true
+          })
+        ),
+        Effect.zipLeft(goesOn ? Effect.void : news.granted),
+        Effect.ensuring(Effect.suspend(() => {
+          acquiring = undefined
+          return Deferred.succeed(mine, undefined)
+        }))
+      )
+    )
+  })
+
+  const call = <A, E, R>(body: (call: Call) => Effect.Effect<A, E, R>) =>
+    Effect.suspend(() => {
+      let waits = false
+      const rest = () => {
+        waits = true
+        waiting++
+        giveIfAllWait()
+      }
+      const goOn = () => {
+        if (waits) waiting--
+        waits = false
+      }
+      const wait: Call["waiting"] = (effect) =>
+        Effect.suspend(() => {
+          rest()
+          return Effect.flatMap(Effect.exit(effect), (exit) => {
+            goOn()
+            return Effect.zipRight(hold, exit)
+          })
+        })
+      const end = Effect.sync(() => {
+        goOn()
+        open--
+        giveIfAllWait()
+      })
+      return Effect.ensuring(body({ waiting: wait }), end)
+    })
+
+  return {
+    work: (effect) => Effect.ensuring(Effect.zipRight(hold, effect), Effect.sync(give)),
+    calls: (inputs, body) =>
+      Effect.suspend(() => {
+        open += inputs.length
+        return Effect.zipLeft(
+          together(inputs, (input) => call((each) => body(input, each))),
+          hold
+        )
+      })
+  }
+}
