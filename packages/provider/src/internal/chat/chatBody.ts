@@ -16,40 +16,62 @@ export interface Dialect {
   readonly callID?: (id: string) => string
 }
 
-/** The body of a request; throws `Unaskable` for what this API has no words for. */
-export const toBody = (model: string, request: ModelRequest, dialect: Dialect): Buffer => {
-  const { messages, toolChoice, tools } = request
-  const body = {
-    model,
-    ...dialect.settings(request),
-    messages: messages.flatMap((message) => toMessages(message, dialect)),
-    ...tools.length === 0 ? {} : { tools: tools.map(toTool), tool_choice: toolChoice },
-    stream: true
+/**
+ * Writes the bodies of requests to a model; throws `Unaskable` for what this API has no words for. Tools, and the messages
+ * of a conversation that grows, are the same objects in each request: their bytes are kept for as long as they are.
+ */
+export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequest) => Buffer => {
+  const written = new WeakMap<object, Buffer>()
+  const once = <A extends object>(value: A, write: (value: A) => Buffer): Buffer => {
+    const known = written.get(value)
+    if (known !== undefined) return known
+    const made = write(value)
+    written.set(value, made)
+    return made
   }
-  return Buffer.from(cleanBody(JSON.stringify(body)))
+  const toBytes = (message: PromptMessage) => bytesOf(toMessages(message, dialect))
+  return (request) => {
+    const { messages, toolChoice, tools } = request
+    const rest = { model, stream: true, ...dialect.settings(request) }
+    return Buffer.concat([
+      Buffer.from(cleanBody(JSON.stringify(rest)).slice(0, -1)),
+      // The system prompt is made anew for each request.
+      ...list("messages", messages.map((each) => each.role === "system" ? toBytes(each) : once(each, toBytes))),
+      ...tools.length === 0 ? [] : list("tools", tools.map((tool) => once(tool, toTool))),
+      Buffer.from(tools.length === 0 ? "}" : `,"tool_choice":"${toolChoice}"}`)
+    ])
+  }
 }
 
-const toTool = ({ description, inputSchema, name }: ToolSpec) => ({
-  type: "function",
-  function: { name, description, parameters: inputSchema }
-})
+const comma = Buffer.from(",")
 
-const toMessages = (message: PromptMessage, dialect: Dialect): object | ReadonlyArray<object> => {
+const list = (name: string, items: ReadonlyArray<Buffer>): ReadonlyArray<Buffer> => [
+  Buffer.from(`,"${name}":[`),
+  ...items.filter((item) => item.length > 0).flatMap((item, at) => at === 0 ? [item] : [comma, item]),
+  Buffer.from("]")
+]
+
+/** The elements of a list, without what is around them. */
+const bytesOf = (elements: ReadonlyArray<object>): Buffer =>
+  Buffer.from(cleanBody(JSON.stringify(elements)).slice(1, -1))
+
+const toTool = ({ description, inputSchema, name }: ToolSpec): Buffer =>
+  bytesOf([{ type: "function", function: { name, description, parameters: inputSchema } }])
+
+const toMessages = (message: PromptMessage, dialect: Dialect): ReadonlyArray<object> => {
   const { callID = same } = dialect
   switch (message.role) {
     case "system":
-      return { role: dialect.system ?? "system", content: message.content }
+      return [{ role: dialect.system ?? "system", content: message.content }]
     case "user": {
       const [first] = message.content
       const plain = message.content.length === 1 && first?.type === "text"
-      return {
-        role: "user",
-        // Some servers take only this form.
-        content: plain ? first.text : message.content.map((part) => part.type === "text" ? part : toPart(part))
-      }
+      // Some servers take only plain text.
+      const content = plain ? first.text : message.content.map((part) => part.type === "text" ? part : toPart(part))
+      return [{ role: "user", content }]
     }
     case "assistant":
-      return toAnswer(message, dialect)
+      return [toAnswer(message, dialect)]
     case "tool":
       return message.content.map(({ output, toolCallId }) => ({
         role: "tool",

@@ -9,7 +9,7 @@ import { type Place, toModelError } from "../failure.ts"
 import { type Call, errorLimit, isSuccess, lostConnection, type Send, wrongKind } from "../http.ts"
 import { makeRedactor } from "../redact.ts"
 import { ChatAnswer } from "./chatAnswer.ts"
-import { type Dialect, toBody } from "./chatBody.ts"
+import { type Dialect, makeWriter } from "./chatBody.ts"
 import { makeEventStream } from "./eventStream.ts"
 
 /** How a model is asked. */
@@ -40,12 +40,13 @@ export const make = (options: ChatModelOptions): LanguageModel => {
     ...Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]))
   }
   const place: Place = { model: formatRef(info), key: options.keyName, redact: makeRedactor(options.secrets) }
+  const write = makeWriter(info.modelID, dialect)
   return {
     info,
     limitKey,
     stream: (request, emit) =>
       Effect.try({
-        try: () => toBody(info.modelID, request, dialect),
+        try: () => write(request),
         catch: (cause) => cause instanceof Unaskable ? cause : new Unaskable(String(cause))
       }).pipe(
         Effect.flatMap((body) =>
@@ -76,12 +77,14 @@ const exchange = (
     close()
     resume(Effect.fail(cause))
   }
-  const finish = (): void => {
+  const finish = (incoming: IncomingMessage): void => {
     const cause = answer.failure ?? answer.end()
     if (cause !== undefined) return fail(cause)
     told = true
-    // An answer that ends as it should leaves its socket to the next request.
-    closeAfter(patience)
+    // The end is mostly in the same packet. An answer that ends as it should leaves its socket to the next request.
+    queueMicrotask(() => {
+      if (!incoming.complete) closeAfter(patience)
+    })
   }
   const { close, closeAfter } = send(call, {
     failed: fail,
@@ -94,14 +97,16 @@ const exchange = (
       incoming.on("data", (bytes: Buffer) => {
         // What comes after the end may come for ever.
         if (told) close()
-        else if (!read(bytes)) finish()
+        else if (!read(bytes)) finish(incoming)
       })
       incoming.on("end", () => {
-        if (!told) finish()
+        if (!told) finish(incoming)
         resume(Effect.void)
       })
       incoming.on("error", fail)
-      incoming.on("close", () => fail(lostConnection()))
+      incoming.on("close", () => {
+        if (!incoming.readableEnded) fail(lostConnection())
+      })
     }
   })
   return close
