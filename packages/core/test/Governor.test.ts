@@ -83,6 +83,22 @@ describe("the governor", () => {
     }).pipe(Effect.provide(governed(8, 3)))
   })
 
+  it.effect("lets roots take turns, and the agents of each in the order in which they came", () => {
+    const { agent, notes } = makeNotes()
+    const told: Record<string, number> = {}
+    return Effect.gen(function*() {
+      const names = ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]
+      for (const name of names) {
+        yield* Effect.fork(agent(name, name[0], (position) => Effect.sync(() => void (told[name] = position))))
+        yield* TestClock.adjust(0)
+      }
+      yield* TestClock.adjust("1 second")
+      const order = notes.filter((note) => note.endsWith("begins")).map((note) => note.slice(0, 2))
+      expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"])
+      expect(told).toEqual({ a2: 1, a3: 2, a4: 3, b1: 2, b2: 4, c1: 3 })
+    }).pipe(Effect.provide(governed(8, 1)))
+  })
+
   it.effect("lets an agent go on after waiting before a new one begins", () => {
     const { agent, note, notes } = makeNotes()
     return Effect.gen(function*() {
