@@ -1,0 +1,44 @@
+/**
+ * Implements `Isolation` with worktrees of git below the data directory, each on a branch `skein/TASK`. In the user's
+ * repository it writes objects, that branch, and what git keeps of the worktree; never their config, index, HEAD or files.
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Isolation } from "@skein/core/Isolation"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+
+/** Where worktrees are kept, and what git may see. */
+export interface WorktreesOptions {
+  /** The data directory, absolute: worktrees are in `worktrees/REPOSITORY/TASK` there. */
+  readonly dataDirectory: string
+  /** The environment of this process: where git is, and where it finds the user's settings. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Isolates tasks in worktrees. A call for a task waits for the one before it; calls of different tasks run at once. */
+export const layer = (options: WorktreesOptions): Layer.Layer<Isolation, never, FileSystem.FileSystem> =>
+  Layer.scoped(
+    Isolation,
+    Effect.gen(function*() {
+      const fs = yield* FileSystem.FileSystem
+      const scope = yield* Effect.scope
+      // Loaded at first use: the program starts without it.
+      const worktrees = yield* Effect.cached(
+        Effect.promise(() => import("./internal/gitWorktrees.ts")).pipe(
+          Effect.flatMap(({ makeWorktrees }) => makeWorktrees({ ...options, fs })),
+          Scope.extend(scope),
+          // What is kept of an interrupted load would be the interruption.
+          Effect.uninterruptible
+        )
+      )
+      return {
+        open: Effect.fn("Isolation.open")((of) => Effect.flatMap(worktrees, ({ open }) => open(of))),
+        close: Effect.fn("Isolation.close")((taskID) => Effect.flatMap(worktrees, ({ close }) => close(taskID))),
+        list: Effect.withSpan(Effect.flatMap(worktrees, ({ list }) => list), "Isolation.list"),
+        remove: Effect.fn("Isolation.remove")((taskID, how) =>
+          Effect.flatMap(worktrees, ({ remove }) => remove(taskID, how))
+        )
+      }
+    })
+  )

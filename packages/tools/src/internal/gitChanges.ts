@@ -1,0 +1,121 @@
+/** Finds out what is in a working tree that is nowhere else. */
+import type { PlatformError } from "@effect/platform/Error"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type { Changes, IsolationRefused } from "@skein/core/Isolation"
+import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import type { Git, GitPlace } from "./gitCommand.ts"
+import { failed } from "./gitFailure.ts"
+import type { WorktreePlace } from "./gitPlaces.ts"
+
+/** How many names of files are shown. */
+const maximumNames = 10
+
+/** A list of names that stays on one line. */
+export const listed = (names: ReadonlyArray<string>): string => {
+  const shown = names.slice(0, maximumNames).map((name) => /[\p{C}",]/u.test(name) ? JSON.stringify(name) : name)
+  return shown.join(", ") + (names.length > maximumNames ? `, and ${names.length - maximumNames} more` : "")
+}
+
+/** Counts with the noun behind it. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
+/** What is not committed in a working tree: how much of it in all, and the names of what git does not know. */
+export const uncommitted = Effect.fnUntraced(function*(git: Git, place: GitPlace) {
+  let count = 0
+  const unknown: Array<string> = []
+  yield* git.ask(
+    "see what is not committed",
+    place,
+    // Never into submodules: their config may name programs to run, and a task may have written it.
+    ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"],
+    (record) => {
+      count++
+      if (record.startsWith("?? ")) unknown.push(record.slice(3))
+    }
+  )
+  return { count, unknown }
+})
+
+/** The submodules of a worktree. */
+export const submodules = Effect.fnUntraced(function*(git: Git, place: GitPlace) {
+  const found: Array<string> = []
+  yield* git.ask("list what is in the worktree", place, ["ls-files", "--stage", "-z"], (record) => {
+    if (record.startsWith("160000 ")) found.push(record.slice(record.indexOf("\t") + 1))
+  })
+  return found
+})
+
+/** Those of the submodules that somebody has filled: they were left empty, and git does not look into them here. */
+const filled = (fs: FileSystem.FileSystem, root: string, names: ReadonlyArray<string>) =>
+  Effect.filter(names, (name) =>
+    fs.readDirectory(join(root, name)).pipe(
+      Effect.map((entries) => entries.length > 0),
+      Effect.orElseSucceed(() => false)
+    ))
+
+const number = (text: string): number => Number(text.trim())
+
+const standing = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]
+
+/**
+ * What a worktree has beyond its base; `none` where that is nothing. Of one whose files are gone only the commits count.
+ * Fails where git cannot tell.
+ */
+export const changesOf = (
+  git: Git,
+  fs: FileSystem.FileSystem,
+  place: WorktreePlace,
+  base: string,
+  whole: boolean
+): Effect.Effect<Changes | "none", IsolationRefused | PlatformError> =>
+  Effect.gen(function*() {
+    const hasFiles = whole && (yield* fs.exists(place.root))
+    if (!(yield* fs.exists(hasFiles ? place.own : place.common))) {
+      return yield* failed(
+        `The repository ${place.common} knows nothing of the worktree ${place.root} any more, so git cannot tell what was changed there. Copy what you need from it, then remove it with force.`
+      )
+    }
+    const at = hasFiles ? place.inside : place.shared
+    // The task may have left the branch, or deleted it; without files, HEAD is that of somebody else.
+    const heads = ["--ignore-missing", place.ref, ...(hasFiles ? ["HEAD"] : [])]
+    const count = (...rest: ReadonlyArray<string>) =>
+      Effect.map(git.ask("count commits", at, ["rev-list", "--count", ...heads, "--not", base, ...rest]), number)
+    const elsewhere = [`--exclude=${place.branch}`, "--branches", "--tags", "--remotes"]
+    const [commits, onlyHere, open, full] = yield* Effect.all([
+      count(),
+      count(...elsewhere),
+      hasFiles ? uncommitted(git, at) : Effect.succeed({ count: 0, unknown: [] }),
+      hasFiles ? Effect.flatMap(submodules(git, at), (names) => filled(fs, place.root, names)) : Effect.succeed([])
+    ], { concurrency: "unbounded" })
+    const unsaved = open.count + full.length
+    if (commits === 0 && unsaved === 0) return "none"
+
+    const stat = yield* git.ask("compare with the base", at, [
+      "diff",
+      "--stat=100",
+      "--stat-count=50",
+      ...standing,
+      base,
+      ...(hasFiles ? [] : [place.ref]),
+      "--"
+    ])
+    const lines = [
+      stat,
+      open.unknown.length > 0 ? ` ${counted(open.unknown.length, "untracked")}: ${listed(open.unknown)}` : "",
+      full.length > 0 ? ` ${counted(full.length, "submodule")} with something in it: ${listed(full)}` : ""
+    ]
+    return { commits, onlyHere, uncommitted: unsaved, diffStat: lines.filter(Boolean).join("\n") }
+  })
+
+/** The branch that is checked out in a worktree: the task may have made one of its own. Its own where there are no files. */
+export const branchThere = (
+  git: Git,
+  fs: FileSystem.FileSystem,
+  place: WorktreePlace
+): Effect.Effect<string, IsolationRefused | PlatformError> =>
+  Effect.gen(function*() {
+    if (!(yield* fs.exists(place.root))) return place.branch
+    const { code, stdout } = yield* git.run(place.inside, ["symbolic-ref", "--quiet", "--short", "HEAD"])
+    return code === 0 ? stdout.trim() : place.branch
+  })

@@ -1,0 +1,141 @@
+/** Opens the worktree of a task: one that is there, one whose files are gone, or a new one. */
+import type { PlatformError } from "@effect/platform/Error"
+import type { IsolationRefused, Workspace } from "@skein/core/Isolation"
+import type { SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { join, sep } from "node:path"
+import { counted, listed, submodules, uncommitted } from "./gitChanges.ts"
+import { failed } from "./gitFailure.ts"
+import { placeOf, type WorktreePlace } from "./gitPlaces.ts"
+import type { Entry, WorktreeRecord } from "./gitRecord.ts"
+import { locate, type Repository } from "./gitRepository.ts"
+import { branchState, discard, make, type Workshop } from "./gitWorktree.ts"
+
+/** Refuses what is in the way of a new worktree: nobody knows whose it is. */
+const refuseWhatIsThere = Effect.fnUntraced(
+  function*({ fs, git }: Workshop, { recorded }: Entry, place: WorktreePlace) {
+    const inTheWay = (what: string, mend: string) => failed(`${what} already, and Skein does not know it. ${mend}`)
+    if (recorded) return yield* inTheWay(`There is a record ${place.file}`, "Move it elsewhere, or remove the task.")
+    if (yield* fs.exists(place.root)) return yield* inTheWay(`There is ${place.root}`, "Move it elsewhere.")
+    if ((yield* branchState(git, place)) !== undefined) {
+      return yield* inTheWay(
+        `There is a branch ${place.branch} in ${place.common}`,
+        `Give it another name: git branch -m ${place.branch} NAME`
+      )
+    }
+    if (yield* fs.exists(place.own)) {
+      return yield* inTheWay(
+        `There is ${place.own}`,
+        "If it is of a worktree that is gone, `git worktree prune` removes it."
+      )
+    }
+  }
+)
+
+/** Has the worktree belong to its repository again: its task may have written over the file that says so. */
+const mendLink = Effect.fnUntraced(function*({ fs }: Workshop, place: WorktreePlace) {
+  const link = join(place.root, ".git")
+  const text = `gitdir: ${place.own}\n`
+  const now = yield* Effect.orElseSucceed(fs.readFileString(link), () => "")
+  if (now === text) return
+  // Renaming replaces a link, where writing would follow it.
+  yield* fs.writeFileString(`${place.root}.git.new`, text)
+  yield* fs.rename(`${place.root}.git.new`, link)
+})
+
+/** Decides between the worktree as it is, its branch, and a new one. What is to be made is recorded before. */
+const plan = Effect.fnUntraced(function*(
+  workshop: Workshop,
+  entry: Entry,
+  place: WorktreePlace,
+  { description, head }: { readonly description: string; readonly head: string }
+) {
+  const { fs, records } = workshop
+  const { record } = entry
+  if (record?.whole === true && (yield* fs.exists(place.root))) {
+    if (!(yield* fs.exists(place.own))) {
+      return yield* failed(
+        `The repository ${place.common} knows nothing of the worktree ${place.root} any more. Copy what you need from it, then remove it with force.`
+      )
+    }
+    yield* mendLink(workshop, place)
+    return { record, isThere: true }
+  }
+  if (record === undefined) yield* refuseWhatIsThere(workshop, entry, place)
+  // The files are gone, but the branch has what the task had committed.
+  else if (!(yield* discard(workshop, place, record, false))) return { record, isThere: false }
+  const fresh: WorktreeRecord = {
+    version: 1,
+    taskID: place.taskID,
+    description,
+    common: place.common,
+    base: head,
+    created: yield* Clock.currentTimeMillis,
+    whole: false
+  }
+  yield* records.write(place.file, fresh)
+  return { record: fresh, isThere: false }
+})
+
+/** What of the caller's tree a worktree does not have. */
+const omissions = Effect.fnUntraced(function*(
+  { git }: Workshop,
+  repository: Repository,
+  place: WorktreePlace,
+  base: string
+) {
+  const newer = ["rev-list", "--count", repository.head, "--not", base]
+  const [open, commits, empty] = yield* Effect.all([
+    uncommitted(git, { directory: repository.top }),
+    Effect.map(git.ask("count commits", place.shared, newer), Number),
+    submodules(git, place.inside)
+  ], { concurrency: "unbounded" })
+  const are = (count: number) => count === 1 ? "is" : "are"
+  return [
+    ...(commits > 0 ? [`${counted(commits, "newer commit")} of the caller's branch ${are(commits)} not in it`] : []),
+    ...(open.count > 0
+      ? [`${counted(open.count, "uncommitted change")} of the caller's tree ${are(open.count)} not in it`]
+      : []),
+    ...(empty.length > 0 ? [`${counted(empty.length, "submodule")} may be empty in it: ${listed(empty)}`] : [])
+  ]
+})
+
+/** The caller's place in the worktree; the top where a link leads out of it. */
+const directoryIn = Effect.fnUntraced(function*({ fs }: Workshop, { root }: WorktreePlace, inside: string) {
+  const directory = join(root, inside)
+  // One that git does not know, such as a new one, is not there yet.
+  return yield* fs.makeDirectory(directory, { recursive: true }).pipe(
+    Effect.zipRight(fs.realPath(directory)),
+    Effect.map((real) => real === root || real.startsWith(root + sep) ? real : root),
+    Effect.orElseSucceed(() => root)
+  )
+})
+
+/** Opens the worktree of a task. What had to be made is taken away again where this fails or is interrupted. */
+export const open = (
+  workshop: Workshop,
+  of: { readonly directory: string; readonly taskID: SessionID; readonly description: string }
+): Effect.Effect<Workspace, IsolationRefused | PlatformError> =>
+  Effect.gen(function*() {
+    const repository = yield* locate(workshop.git, of.directory)
+    const entry = yield* workshop.records.ensure(repository.common, of.taskID)
+    const place = placeOf(entry, repository.common)
+    const { isThere, record } = yield* plan(workshop, entry, place, { ...of, head: repository.head })
+    const tell = Effect.gen(function*() {
+      return {
+        directory: yield* directoryIn(workshop, place, repository.inside),
+        root: place.root,
+        branch: place.branch,
+        base: record.base,
+        gitDirectory: place.common,
+        omits: yield* omissions(workshop, repository, place, record.base)
+      } satisfies Workspace
+    })
+    if (isThere) return yield* tell
+    return yield* Effect.onError(Effect.zipRight(make(workshop, place, record), tell), () =>
+      Effect.catchAll(
+        discard(workshop, place, record, false),
+        (error) => Effect.logWarning(`A worktree that was not opened is still there: ${place.root}`, error)
+      ))
+  })

@@ -1,0 +1,137 @@
+/** The worktrees of all tasks: one call at a time for each of them, and what is told when their work ends. */
+import type { PlatformError } from "@effect/platform/Error"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import { type Isolation, IsolationRefused, type Leftover, type WorkspaceEnd } from "@skein/core/Isolation"
+import type { SessionID } from "@skein/domain/Id"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as RcMap from "effect/RcMap"
+import type * as Scope from "effect/Scope"
+import { basename, dirname, join } from "node:path"
+import { branchThere, changesOf, counted } from "./gitChanges.ts"
+import { makeGit } from "./gitCommand.ts"
+import { cannotKeep, failed } from "./gitFailure.ts"
+import { open } from "./gitOpen.ts"
+import { branchOf, placeOf } from "./gitPlaces.ts"
+import { type Entry, makeRecords, type WorktreeRecord } from "./gitRecord.ts"
+import { discard, type Workshop } from "./gitWorktree.ts"
+
+/** How many worktrees are looked at at once. */
+const concurrency = 4
+
+const refuseLoss = (taskID: SessionID, root: string, what: string) =>
+  new IsolationRefused({
+    reason: "has_changes",
+    message:
+      `The worktree of ${taskID} was not removed: ${what}. It is in ${root}; take what you need from there or from the branch ${
+        branchOf(taskID)
+      }, or remove it with force.`
+  })
+
+/** Isolation over git. */
+export const makeWorktrees = (options: {
+  readonly dataDirectory: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly fs: FileSystem.FileSystem
+}): Effect.Effect<Context.Tag.Service<Isolation>, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { fs } = options
+    const top = join(options.dataDirectory, "worktrees")
+    const git = yield* makeGit(options.environment)
+    const turns = yield* RcMap.make<string, Effect.Semaphore, never, never>({ lookup: () => Effect.makeSemaphore(1) })
+    const alone = (key: string) => <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.scoped(Effect.flatMap(RcMap.get(turns, key), (turn) => turn.withPermits(1)(effect)))
+    const records = makeRecords(fs, top)
+    const workshop: Workshop = { git, fs, records, alone }
+
+    const told = <A>(effect: Effect.Effect<A, IsolationRefused | PlatformError>): Effect.Effect<A, IsolationRefused> =>
+      Effect.mapError(effect, (error) => error._tag === "IsolationRefused" ? error : cannotKeep(top)(error))
+
+    const lookAt = (entry: Entry, record: WorktreeRecord) =>
+      changesOf(git, fs, placeOf(entry, record.common), record.base, record.whole)
+
+    const find = (taskID: SessionID) =>
+      Effect.filterOrFail(records.find(taskID), (entry) => entry !== undefined, () =>
+        new IsolationRefused({
+          reason: "not_found",
+          message: `There is no worktree of ${taskID}. \`skein tasks clean\` lists those that there are.`
+        }))
+
+    const close = (taskID: SessionID) =>
+      Effect.gen(function*() {
+        const entry = yield* find(taskID)
+        const { record, root } = entry
+        if (record === undefined) {
+          return yield* failed(
+            `There is no record of how ${root} began, so what was changed in it cannot be told. It is kept: take what you need from it, then remove it with force.`
+          )
+        }
+        const place = placeOf(entry, record.common)
+        const changes = yield* lookAt(entry, record)
+        if (changes === "none") {
+          yield* discard(workshop, place, record, false)
+          return { kept: false } satisfies WorkspaceEnd
+        }
+        return {
+          kept: true,
+          branch: yield* branchThere(git, fs, place),
+          directory: root,
+          ...changes
+        } satisfies WorkspaceEnd
+      })
+
+    const leftover = Effect.fnUntraced(function*(entry: Entry) {
+      const { record, root, taskID } = entry
+      const base = { taskID, directory: root, branch: branchOf(taskID) }
+      if (record === undefined) return { ...base, changes: "unknown" } satisfies Leftover
+      const changes = yield* Effect.catchAll(
+        lookAt(entry, record),
+        (error) => Effect.as(Effect.logDebug(`Git cannot tell what is in ${root}`, error), "unknown" as const)
+      )
+      return {
+        ...base,
+        origin: {
+          description: record.description,
+          repository: basename(record.common) === ".git" ? dirname(record.common) : record.common,
+          repositoryExists: yield* fs.exists(record.common),
+          base: record.base,
+          created: record.created
+        },
+        changes
+      } satisfies Leftover
+    })
+
+    const remove = (taskID: SessionID, force: boolean) =>
+      Effect.gen(function*() {
+        const entry = yield* find(taskID)
+        const { file, record, root } = entry
+        if (record === undefined) {
+          if (!force) return yield* refuseLoss(taskID, root, "there is no record of how it began")
+          yield* fs.remove(root, { recursive: true, force: true })
+          return yield* records.forget(file)
+        }
+        if (!force) {
+          const changes = yield* Effect.catchTag(
+            lookAt(entry, record),
+            "IsolationRefused",
+            ({ message }) => refuseLoss(taskID, root, message.replace(/\.$/, ""))
+          )
+          if (changes !== "none" && changes.onlyHere + changes.uncommitted > 0) {
+            const lost = [
+              ...(changes.onlyHere > 0 ? [counted(changes.onlyHere, "commit")] : []),
+              ...(changes.uncommitted > 0 ? [counted(changes.uncommitted, "uncommitted change")] : [])
+            ]
+            return yield* refuseLoss(taskID, root, `${lost.join(" and ")} would be lost`)
+          }
+        }
+        yield* discard(workshop, placeOf(entry, record.common), record, true)
+      })
+
+    const forTask = (taskID: SessionID) => alone(`task ${taskID}`)
+    return {
+      open: (of) => forTask(of.taskID)(told(open(workshop, of))),
+      close: (taskID) => forTask(taskID)(told(close(taskID))),
+      list: told(Effect.flatMap(records.all, (entries) => Effect.forEach(entries, leftover, { concurrency }))),
+      remove: (taskID, { force = false } = {}) => forTask(taskID)(told(remove(taskID, force)))
+    }
+  })
