@@ -138,6 +138,8 @@ describe("LanguageModelAdapter", () => {
       expect((yield* ask(adapt(mock(text, finish("other", undefined))))).error?.reason).toBe("bad_response")
       expect((yield* ask(adapt(mock(text, finish("error"))))).error?.reason).toBe("bad_response")
       expect((yield* ask(adapt(mock()))).error?.reason).toBe("empty_response")
+      const unfinished = Object.assign(new Error("no"), { name: "AI_InvalidResponseDataError", data: undefined })
+      expect((yield* ask(adapt(mock({ type: "error", error: unfinished })))).error?.reason).toBe("empty_response")
       expect(finishOf(yield* ask(adapt(mock(text, finish("other", "eos")))))).toMatchObject({ finish: "other" })
     }))
 

@@ -92,6 +92,44 @@ describe("OpenAi", () => {
       expect(server.seen).toEqual([])
     }))
 
+  it.scoped("chat models that think are told by the developer, and not how to sample", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAi.make({ baseUrl: server.url })
+      const bodyOf = (modelID: string, variant?: string) =>
+        Effect.gen(function*() {
+          const model = yield* vendor.model(modelID)
+          const messages = [{ role: "system", content: "Be brief." }] as const
+          yield* ask(model, { messages, temperature: 0.5, topP: 0.9, ...variant === undefined ? {} : { variant } })
+          const { messages: [{ role }], temperature, top_p } = JSON.parse(server.seen.at(-1)?.body ?? "")
+          return [role, temperature, top_p]
+        })
+      for (const id of ["o3", "o4-mini", "gpt-5", "gpt-5-mini", "gpt-6.1-sol"]) {
+        expect(yield* bodyOf(id)).toEqual(["developer", undefined, undefined])
+      }
+      for (const id of ["m", "gpt-4o", "gpt-4.1", "gpt-5-chat-latest", "o3x", "my-gpt-5"]) {
+        expect(yield* bodyOf(id)).toEqual(["system", 0.5, 0.9])
+      }
+      expect(yield* bodyOf("gpt-5.1", "none")).toEqual(["developer", 0.5, 0.9])
+      expect(yield* bodyOf("gpt-5", "none")).toEqual(["developer", undefined, undefined])
+    }))
+
+  it.scoped("a server of one's own gets no field that only OpenAI knows, and no key where there is none", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url }), (vendor) => vendor.model("m"))
+      yield* ask(model)
+      expect(server.seen[0]?.headers.authorization).toBeUndefined()
+      expect(Object.keys(JSON.parse(server.seen[0]?.body ?? "")).toSorted()).toEqual([
+        "messages",
+        "model",
+        "stream",
+        "stream_options",
+        "tool_choice",
+        "tools"
+      ])
+    }))
+
   it.scoped("the Responses API keeps nothing, and tools may leave arguments out", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import type { ServerResponse } from "node:http"
 import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import { chatWire } from "./support/chatWire.ts"
-import { ask, callsOf, serve, sse } from "./support/Server.ts"
+import { ask, callsOf, request, serve, sse } from "./support/Server.ts"
 import { wireSuite } from "./support/wire.ts"
 
 const wire = chatWire((baseUrl, apiKey) => OpenAiCompatible.make({ id: "corp", baseUrl, apiKey, keyName: "CORP_KEY" }))
@@ -150,6 +151,155 @@ describe("OpenAiCompatible", () => {
         { type: "text", text: "a.lua:\ngrün" },
         { type: "text", text: "file:\n{\"a\":1}" }
       ])
+    }))
+
+  it.scoped("files that the API has no words for are refused before anything is sent", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      const model = yield* vendor.model("m")
+      const send = (data: string, mediaType: string) =>
+        ask(model, { messages: [{ role: "user", content: [{ type: "file", data, mediaType }] }] })
+      for (const mediaType of ["audio/ogg", "application/zip"]) {
+        const { error, events } = yield* send("AAAA", mediaType)
+        expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
+        expect(error?.message).toContain(mediaType)
+        expect(events).toEqual([])
+      }
+      expect((yield* send("https://example.test/a.pdf", "application/pdf")).error?.message).toContain("only the file")
+      expect((yield* send("data:text/plain,%E0", "text/plain")).error?.reason).toBe("invalid_request")
+      expect(server.seen).toEqual([])
+      yield* send("AAAA", "application/pdf")
+      yield* send("AAAA", "audio/mpeg")
+      yield* send("https://example.test/a.txt", "text/plain")
+      expect(server.seen.map(({ body }) => JSON.parse(body).messages[0].content[0])).toEqual([
+        { type: "file", file: { filename: "document.pdf", file_data: "data:application/pdf;base64,AAAA" } },
+        { type: "input_audio", input_audio: { data: "AAAA", format: "mp3" } },
+        { type: "text", text: "https://example.test/a.txt" }
+      ])
+    }))
+
+  it.scoped("reasoning goes back only to the provider that it came from", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      yield* ask(yield* vendor.model("m"), {
+        messages: [{
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "mine", providerOptions: { corp: {} } },
+            { type: "reasoning", text: "theirs", providerOptions: { openai: { itemId: "i" } } },
+            { type: "text", text: "so" }
+          ]
+        }]
+      })
+      expect(JSON.parse(server.seen[0]?.body ?? "").messages).toEqual([
+        { role: "assistant", content: "so", reasoning_content: "mine" }
+      ])
+    }))
+
+  it.scoped("a conversation that goes on is sent whole each time, and without tools nothing of them", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, headers: { "X-Team": "é" } })
+      const model = yield* vendor.model("m")
+      const { messages: first, tools } = request()
+      const next = [
+        ...first,
+        { role: "tool", content: [] },
+        { role: "assistant", content: [{ type: "text", text: "hi" }] },
+        { role: "user", content: [{ type: "text", text: "go on" }] }
+      ] as const
+      yield* ask(model, { messages: first, tools })
+      yield* ask(model, { messages: next, tools, toolChoice: "none", topP: 0.5, variant: "high" })
+      yield* ask(model, { messages: next, tools: [] })
+      const [one, two, three] = server.seen.map(({ body }) => JSON.parse(body))
+      const common = { model: "m", stream: true, stream_options: { include_usage: true } }
+      const said = [
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "hi" },
+        { role: "user", content: "go on" }
+      ]
+      expect(one).toEqual({ ...common, messages: said.slice(0, 1), tools: two.tools, tool_choice: "auto" })
+      expect(two).toEqual({
+        ...common,
+        top_p: 0.5,
+        reasoning_effort: "high",
+        messages: said,
+        tools: [{
+          type: "function",
+          function: { name: "bash", description: "Runs a command", parameters: { type: "object", properties: {} } }
+        }],
+        tool_choice: "none"
+      })
+      expect(three).toEqual({ ...common, messages: said })
+    }))
+
+  it.scoped("the base URL may end with a slash, and have a query", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: `${server.url}//?version=1` })
+      yield* ask(yield* vendor.model("m"))
+      expect(server.seen[0]?.url).toBe("/v1/chat/completions?version=1")
+    }))
+
+  it.scoped("a header that cannot be sent is told as such", () =>
+    Effect.gen(function*() {
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: "http://127.0.0.1:1", headers: { a: "b\nc" } })
+      const { error } = yield* ask(yield* vendor.model("m"))
+      expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
+    }))
+
+  it.scoped("an answer that says that it is over is over, though the server keeps the socket open", () =>
+    Effect.gen(function*() {
+      const more = (response: ServerResponse) => {
+        if (!response.destroyed) response.write(": more\n\n", () => setImmediate(more, response))
+      }
+      for (const after of [() => {}, more]) {
+        const server = yield* serve((response) =>
+          after(sse(response, ...wire.text("ok"), ...wire.finish("stop"), "data: [DONE]\n\n"))
+        )
+        const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+        const asked = yield* ask(yield* vendor.model("m"))
+        expect(asked.error).toBeUndefined()
+        expect(asked.events.filter(({ type }) => type === "finish")).toHaveLength(1)
+        yield* server.closed
+      }
+    }))
+
+  it.scoped("an answer whose end comes a little later leaves its socket to the next request", () =>
+    Effect.gen(function*() {
+      const ports = new Set<number | undefined>()
+      const server = yield* serve((response) => {
+        ports.add(response.socket?.remotePort)
+        sse(response, ...wire.text("ok"), ...wire.finish("stop"))
+        response.write("data: [DONE]\n\n", () => setImmediate(() => response.end()))
+      })
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      const model = yield* vendor.model("m")
+      for (let count = 0; count < 3; count++) expect((yield* ask(model)).error).toBeUndefined()
+      expect(ports.size).toBe(1)
+    }))
+
+  it.scoped("a refusal that is cut off says what has arrived", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => {
+        response.writeHead(429, { "retry-after": "3" }).write("slow down")
+        setImmediate(() => response.socket?.resetAndDestroy())
+      })
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      const { error } = yield* ask(yield* vendor.model("m"))
+      expect(error).toMatchObject({ reason: "rate_limit", status: 429, retryAfter: 3_000 })
+    }))
+
+  it.scoped("an error that comes as a chunk without choices is judged by what it says", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) =>
+        sse(response, { object: "error", message: "maximum context length is 10", code: 400 }).end()
+      )
+      const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+      const { error } = yield* ask(yield* vendor.model("m"))
+      expect(error).toMatchObject({ reason: "context_overflow", retryable: false })
     }))
 
   it.scoped("sockets that are kept for the next request are closed with the scope", () =>

@@ -65,9 +65,11 @@ export const makeSend: Effect.Effect<Send, never, Scope> = Effect.acquireRelease
   }
   let outgoing: ClientRequest | undefined
   let closed = false
-  transport.then((ready) => {
-    if (!closed) outgoing = begin(ready, call, caller)
-  }).catch(caller.failed)
+  const start = async (ready: Promise<Transport>) => {
+    const found = await ready
+    if (!closed) outgoing = begin(found, call, caller)
+  }
+  start(transport).catch(caller.failed)
   const close = () => {
     closed = true
     outgoing?.destroy()

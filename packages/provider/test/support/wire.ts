@@ -361,6 +361,20 @@ export const wireSuite = (wire: Wire): void => {
       expect(server.seen[0]?.body).toContain("a\\ufffdb\\ufffdc \u{1F600} \\\\ud800 \\\\u0000")
     }))
 
+  it.scoped.each(["text/html; charset=utf-8", "application/json"])(
+    "an answer of %s in the place of a stream is a bad response, and its socket is closed",
+    (kind) =>
+      Effect.gen(function*() {
+        const { error, events, server } = yield* answer((response) =>
+          void response.writeHead(200, { "content-type": kind }).write("<html>Log in")
+        )
+        expect(error).toMatchObject({ reason: "bad_response", retryable: true })
+        expect(error?.message).toContain(kind)
+        expect(events).toEqual([])
+        yield* server.closed
+      })
+  )
+
   it.scoped("P29: a redirect is not followed", () =>
     Effect.gen(function*() {
       const other = yield* serve((response) =>
