@@ -111,6 +111,11 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     prompt: string | ReadonlyArray<PartInput>,
     options?: PromptOptions
   ) => Effect.Effect<Turn, PromptError>
+  /**
+   * Ends when nothing of a session goes on any more, neither a turn nor a task in the background, as its last turn ended;
+   * undefined where there was none since the session was opened.
+   */
+  readonly untilIdle: (id: SessionID) => Effect.Effect<Turn | undefined, PromptError>
   /** Stores a message without answering it: the next prompt is answered with it in mind. */
   readonly append: (
     id: SessionID,

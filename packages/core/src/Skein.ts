@@ -14,6 +14,7 @@ import type { Provider } from "./Provider.ts"
 import { Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { Spill } from "./Spill.ts"
+import * as TaskControl from "./TaskControl.ts"
 import { Tasks } from "./Tasks.ts"
 import { TaskTool } from "./TaskTool.ts"
 import { TodoList } from "./TodoList.ts"
@@ -83,7 +84,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     Governor.layer,
     Tools.layer(tools).pipe(Layer.provideMerge(TodoList.layer))
   )
-  return TaskTool.layer.pipe(
+  return Layer.mergeAll(TaskTool.layer, TaskControl.layer).pipe(
     Layer.provideMerge(Tasks.layer),
     Layer.provideMerge(Session.layer),
     Layer.provideMerge(rules),

@@ -11,6 +11,8 @@ export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused"
     "parent_not_found",
     "not_a_child",
     "agent_changed",
+    "bad_message",
+    "settled",
     "bad_model"
   ),
   message: Schema.String

@@ -1,6 +1,6 @@
 /** The `task` tool: how a model starts subagents, several at once, and what it is told of their ends. */
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
-import { type Outcome, reason } from "@skein/domain/Outcome"
+import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -9,8 +9,11 @@ import { Config } from "./Config.ts"
 import * as prompts from "./internal/prompts.ts"
 import { subjectOf } from "./internal/session/offer.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
+import { acceptedText, outcomeText } from "./internal/tasks/taskTexts.ts"
 import { Permission } from "./Permission.ts"
-import { bound, cut, Spill } from "./Spill.ts"
+import type { Spill } from "./Spill.ts"
+import type { StorageError } from "./StorageError.ts"
+import type { TaskRefused } from "./TaskError.ts"
 import { type TaskRequest, Tasks } from "./Tasks.ts"
 import {
   define,
@@ -36,6 +39,16 @@ export const TaskInput = Schema.Struct({
   command: Schema.optional(
     Schema.String.annotations(about("The command that led to this task: a label, nothing more"))
   ),
+  background: Schema.optional(
+    Schema.Boolean.annotations(
+      about("true: the call returns at once, the subagent goes on by itself, and you are told when it has finished")
+    )
+  ),
+  cleanup: Schema.optional(
+    Schema.Literal("keep", "delete").annotations(
+      about("delete: the subagent's session is removed once you have its result, and cannot be resumed")
+    )
+  ),
   model: Schema.optional(Schema.String.annotations(about("A model for the subagent, as provider/model"))),
   timeout: Schema.optional(
     Schema.Positive.pipe(Schema.int()).annotations(
@@ -47,6 +60,10 @@ export const TaskInput = Schema.Struct({
 export interface TaskInput extends Schema.Schema.Type<typeof TaskInput> {}
 
 const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", message })
+
+/** A refusal as the error of a call. */
+export const taskError = (error: TaskRefused | StorageError) =>
+  new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
 
 const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   for (const field of ["description", "prompt", "subagent_type"] as const) {
@@ -68,29 +85,11 @@ const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
     byUser: caller.byUser,
     ...(taskID === undefined || taskID === "" ? {} : { taskID }),
     ...(model === undefined ? {} : { model }),
-    ...(input.timeout === undefined ? {} : { timeout: input.timeout })
+    ...(input.timeout === undefined ? {} : { timeout: input.timeout }),
+    ...(input.background === true ? { background: true } : {}),
+    ...(input.cleanup === undefined ? {} : { cleanup: input.cleanup })
   } satisfies TaskRequest
 })
-
-/** Tags that mean something to whoever reads a result; inside a text they are only text. */
-const markers = /<(?=\/?(?:task_result|task_error|task-notification|task_metadata)\b)/gi
-
-const inert = (text: string): string => text.replaceAll(markers, "&lt;")
-
-/** What the lines around a text need of the bound. */
-const margin = { bytes: 2_048, lines: 16 } as const
-
-/** The text in its block: inert, and cut inside the block where it is too long. */
-const block = (tag: string, text: string) => `<${tag}>\n${text}\n</${tag}>`
-
-const resultText = (taskID: string, text: string): string =>
-  `task_id: ${taskID} (for resuming to continue this task if needed)\n\n${block("task_result", text)}`
-
-const errorText = (outcome: Outcome, text: string): string => {
-  const head = `task_id: ${outcome.taskID} (for resuming to continue this task if needed)\nstate: ${outcome.status}`
-  const why = block("task_error", inert(reason(outcome)))
-  return [head, why, ...(text === "" ? [] : [block("task_result", text)])].join("\n\n")
-}
 
 /** Describes the tool to one caller; undefined where it can start no agent at all. */
 const describe = Effect.fnUntraced(function*(caller: ToolCaller) {
@@ -128,7 +127,7 @@ const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
   const request = yield* requestOf(input, caller)
   yield* Effect.mapError(
     tasks.check(request),
-    (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
+    taskError
   )
   const asks = [askFor(request.agent, request.description, caller.consents.has(request.agent))]
   const named: ReadonlyArray<PermissionAsk> = "model" in request
@@ -150,7 +149,7 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
   const metadata: Record<string, unknown> = {
     parentSessionId: context.sessionID,
     agent: request.agent,
-    background: false,
+    background: request.background ?? false,
     status: "accepted",
     summary: []
   }
@@ -161,27 +160,25 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
   const spill = yield* Effect.context<Spill>()
   let told = ""
   const settled = Effect.fnUntraced(function*(end: Outcome) {
-    const text = yield* cut(context.sessionID, `${end.runID}.txt`, inert(end.text), {
-      bytes: bound.bytes - margin.bytes,
-      lines: bound.lines - margin.lines
-    })
-    told = end.status === "completed" ? resultText(end.taskID, text) : errorText(end, text)
+    told = yield* outcomeText(context.sessionID, end)
     Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
     yield* context.ifCutOff(new ToolError({ kind: "task", message: told, metadata }))
+    yield* context.tells([end.runID])
   })
-  const outcome = yield* Effect.mapError(
+  const end = yield* Effect.mapError(
     tasks.run({ ...request, partID: context.partID }, {
       started: ({ model, runID, taskID }) =>
         report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
       summary: (summary) => report({ summary }),
-      settled: (end) => Effect.provide(settled(end), spill)
+      settled: (outcome) => Effect.provide(settled(outcome), spill)
     }),
-    (error) => new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
+    taskError
   )
-  if (outcome.status === "completed") {
-    return { title: request.description, output: told, metadata } satisfies ToolResult
-  }
-  return yield* new ToolError({ kind: "task", message: told, metadata })
+  if (end.status === "accepted") {
+    told = acceptedText({ agent: request.agent, description: request.description, taskID: end.taskID })
+    metadata["background"] = true
+  } else if (end.status !== "completed") return yield* new ToolError({ kind: "task", message: told, metadata })
+  return { title: request.description, output: told, metadata } satisfies ToolResult
 })
 
 const modelOf = ({ model }: ToolContext): ModelRef => model

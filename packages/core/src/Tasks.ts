@@ -1,7 +1,9 @@
 /** Owns the tasks: runs subagents in child sessions, each run to one outcome. */
-import type { PartID, SessionID } from "@skein/domain/Id"
+import type { SummaryRow } from "@skein/domain/Event"
+import type { PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
+import type { Usage } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,17 +29,14 @@ export interface TaskRequest {
   readonly callerModel?: ModelRef
   /** How long the run may take, in milliseconds; the agent's own, or 30 minutes, where absent. Waiting for a person does not count. */
   readonly timeout?: number
+  /** Whether the caller is told later: the run goes on by itself, and its outcome comes to the caller's inbox. */
+  readonly background?: boolean
+  /** Whether the child session is removed once the outcome was read; kept where absent. */
+  readonly cleanup?: "keep" | "delete"
   /** The tool part of the call that asks. */
   readonly partID?: PartID
   /** Whether the user asks, and not a model: then primary agents may be named too. */
   readonly byUser: boolean
-}
-
-/** One tool call of a subagent, for those who watch it. */
-export interface SummaryRow {
-  readonly id: PartID
-  readonly tool: string
-  readonly state: { readonly status: "running" | "completed" | "error"; readonly title?: string }
 }
 
 /** A run that has begun. */
@@ -56,15 +55,89 @@ export interface TaskProgress {
   readonly settled: (outcome: Outcome) => Effect.Effect<void>
 }
 
+/** A run that goes on in the background. */
+export interface Accepted {
+  readonly status: "accepted"
+  readonly taskID: SessionID
+  readonly runID: RunID
+}
+
+/** Which task is meant, and who says so: only the session that started a task may speak of it. */
+export interface TaskName {
+  readonly parentID: SessionID
+  readonly taskID: string
+}
+
+/** How a task stands. */
+export interface TaskStatus {
+  readonly taskID: SessionID
+  readonly agent: string
+  readonly description: string
+  readonly state: "queued" | "running" | "settled"
+  readonly background: boolean
+  /** What it does or waits for, in a few words; how it ended, where it has. */
+  readonly doing: string
+  /** Since its newest run was asked for, or how long that took, in milliseconds. */
+  readonly elapsedMs: number
+  /** The tool that was called last. */
+  readonly lastTool: string | undefined
+  /** What the task and everything below it used, in all runs. */
+  readonly usage: Usage
+  /** How its newest run ended. */
+  readonly outcome: Outcome | undefined
+}
+
+/** Which tasks to wait for, and for how long. */
+export interface TaskWait {
+  readonly parentID: SessionID
+  /** All tasks in the background where absent. */
+  readonly taskIDs?: ReadonlyArray<string>
+  /** `any`: until one of them has settled; `all` where absent. */
+  readonly mode?: "all" | "any"
+  /** In milliseconds; 10 minutes where absent. */
+  readonly timeout?: number
+}
+
+/** What there was when the wait was over. */
+export interface TaskWaited {
+  readonly settled: ReadonlyArray<Outcome>
+  readonly pending: ReadonlyArray<SessionID>
+}
+
 /** The tasks. */
 export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   /** Finds what is wrong with a request before anything is done. */
   readonly check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.Effect<void, TaskRefused | StorageError>
   /**
-   * Runs a subagent to its outcome; the run is a fiber of the caller, and interrupting it stops everything below. Runs of
-   * one task follow each other in the order in which they were asked for.
+   * Runs a subagent to its outcome; interrupting the caller stops everything below. In the background, or where it is
+   * promoted, it ends at once, and the run is a matter of the calling session: its outcome comes to that session's inbox.
+   * Runs of one task follow each other in the order in which they were asked for.
    */
-  readonly run: (request: TaskRequest, progress?: TaskProgress) => Effect.Effect<Outcome, TaskRefused | StorageError>
+  readonly run: (
+    request: TaskRequest,
+    progress?: TaskProgress
+  ) => Effect.Effect<Outcome | Accepted, TaskRefused | StorageError>
+  /** Lets a run go on in the background though a call waits for it; the call then ends as one that was accepted. */
+  readonly promote: (task: TaskName) => Effect.Effect<Accepted, TaskRefused | StorageError>
+  /** How the tasks of a session stand, or one of them. */
+  readonly status: (
+    of: { readonly parentID: SessionID; readonly taskID?: string }
+  ) => Effect.Effect<ReadonlyArray<TaskStatus>, TaskRefused | StorageError>
+  /**
+   * Says something to a task: at work it reads that at its next step, else it begins a run in the background. Nothing that
+   * was said is lost where the two cross.
+   */
+  readonly message: (
+    task: TaskName,
+    message: string
+  ) => Effect.Effect<"steered" | Accepted, TaskRefused | StorageError>
+  /** Ends the runs of a task: its work is cut off, it may conclude in one step, and its partial work comes back. */
+  readonly stop: (
+    task: TaskName,
+    by: { readonly by: string; readonly reason?: string }
+  ) => Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError>
+  /** Waits until tasks have settled, or until the time is over. Whoever else is to know of the outcomes still hears of them. */
+  readonly wait: (wait: TaskWait) => Effect.Effect<TaskWaited, TaskRefused | StorageError>
 }>() {
   /** Tasks whose subagents run in this process. */
   static readonly layer = Layer.effect(Tasks, makeTasks)

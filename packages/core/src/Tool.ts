@@ -1,5 +1,5 @@
 /** Owns the tools: how one is defined, and which there are. */
-import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
+import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Attachment, EffectClass } from "@skein/domain/Part"
 import * as Context from "effect/Context"
@@ -60,6 +60,8 @@ export interface ToolContext extends ToolCaller {
   }) => Effect.Effect<void>
   /** How the call ends should it be cut off from now on; its outcome is unknown where nothing is said. */
   readonly ifCutOff: (end: ToolError) => Effect.Effect<void>
+  /** Says that the result of the call tells of the outcome of these runs: they are not told of again in another way. */
+  readonly tells: (runs: ReadonlyArray<RunID>) => Effect.Effect<void>
 }
 
 /** The end of a call. `output` goes to the model: what is longer than 2,000 lines or 50 KB is cut and kept in a spill file. */

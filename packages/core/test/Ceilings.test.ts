@@ -10,7 +10,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, root, said, taskTools } from "./support/tree.ts"
 
 const asks = (permission: string, key: string) => ({
   permission,
@@ -247,9 +247,9 @@ describe("a child", () => {
       yield* Session.prompt(id, "Go")
       const offered = (agent: string) =>
         script.requests.find(({ origin }) => origin.path.at(-1) === agent)?.tools.map((tool) => tool.name)
-      expect(offered("build")).toEqual(["bash", "task", "todoread", "todowrite", "write"])
+      expect(offered("build")).toEqual(["bash", ...taskTools, "todoread", "todowrite", "write"])
       expect(offered("worker")).toEqual(["bash", "write"])
-      expect(offered("free")).toEqual(["bash", "task", "todowrite", "write"])
+      expect(offered("free")).toEqual(["bash", ...taskTools, "todowrite", "write"])
       expect(offered("asking")).toEqual(["bash", "todoread", "write"])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [worker, free, asking], tools })))
   })

@@ -11,7 +11,6 @@ import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./su
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const other = SkeinTest.tool("other", () => Effect.succeed("other"))
-const status = SkeinTest.tool("task_status", () => Effect.succeed("still running"))
 const tools = [echo, other, status]
 
 /** Prompts an agent that makes these calls one after the other, and gives what became of each. */
@@ -94,7 +93,7 @@ describe("an agent that goes round in circles", () => {
   it.effect("may look again and again how its tasks are", () =>
     Effect.gen(function*() {
       const { calls, end } = yield* circle(Array.from({ length: 6 }, () => Scripted.call("task_status", {})))
-      expect(calls).toEqual(Array.from({ length: 6 }, () => "still running"))
+      expect(calls).toEqual(Array.from({ length: 6 }, () => "You have started no tasks."))
       expect(end).toBe("completed")
     }))
 

@@ -7,7 +7,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, expectStill, messagesOf, root, said, taskTools } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(1_000), "at last"))
@@ -252,11 +252,11 @@ describe("a prompt may choose", () => {
       const [first, second, third] = script.requests
       for (const request of [first, second]) {
         expect(systemOf(request)).toContain("Speak Latin.")
-        expect(request?.tools.map((tool) => tool.name)).toEqual(["slow", "task"])
+        expect(request?.tools.map((tool) => tool.name)).toEqual(["slow", ...taskTools])
       }
       expect((yield* callsMade(id)).map(said)[0]).toContain("There is no tool \"echo\"")
       expect(systemOf(third)).not.toContain("Latin")
-      expect(third?.tools.map((tool) => tool.name)).toEqual(["echo", "slow", "task"])
+      expect(third?.tools.map((tool) => tool.name)).toEqual(["echo", "slow", ...taskTools])
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [echo, slow] })))
   })
 

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, root, said, taskTools } from "./support/tree.ts"
 
 /** A tool that goes by the permission `edit`, and asks for it for the path that it is given. */
 const touch = define({
@@ -252,7 +252,7 @@ describe("a tool", () => {
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Begin")
-      expect(script.requests[0]?.tools.map(({ name }) => name)).toEqual(["task"])
+      expect(script.requests[0]?.tools.map(({ name }) => name)).toEqual(taskTools)
     }).pipe(Effect.provide(layer(script, { tools: [touch], rules: { edit: "deny" } })))
   })
 })

@@ -148,3 +148,69 @@ describe("the timeout of a task", () => {
     }).pipe(provide(script))
   })
 })
+
+describe("the silence of a task", () => {
+  const silent = (ms: number) => ({ text: "at last", delay: { first: ms } })
+  const patient = { deadlines: { connect: 3_600_000, first_event: 3_600_000, idle: 3_600_000 } }
+  const layer = (scripts: SkeinTest.Scripts) =>
+    SkeinTest.layer(scripts, { agents, tools: [asking, slow], config: patient })
+  const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep("20 minutes"), "waited"))
+
+  it.effect("ends it after ten minutes without a sign of life", () => {
+    const script = Scripted.make({ worker: [silent(1_200_000)] })
+    return Effect.gen(function*() {
+      const { fiber, id } = yield* start({ timeout: 3_600_000 })
+      yield* TestClock.adjust("1 hour")
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        at: 600_000,
+        outcome: { status: "timed_out", which: "idle", after: 600_000 }
+      })
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(layer(script)))
+  })
+
+  it.effect("is measured anew after each sign, and not while a tool runs or a task of its own does", () => {
+    const script = Scripted.make({
+      lead: [
+        { ...Scripted.call("slow", {}), delay: { first: 500_000 } },
+        { ...Scripted.tasks({ worker: "p" }), delay: { first: 500_000 } },
+        silent(500_000)
+      ],
+      worker: [Scripted.call("slow", {}), silent(500_000)]
+    })
+    return Effect.gen(function*() {
+      const { fiber } = yield* start({ agent: "lead", timeout: 36_000_000 })
+      yield* TestClock.adjust("10 hours")
+      expect((yield* Fiber.join(fiber)).outcome).toMatchObject({ status: "completed", text: "at last" })
+    }).pipe(Effect.provide(layer(script)))
+  })
+})
+
+describe("a task that fails", () => {
+  const again = [SkeinTest.agent("worker", { maxRetries: 2 })]
+  const provided = (scripts: SkeinTest.Scripts) => Effect.provide(SkeinTest.layer(scripts, { agents: again }))
+  const refused = Scripted.fault("invalid_request")
+
+  it.effect("is tried again in the same session, and knows why", () => {
+    const script = Scripted.make({ worker: [refused, refused, "third time lucky"] })
+    return Effect.gen(function*() {
+      const { fiber, id } = yield* start({})
+      const { outcome } = yield* Fiber.join(fiber)
+      expect(outcome).toMatchObject({ status: "completed", text: "third time lucky" })
+      expect(yield* childrenOf(id)).toHaveLength(1)
+      expect(Scripted.lastText(script.requests[2]!)).toContain(
+        "The last attempt at this task broke off: scripted invalid_request\n"
+      )
+      yield* expectStill(id, script)
+    }).pipe(provided(script))
+  })
+
+  it.effect("fails when the tries are used up", () => {
+    const script = Scripted.make({ worker: [refused, refused, refused, "never"] })
+    return Effect.gen(function*() {
+      const { fiber } = yield* start({})
+      expect((yield* Fiber.join(fiber)).outcome).toMatchObject({ status: "failed" })
+      expect(script.requests).toHaveLength(3)
+    }).pipe(provided(script))
+  })
+})

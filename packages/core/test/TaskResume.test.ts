@@ -10,7 +10,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, root, said, treeOf } from "./support/tree.ts"
 
 const worker = SkeinTest.agent("worker")
 const agents = [worker, SkeinTest.agent("lead", { permission: { task: "allow" } })]
@@ -22,7 +22,8 @@ const resume = (id: string, prompt: string, more: Readonly<Record<string, unknow
 const run = (request: Partial<TaskRequest> & { readonly parentID: SessionID }) =>
   Effect.flatMap(
     Tasks,
-    (tasks) => tasks.run({ agent: "worker", description: "d", prompt: "p", byUser: true, ...request })
+    (tasks) =>
+      Effect.flatMap(tasks.run({ agent: "worker", description: "d", prompt: "p", byUser: true, ...request }), outcomeOf)
   )
 
 describe("a task that is resumed", () => {

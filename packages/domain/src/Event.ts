@@ -23,6 +23,18 @@ const task = {
 }
 const settled = { ...task, durationMs: Schema.Number, outcome: Outcome, usage: Usage }
 
+/** One tool call of a subagent, for those who watch it. */
+export const SummaryRow = Schema.Struct({
+  id: PartID,
+  tool: Schema.String,
+  state: Schema.Struct({
+    status: Schema.Literal("running", "completed", "error"),
+    title: Schema.optional(Schema.String)
+  })
+})
+/** The type of such a row. */
+export interface SummaryRow extends Schema.Schema.Type<typeof SummaryRow> {}
+
 /** A question for permission as it is shown to a person. */
 export const PermissionRequest = Schema.Struct({
   id: PermissionID,
@@ -71,7 +83,18 @@ export const properties = {
   }),
   "subagent.created": Schema.Struct(task),
   "subagent.completed": Schema.Struct(settled),
-  "subagent.failed": Schema.Struct(settled)
+  "subagent.failed": Schema.Struct(settled),
+  /** A task goes on without a call that waits for it. */
+  "background_task.started": Schema.Struct(task),
+  /** What such a task has called so far; at most ten times a second. */
+  "background_task.progress": Schema.Struct({
+    ...task,
+    durationMs: Schema.Number,
+    usage: Usage,
+    summary: Schema.Array(SummaryRow)
+  }),
+  "background_task.completed": Schema.Struct(settled),
+  "background_task.failed": Schema.Struct(settled)
 } as const
 
 /** The names of the kinds of event. */

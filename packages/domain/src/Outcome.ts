@@ -86,6 +86,8 @@ export const TaskRun = Schema.Struct({
   description: Schema.String,
   prompt: Schema.String,
   background: Schema.Boolean,
+  /** Whether the task's session is removed once the outcome was read. */
+  cleanup: Schema.optional(Schema.Literal("keep", "delete")),
   state: Schema.Literal("queued", "running", "settled"),
   outcome: Schema.optional(Outcome),
   time: Schema.Struct({

@@ -67,4 +67,21 @@ When not to: a file whose path you know, a search for one name, or work of one o
 - The subagent starts clean. It sees only your prompt: tell it what to do, where, what you already know, and what to report.
 - Its final message is the result of the call. The user does not see it: tell the user what matters.
 - A result begins with a task_id. Give it again as task_id to go on with the same subagent, which remembers its work.
-- It cannot do what you may not do.`
+- It cannot do what you may not do.
+- With background: true the call returns at once and you go on; you are told the result in a later message. Use it only for work that you do not need before you go on.`
+
+/** What a model needs to know of the tool that shows tasks. */
+export const taskStatus =
+  `Shows how the tasks that you have started stand: what each does or waits for, since when, and what it used. You are told of results without asking.`
+
+/** What a model needs to know of the tool that steers a task. */
+export const taskMessage =
+  `Says something to a subagent that you have started. One that is at work reads it at its next step; one that has finished goes on with it in the background.`
+
+/** What a model needs to know of the tool that ends a task. */
+export const taskStop =
+  `Ends a task that you have started: what it runs is cut off, it may conclude in one step, and you get what it has until then.`
+
+/** What a model needs to know of the tool that waits. */
+export const taskWait =
+  `Waits for tasks in the background and gives you their results. Only for when you can do nothing else: you are told of each result anyway.`

@@ -50,8 +50,8 @@ const makeClock = () => {
   return { clock, next }
 }
 
-/** More operations than any program here needs: whoever gets there goes round in circles. */
-const limit = 1_000_000
+/** More operations than a small program needs: one that gets there goes round in circles. */
+const many = 1_000_000
 
 /** How a program is run. */
 export interface Simulation {
@@ -60,6 +60,8 @@ export interface Simulation {
   readonly patience?: number
   /** Whether fibers also give way where they cannot be interrupted. Not for programs that interrupt, see `calm`. */
   readonly everywhere?: boolean
+  /** After how many operations a program that has not ended goes round in circles; a million where absent. */
+  readonly limit?: number
   /** Called before every operation of any fiber. */
   readonly step?: (n: number) => void
 }
@@ -79,7 +81,7 @@ const interruptible = (fiber: object): boolean =>
 
 /** Runs a program to its end; throws what it fails with, and where it waits for something that cannot come. */
 export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulation): A => {
-  const { everywhere = false, patience = 300, seed, step } = simulation
+  const { everywhere = false, limit = many, patience = 300, seed, step } = simulation
   const random = new PCGRandom(seed)
   const { clock, next } = makeClock()
   const queue: Array<() => void> = []

@@ -2,7 +2,9 @@
 import { Governor } from "@skein/core/Governor"
 import { Session, type SessionOptions } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { Accepted } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
+import type { Outcome } from "@skein/domain/Outcome"
 import type { MessageWithParts, ToolPart, ToolState } from "@skein/domain/Part"
 import type { Scripted } from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
@@ -36,6 +38,13 @@ export const said = ({ state }: { readonly state: ToolState }): string =>
 /** A session and everything below it. */
 export const treeOf = (rootID: SessionID) =>
   Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.sessions({ rootID })), (found) => found.rows)
+
+/** The tools of who may start tasks. */
+export const taskTools = ["task", "task_message", "task_status", "task_stop", "task_wait"]
+
+/** The outcome of a run that was waited for. */
+export const outcomeOf = (end: Outcome | Accepted): Effect.Effect<Outcome> =>
+  end.status === "accepted" ? Effect.dieMessage(`${end.taskID} runs in the background`) : Effect.succeed(end)
 
 /** What is wrong with a tree in which nothing should run any more. */
 const unrest = Effect.fnUntraced(function*(rootID: SessionID, script: Scripted) {

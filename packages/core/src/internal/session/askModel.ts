@@ -187,6 +187,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))
 
   const tellStatus = (status: SessionStatus, now: number) => {
+    live.active = now
     live.status = status
     journal.tell(journal.event(source, "session.status", { status }, now))
   }
@@ -234,6 +235,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     retry: settings.retry,
     emit: (event) => {
       live.connected.unsafeOpen()
+      live.active = clock.unsafeCurrentTimeMillis()
       buffer.emit(event)
     },
     check: Effect.suspend(() =>

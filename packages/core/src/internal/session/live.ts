@@ -1,5 +1,5 @@
 /** What is held in memory of a session while it is in use. */
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { MessageID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
@@ -17,6 +17,7 @@ import type { Slot } from "../../Governor.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
+import type { RunningTask } from "../tasks/runningTask.ts"
 import type { Wanted } from "./finalAnswer.ts"
 
 /** A message in memory; `prompt` is what it is for a model, until a part of it changes. */
@@ -60,6 +61,18 @@ export interface Live {
   title: Fiber.Fiber<void> | undefined
   /** Counts how often it was stopped by somebody, or from above: runs that were asked for before do not begin after. */
   stops: number
+  /** Counts how often it was halted, for whatever reason: results of tasks from before are kept for later, and wake nobody. */
+  halts: number
+  /** The tasks that this session started and that have not settled. */
+  readonly tasks: Set<RunningTask>
+  /** How its last turn ended. */
+  lastTurn: Exit.Exit<Turn, PromptError> | undefined
+  /** When a model or a tool last gave a sign of life, or something that stops this clock ended (ms). */
+  active: number
+  /** Whether it was asked to come to an end: its next step is the last, and has no tools. */
+  concluding: boolean
+  /** Tasks whose sessions are removed once the outcome of a run was read. */
+  readonly disposable: Map<RunID, SessionID>
   /** Open once a model has taken a request of this session: what is less urgent goes after that. */
   readonly connected: Effect.Latch
   /** Answers of a given form that prompts in the inbox or in this turn ask for, by the id of their message. */
@@ -136,6 +149,7 @@ export const personAnswers = (live: Live, now: number, began: boolean): void => 
     if (began) {
       if (person.waiting++ === 0) person.since = now
     } else if (--person.waiting === 0) person.total += now - person.since
+    each.active = now
   }
 }
 

@@ -9,15 +9,17 @@ import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
-import type { PromptOptions, SessionOptions } from "../../Session.ts"
+import type { PromptError, PromptOptions, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
-import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
 import { traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { want } from "./finalAnswer.ts"
+import { stop } from "./halt.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
-import { halt, type LoopServices, stop, submit } from "./runner.ts"
+import { removeSession } from "./removeSession.ts"
+import { atRest, type LoopServices, submit } from "./runner.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
@@ -156,12 +158,7 @@ export const makeSession = Effect.gen(function*() {
     Effect.flatMap(table.open(id), use)
 
   const remove = Effect.fn("Session.remove")(function*(id: SessionID) {
-    const live = yield* table.open(id)
-    yield* Effect.provide(halt(live), context)
-    const now = yield* Clock.currentTimeMillis
-    const writes: Array<Write> = [{ _tag: "DeleteSession", id }]
-    yield* journal.commit(writes, [journal.event(live.info, "session.deleted", { info: live.info }, now)])
-    yield* table.close(id)
+    yield* Effect.provide(removeSession(yield* table.open(id)), context)
   })
 
   const rename = (id: SessionID, title: string) =>
@@ -186,6 +183,13 @@ export const makeSession = Effect.gen(function*() {
     children: (id: SessionID) => Effect.map(storage.sessions({ parentID: id }), (found) => found.rows),
     messages,
     prompt,
+    untilIdle: (id: SessionID) =>
+      opened(
+        id,
+        (live) =>
+          Effect.flatMap(atRest(live), (): Effect.Effect<Turn | undefined, PromptError> =>
+            live.lastTurn ?? Effect.succeed(undefined))
+      ),
     append,
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),

@@ -45,7 +45,8 @@ export const modelStep = Effect.fnUntraced(function*(
   const provider = yield* Provider
   const agent = yield* agents.get(live.info.agent)
   const refs = yield* candidates(live, agent)
-  const last = agent.steps !== undefined && stepInTurn + 1 >= agent.steps
+  const isAtLimit = agent.steps !== undefined && stepInTurn + 1 >= agent.steps
+  const last = isAtLimit || live.concluding
 
   const attempt = (ref: ModelRef) =>
     Effect.gen(function*() {
@@ -55,7 +56,7 @@ export const modelStep = Effect.fnUntraced(function*(
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
       const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant
-      const closing = last ? prompts.lastStep(agent.steps ?? 1) : undefined
+      const closing = isAtLimit && !live.concluding ? prompts.lastStep(agent.steps ?? 1) : undefined
       const request: ModelRequest = {
         messages: makePrompt(systemOf(agent, user, live, now), live.messages ?? [], closing),
         tools: specs,
@@ -72,7 +73,7 @@ export const modelStep = Effect.fnUntraced(function*(
           purpose: "turn"
         }
       }
-      const limit: ErrorInfo | undefined = last
+      const limit: ErrorInfo | undefined = isAtLimit
         ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${agent.steps} steps.` }
         : undefined
       const offered = specs.map((tool) => tool.name)

@@ -11,9 +11,9 @@ import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { SessionStopped } from "../../SessionError.ts"
+import { halt } from "./halt.ts"
 import { failedToStore, type Live, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
-import { SessionTable } from "./SessionTable.ts"
 import { setStatus } from "./setStatus.ts"
 
 const stopped = (id: SessionID) =>
@@ -61,6 +61,7 @@ const turns = (live: Live, running: Running) =>
       for (;;) {
         const exit = yield* Effect.exit(restore(live.slot.work(runTurn(live))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+        live.lastTurn = wasStopped ? Exit.fail(stopped(live.info.id)) : exit
         yield* tell(live, exit)
         if (!wasStopped) answer(live, running, exit)
         if (wasStopped || failedToStore(exit) || !live.inbox.some(wantsAnswer)) {
@@ -75,9 +76,9 @@ const turns = (live: Live, running: Running) =>
 /** What a loop needs. */
 export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>>
 
-/** Starts the loop for its first waiter. The run is there before its fiber is, so that there is never a second one. */
-const start = (live: Live, id: MessageID, waiter: Deferred.Deferred<Turn, PromptError>) => {
-  const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters: new Map([[id, waiter]]), halted: false }
+/** Starts the loop. The run is there before its fiber is, so that there is never a second one. */
+const start = (live: Live, waiters: Running["waiters"]) => {
+  const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
   live.running = running
   // A fiber inherits that its parent cannot be interrupted; the loop can.
   return Effect.forkIn(Effect.interruptible(turns(live, running)), live.scope).pipe(
@@ -94,24 +95,23 @@ const start = (live: Live, id: MessageID, waiter: Deferred.Deferred<Turn, Prompt
   )
 }
 
-/** Stops a session and all below it, all told before any is awaited. */
-export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Effect.fnUntraced(function*(live) {
-  const table = yield* SessionTable
-  const { running } = live
-  if (running !== undefined) running.halted = true
-  const fiber = running === undefined ? undefined : yield* Deferred.await(running.fiber)
-  if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
-  if (live.title !== undefined) yield* Fiber.interruptFork(live.title)
-  yield* Effect.forEach(table.below(live.info.id), stop, { concurrency: "unbounded", discard: true })
-  if (live.title !== undefined) yield* Fiber.await(live.title)
-  if (fiber !== undefined) yield* Fiber.await(fiber)
-})
+/** Starts the loop for what waits in the inbox, though nobody waits for the answer; one that runs looks there by itself. */
+export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
+  Effect.suspend(() =>
+    live.running === undefined && live.inbox.some(wantsAnswer) ? Effect.asVoid(start(live, new Map())) : Effect.void
+  )
 
-/** The same, and what was asked of it before does not begin any more either. */
-export const stop = (live: Live): Effect.Effect<void, never, SessionTable> =>
+/** Ends when nothing of a session goes on: no turn, and no task in the background. */
+export const atRest = (live: Live): Effect.Effect<void> =>
   Effect.suspend(() => {
-    live.stops++
-    return halt(live)
+    const { running } = live
+    if (running !== undefined) {
+      return Effect.zipRight(Effect.flatMap(Deferred.await(running.fiber), Fiber.await), atRest(live))
+    }
+    for (const task of live.tasks) {
+      if (task.row.background) return Effect.zipRight(Effect.exit(Deferred.await(task.ended)), atRest(live))
+    }
+    return Effect.void
   })
 
 /** A prompt that nobody waits for any more makes no session work, where none has begun to answer it: it stays as a note. */
@@ -164,7 +164,8 @@ export const submit = (
     live.inbox.push(row)
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
     if (running === undefined) {
-      return Effect.flatMap(start(live, row.id, waiter), (started) => wait(live, row.id, started, waiter, restore))
+      const started = start(live, new Map([[row.id, waiter]]))
+      return Effect.flatMap(started, (begun) => wait(live, row.id, begun, waiter, restore))
     }
     running.waiters.set(row.id, waiter)
     return wait(live, row.id, running, waiter, restore)

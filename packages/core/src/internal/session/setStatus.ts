@@ -9,5 +9,7 @@ import type { Live } from "./live.ts"
 export const setStatus = Effect.fnUntraced(function*(live: Live, status: SessionStatus) {
   const journal = yield* Journal
   live.status = status
-  journal.tell(journal.event(live.info, "session.status", { status }, yield* Clock.currentTimeMillis))
+  const now = yield* Clock.currentTimeMillis
+  live.active = now
+  journal.tell(journal.event(live.info, "session.status", { status }, now))
 })

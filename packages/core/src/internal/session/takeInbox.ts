@@ -10,6 +10,7 @@ import { Journal } from "../../Journal.ts"
 import type { Write } from "../../SessionStorage.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { change, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
+import { disposeOf } from "./toldRuns.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
 const settings = ({ model, system, tools, variant }: InboxRow) => ({
@@ -106,6 +107,7 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
     }
   }
   yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
+  yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken
   // A stop in the middle would leave in memory what is not stored.
 }, Effect.uninterruptible)

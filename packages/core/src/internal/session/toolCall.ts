@@ -1,4 +1,5 @@
 /** One tool call from the model's words to its result: validation, permission, intent, effect. */
+import type { RunID } from "@skein/domain/Id"
 import type { ErrorInfo } from "@skein/domain/Message"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
 import { none } from "@skein/domain/Usage"
@@ -9,6 +10,7 @@ import * as Either from "effect/Either"
 import type { Call } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { Permission, type Subject } from "../../Permission.ts"
+import type { Write } from "../../SessionStorage.ts"
 import { cut } from "../../Spill.ts"
 import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -20,6 +22,7 @@ import type { Step } from "./modelStep.ts"
 import { callerOf } from "./offer.ts"
 import { repeats } from "./repetition.ts"
 import { begunAs, toolOf } from "./startCalls.ts"
+import { disposeOf, takeNews } from "./toldRuns.ts"
 
 /** What became of a call, as far as the turn is concerned. */
 interface Called {
@@ -57,22 +60,29 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const known = toolOf(tools, part.tool, wanted)
   let current = part
   let cutOff: ToolError | undefined
+  /** Runs of whose outcome the result tells. */
+  const told = new Set<RunID>()
 
-  const become = (next: ToolPart, blocked = false) =>
+  const become = (next: ToolPart, also: ReadonlyArray<Write> = []) =>
     Effect.suspend(() => {
       current = next
+      live.active = now()
       putPart(step.message, current)
       return journal.commit(
-        [
-          { _tag: "Part", part: current },
-          ...(blocked ? charge(live, { ...none, blockedToolCalls: 1 }, now()) : [])
-        ],
+        [{ _tag: "Part", part: current }, ...also],
         [journal.event(live.info, "message.part.updated", { part: current }, now())]
       )
     }).pipe(Effect.uninterruptible)
 
   const close = (state: ToolState, blocked = false) =>
-    Effect.suspend(() => become({ ...current, state: wellFormed(state) }, blocked))
+    Effect.suspend(() => {
+      const news = takeNews(live, told, now())
+      const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, now()) : []
+      return become({ ...current, state: wellFormed(state) }, [...news.writes, ...charged]).pipe(
+        Effect.tapError(() => news.putBack),
+        Effect.zipRight(disposeOf(live, told))
+      )
+    }).pipe(Effect.uninterruptible)
 
   const started = () => (current.state.status === "running" ? current.state.time.start : now())
 
@@ -116,6 +126,10 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     messageID: part.messageID,
     partID: part.id,
     callID: part.callID,
+    tells: (runs) =>
+      Effect.sync(() => {
+        for (const run of runs) told.add(run)
+      }),
     ifCutOff: (end) =>
       Effect.sync(() => {
         cutOff = end
@@ -185,8 +199,10 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         { endsTurn: false }
       )
     ),
-    Effect.onInterrupt(() =>
-      current.state.status === "completed" || current.state.status === "error"
+    Effect.onInterrupt(() => {
+      // What the call would have told is told in another way.
+      if (cutOff === undefined) told.clear()
+      return current.state.status === "completed" || current.state.status === "error"
         ? Effect.void
         : fail(
           given,
@@ -199,6 +215,6 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           },
           cutOff?.metadata
         ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))
-    )
+    })
   )
 })

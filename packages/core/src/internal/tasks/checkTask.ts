@@ -24,7 +24,17 @@ const findAgent = Effect.fnUntraced(function*(name: string, byUser: boolean) {
   return agent
 })
 
-const findChild = Effect.fnUntraced(function*(parent: Live, taskID: string) {
+/** The session that speaks of its tasks. */
+export const findParent = (id: SessionID) =>
+  Effect.flatMap(SessionTable, (table) =>
+    Effect.catchTag(
+      table.open(id),
+      "SessionNotFound",
+      () => refuse("parent_not_found", `Parent session not found: ${id}`)
+    ))
+
+/** A child of a session by the id that a caller gives. */
+export const findChild = Effect.fnUntraced(function*(parent: Live, taskID: string) {
   const table = yield* SessionTable
   const unknown = refuse("not_found", `Task not found: ${taskID.slice(0, 64)}. Leave task_id out to start a new task.`)
   if (!isSessionID(taskID)) return yield* unknown
@@ -60,14 +70,9 @@ export interface CheckedTask {
 
 /** Agent, depth, then the task to resume: the first thing that is wrong is told. */
 export const checkTask = Effect.fnUntraced(function*(request: Omit<TaskRequest, "partID" | "timeout">) {
-  const table = yield* SessionTable
   const { settings: { limits } } = yield* Config
   const agent = yield* findAgent(request.agent, request.byUser)
-  const parent = yield* Effect.catchTag(
-    table.open(request.parentID),
-    "SessionNotFound",
-    () => refuse("parent_not_found", `Parent session not found: ${request.parentID}`)
-  )
+  const parent = yield* findParent(request.parentID)
   if (parent.info.depth >= limits.subagent_depth) {
     return yield* refuse(
       "depth",

@@ -14,7 +14,7 @@ export type End =
   | { readonly status: "empty"; readonly finish: Extract<Outcome, { status: "empty" }>["finish"] }
   | { readonly status: "failed"; readonly error: { readonly tag: string; readonly message: string } }
   | { readonly status: "stopped"; readonly by: string }
-  | { readonly status: "timed_out"; readonly which: "timeout"; readonly after: number }
+  | { readonly status: "timed_out"; readonly which: "timeout" | "idle"; readonly after: number }
   | { readonly status: "budget_exhausted"; readonly which: "steps" }
   | { readonly status: "denied"; readonly permission: string }
 

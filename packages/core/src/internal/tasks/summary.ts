@@ -1,9 +1,9 @@
 /** Follows the tool calls of a subagent for whoever waits for it. */
+import type { SummaryRow } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Bus } from "../../Bus.ts"
-import type { SummaryRow } from "../../Tasks.ts"
 
 /** How often progress is told at most, in milliseconds. */
 const every = 100

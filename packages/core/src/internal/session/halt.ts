@@ -1,0 +1,28 @@
+/** Stops what goes on in a session and in everything below it. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { Live } from "./live.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+/** Stops a session and all below it, all told before any is awaited. */
+export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Effect.fnUntraced(function*(live) {
+  const table = yield* SessionTable
+  const { running } = live
+  live.halts++
+  if (running !== undefined) running.halted = true
+  const fiber = running === undefined ? undefined : yield* Deferred.await(running.fiber)
+  if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
+  if (live.title !== undefined) yield* Fiber.interruptFork(live.title)
+  yield* Effect.forEach(table.below(live.info.id), stop, { concurrency: "unbounded", discard: true })
+  if (live.title !== undefined) yield* Fiber.await(live.title)
+  if (fiber !== undefined) yield* Fiber.await(fiber)
+  yield* Effect.forEach([...live.tasks], ({ ended }) => Effect.exit(Deferred.await(ended)), { discard: true })
+})
+
+/** The same, and what was asked of it before does not begin any more either. */
+export const stop = (live: Live): Effect.Effect<void, never, SessionTable> =>
+  Effect.suspend(() => {
+    live.stops++
+    return halt(live)
+  })

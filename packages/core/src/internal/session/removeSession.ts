@@ -1,0 +1,20 @@
+/** Removes a session with everything below it; what it used stays counted above it. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import { halt } from "./halt.ts"
+import type { Live } from "./live.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+/** Stops it, removes it from storage, and forgets it. */
+export const removeSession = Effect.fnUntraced(function*(live: Live) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  yield* halt(live)
+  const now = yield* Clock.currentTimeMillis
+  yield* journal.commit(
+    [{ _tag: "DeleteSession", id: live.info.id }],
+    [journal.event(live.info, "session.deleted", { info: live.info }, now)]
+  )
+  yield* table.close(live.info.id)
+})

@@ -1,0 +1,38 @@
+/** The clocks of a run: how long it may take, and how long it may be silent. They stand still while a person is asked. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { type Live, waitedForPeople } from "../session/live.ts"
+
+/** While a person is asked there is nothing to measure: look again now and then, in milliseconds. */
+const lookAgain = 1_000
+
+/** How much time there is, in milliseconds. */
+export interface Times {
+  readonly timeout: number
+  readonly idle: number
+}
+
+/** Whether something goes on that need not give signs of life, or somebody else is waited for. */
+const isWaiting = (live: Live): boolean =>
+  live.person.waiting > 0 || live.tasks.size > 0 || live.status.type === "retry" || live.status.type === "queued" ||
+  (live.messages?.at(-1)?.parts.some((part) => part.type === "tool" && part.state.status === "running") ?? false)
+
+/** Ends when one of the clocks of a session has run out, and says which. */
+export const clocks = (live: Live, times: Times): Effect.Effect<keyof Times> =>
+  Effect.clockWith((clock) => {
+    const start = clock.unsafeCurrentTimeMillis()
+    const before = waitedForPeople(live, start)
+    live.active = start
+    const watch: Effect.Effect<keyof Times> = Effect.suspend(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const left = times.timeout - (now - start - (waitedForPeople(live, now) - before))
+      if (left <= 0) return Effect.succeed("timeout")
+      // What ends a wait is itself a sign of life: from then on silence is measured again.
+      if (isWaiting(live)) live.active = now
+      const silence = live.active + times.idle - now
+      if (silence <= 0) return Effect.succeed("idle")
+      const pause = Math.min(live.person.waiting > 0 ? Math.max(left, lookAgain) : left, silence)
+      return Effect.zipRight(Effect.sleep(Duration.millis(pause)), watch)
+    })
+    return watch
+  })

@@ -1,0 +1,164 @@
+/** What can be done with tasks while they run, each bounded in time and only for the session that started them. */
+import { Ids } from "@skein/domain/Id"
+import type { SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { Journal } from "../../Journal.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { StorageError } from "../../StorageError.ts"
+import { TaskRefused } from "../../TaskError.ts"
+import type { Accepted, TaskName, Tasks, TaskWait, TaskWaited } from "../../Tasks.ts"
+import type { Live } from "../session/live.ts"
+import { wake } from "../session/runner.ts"
+import { findChild, findParent } from "./checkTask.ts"
+import { factsOf } from "./openRun.ts"
+import type { RunningTask, TaskServices } from "./runningTask.ts"
+import { statusOf } from "./taskStatus.ts"
+
+/** How long tasks are waited for where nothing is said, in milliseconds. */
+const patience = 10 * 60_000
+
+const refuse = (reason: TaskRefused["reason"], message: string) => new TaskRefused({ reason, message })
+
+const unsettled = (parent: Live, child: Live): ReadonlyArray<RunningTask> =>
+  [...parent.tasks].filter((task) => task.live === child)
+
+const named = Effect.fnUntraced(function*({ parentID, taskID }: TaskName) {
+  const parent = yield* findParent(parentID)
+  return { parent, child: yield* findChild(parent, taskID) }
+})
+
+const promote = Effect.fnUntraced(function*(name: TaskName) {
+  const journal = yield* Journal
+  const { child, parent } = yield* named(name)
+  const task = unsettled(parent, child).find((each) => !each.row.background)
+  if (task === undefined || task.isSettling) {
+    return yield* refuse(
+      "settled",
+      `No call waits for the task ${child.info.id}: it has settled, or runs in the background.`
+    )
+  }
+  const now = yield* Clock.currentTimeMillis
+  task.row = { ...task.row, background: true }
+  yield* journal.commit(
+    [{ _tag: "Run", run: task.row }],
+    [journal.event(child.info, "background_task.started", factsOf(task.row, child), now)]
+  )
+  task.release?.()
+  return { status: "accepted", taskID: task.row.taskID, runID: task.row.id } satisfies Accepted
+}, Effect.uninterruptible)
+
+const status = Effect.fnUntraced(
+  function*({ parentID, taskID }: { readonly parentID: SessionID; readonly taskID?: string }) {
+    const storage = yield* SessionStorage
+    const parent = yield* findParent(parentID)
+    const now = yield* Clock.currentTimeMillis
+    const only = taskID === undefined ? undefined : (yield* findChild(parent, taskID)).info.id
+    const stored = (yield* storage.runs({ parentID })).rows
+    const newest = new Map<SessionID, TaskRun>()
+    for (const run of stored) newest.set(run.taskID, run)
+    for (const { row } of parent.tasks) newest.set(row.taskID, row)
+    const runs = [...newest.values()].filter((run) => only === undefined || run.taskID === only)
+    return yield* Effect.forEach(runs, (run) => statusOf(run, now))
+  }
+)
+
+type Relay = (
+  parent: Live,
+  run: Pick<TaskRun, "agent" | "description">,
+  live: Live
+) => Effect.Effect<RunningTask, TaskRefused | StorageError, TaskServices>
+
+const makeMessage = (relay: Relay) =>
+  Effect.fnUntraced(function*(name: TaskName, message: string) {
+    const journal = yield* Journal
+    const ids = yield* Ids
+    const storage = yield* SessionStorage
+    if (message.trim() === "") return yield* refuse("bad_message", "task_message.message must be a non-empty string")
+    const { child, parent } = yield* named(name)
+    const now = yield* Clock.currentTimeMillis
+    const row: InboxRow = {
+      id: ids.unsafeMake("msg", now),
+      sessionID: child.info.id,
+      kind: "steer",
+      parts: [{ type: "text", text: message.toWellFormed() }],
+      time: { created: now }
+    }
+    yield* journal.commit([{ _tag: "Inbox", row }], [])
+    child.inbox.push(row)
+    const [task] = unsettled(parent, child)
+    if (task !== undefined) {
+      // A run that waits for its turn reads it then; one that waits for its own tasks is woken.
+      if (task.row.time.started !== undefined) yield* wake(child)
+      return "steered" as const
+    }
+    const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
+    const { row: { id: runID, taskID } } = yield* relay(parent, {
+      agent: child.info.agent,
+      description: last?.description ?? child.info.title
+    }, child)
+    return { status: "accepted", taskID, runID } satisfies Accepted
+  }, Effect.uninterruptible)
+
+const stop = Effect.fnUntraced(
+  function*(name: TaskName, { by, reason }: { readonly by: string; readonly reason?: string }) {
+    const { child, parent } = yield* named(name)
+    const tasks = unsettled(parent, child)
+    for (const task of tasks) {
+      if (task.stop !== undefined || task.isSettling) continue
+      task.stop = { by, reason }
+      const fiber = task.working ?? task.fiber
+      if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
+    }
+    return yield* Effect.forEach(tasks, ({ ended }) => Deferred.await(ended), { concurrency: "unbounded" })
+  }
+)
+
+/** Outcomes of these tasks that are known already, and the runs that are still to settle. */
+const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, timeout = patience }: TaskWait) {
+  const storage = yield* SessionStorage
+  const parent = yield* findParent(parentID)
+  const children = taskIDs === undefined
+    ? new Set([...parent.tasks].filter(({ row }) => row.background).map(({ live }) => live))
+    : new Set(yield* Effect.forEach(taskIDs, (taskID) => findChild(parent, taskID)))
+  const running = [...children].flatMap((child) => unsettled(parent, child).slice(-1))
+  const done = yield* Effect.forEach(
+    [...children].filter((child) => unsettled(parent, child).length === 0),
+    (child) => Effect.map(storage.runs({ taskID: child.info.id }), ({ rows }) => rows.at(-1)?.outcome)
+  )
+  const settled: Array<Outcome> = done.flatMap((outcome) => outcome === undefined ? [] : [outcome])
+  const each = running.map(({ ended }) =>
+    Effect.map(Deferred.await(ended), (outcome) => {
+      settled.push(outcome)
+    })
+  )
+  const enough = mode === "any"
+    ? settled.length > 0 || each.length === 0 ? Effect.void : Effect.raceAll(each)
+    : Effect.all(each, { concurrency: "unbounded", discard: true })
+  yield* Effect.timeoutOption(enough, timeout)
+  const told = new Set(settled.map(({ taskID }) => taskID))
+  return {
+    settled,
+    pending: running.flatMap(({ row }) => told.has(row.taskID) ? [] : [row.taskID])
+  } satisfies TaskWaited
+})
+
+/** The controls of the service. */
+export const makeControl = (
+  relay: Relay,
+  context: Context.Context<TaskServices>
+): Pick<Context.Tag.Service<typeof Tasks>, "promote" | "status" | "message" | "stop" | "wait"> => {
+  const message = makeMessage(relay)
+  return {
+    promote: (task) => Effect.provide(promote(task), context),
+    status: (of) => Effect.provide(status(of), context),
+    message: (task, text) => Effect.provide(message(task, text), context),
+    stop: (task, by) => Effect.provide(stop(task, by), context),
+    wait: (of) => Effect.provide(wait(of), context)
+  }
+}

@@ -1,0 +1,38 @@
+/** What is held in memory of a run of a task until it has settled. */
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import type * as Deferred from "effect/Deferred"
+import type * as Fiber from "effect/Fiber"
+import type { Session } from "../../Session.ts"
+import type { SessionStorage } from "../../SessionStorage.ts"
+import type { StorageError } from "../../StorageError.ts"
+import type { Live } from "../session/live.ts"
+import type { LoopServices } from "../session/runner.ts"
+
+/** What the runs of tasks need. */
+export type TaskServices = LoopServices | Session | SessionStorage
+
+/** Somebody asks a run to come to an end. */
+export interface StopRequest {
+  readonly by: string
+  readonly reason: string | undefined
+}
+
+/** A run that has not settled. It stands in the `tasks` of the session that started it. */
+export interface RunningTask {
+  /** As it is stored; `background` decides who is told of the outcome. */
+  row: TaskRun
+  /** The session of the task. */
+  readonly live: Live
+  /** The fiber whose interruption ends the work, but not the run: it is settled after that. */
+  working: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  /** Why the work was interrupted, where somebody asked for that. */
+  stop: StopRequest | undefined
+  /** Whether the outcome is being stored: from then on nothing changes it. */
+  isSettling: boolean
+  /** The fiber of the run; interrupted before there is any work, it settles too. */
+  fiber: Fiber.RuntimeFiber<Outcome, StorageError> | undefined
+  /** Lets the call go that waits for the run; undefined where none waits. */
+  release: (() => void) | undefined
+  /** Done when the outcome is stored, and on its way to whoever is told of it. */
+  readonly ended: Deferred.Deferred<Outcome, StorageError>
+}

@@ -1,0 +1,81 @@
+/** The end of a run: its outcome is stored, together with the news of it for a session that does not wait for it. */
+import { Ids } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import { since } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { Journal } from "../../Journal.ts"
+import type { Live } from "../session/live.ts"
+import { wake } from "../session/runner.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+import { factsOf } from "./openRun.ts"
+import { type End, lastWords, type Start } from "./runEnd.ts"
+import type { RunningTask } from "./runningTask.ts"
+import { notificationText } from "./taskTexts.ts"
+
+/** How the end of a run is stored where that fails at first: it is worth more than a try. Takes a second and a half at most. */
+const again = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(4))
+
+const notification = Effect.fnUntraced(function*(run: TaskRun, outcome: Outcome, now: number) {
+  const ids = yield* Ids
+  const text = yield* notificationText(run, outcome)
+  const row: InboxRow = {
+    id: ids.unsafeMake("msg", now),
+    sessionID: run.parentID,
+    kind: "notification",
+    runID: run.id,
+    parts: [{ type: "text", text, synthetic: true }],
+    time: { created: now }
+  }
+  return row
+})
+
+/** Stores the outcome of a run and tells who is to know: the call that waits, or the session's inbox. */
+export const settleRun = Effect.fnUntraced(function*(
+  parent: Live,
+  task: RunningTask,
+  end: End,
+  start: Start,
+  haltsBefore: number
+) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const { live } = task
+  const now = yield* Clock.currentTimeMillis
+  // What could not be stored is no longer in memory; what could be is read again.
+  if (end.status === "failed") yield* Effect.orElseSucceed(table.history(live), () => [])
+  task.isSettling = true
+  const { row: run } = task
+  const outcome = {
+    ...end,
+    taskID: run.taskID,
+    runID: run.id,
+    text: lastWords(live, start),
+    usage: since(start.usage, live.info.usage.subtree),
+    durationMs: now - run.time.created
+  } as Outcome
+  const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
+  const isDone = end.status === "completed"
+  const properties = { ...factsOf(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }
+  const row = run.background ? yield* notification(run, outcome, now) : undefined
+  const events = [
+    journal.event(live.info, isDone ? "subagent.completed" : "subagent.failed", properties, now),
+    ...(row === undefined
+      ? []
+      : [journal.event(live.info, isDone ? "background_task.completed" : "background_task.failed", properties, now)])
+  ]
+  const writes = [
+    { _tag: "Run", run: settled } as const,
+    ...(row === undefined ? [] : [{ _tag: "Inbox", row } as const])
+  ]
+  yield* Effect.retry(journal.commit(writes, events), again)
+  task.row = settled
+  table.rest(live)
+  if (row === undefined) return outcome
+  parent.inbox.push(row)
+  // Nothing wakes a session that was stopped meanwhile: it reads the news when it is next prompted.
+  if (parent.halts === haltsBefore) yield* wake(parent)
+  return outcome
+})

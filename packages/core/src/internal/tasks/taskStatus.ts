@@ -1,0 +1,49 @@
+/** How a task stands, in words that a model and a person can act on. */
+import { reason, type TaskRun } from "@skein/domain/Outcome"
+import { none } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { TaskStatus } from "../../Tasks.ts"
+import type { Live } from "../session/live.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+
+const callsOf = (live: Live | undefined) =>
+  (live?.messages ?? []).flatMap(({ parts }) => parts.flatMap((part) => part.type === "tool" ? [part] : []))
+
+const doing = (run: TaskRun, live: Live | undefined): string => {
+  const { outcome } = run
+  if (outcome !== undefined) {
+    return outcome.status === "completed" ? "completed" : `${outcome.status}: ${reason(outcome)}`
+  }
+  if (live === undefined || run.state === "queued") return "waits for its turn"
+  const { status } = live
+  if (live.person.waiting > 0) return "waits for a person's answer"
+  if (status.type === "queued") return `waits for a free place, at position ${status.position}`
+  if (status.type === "retry") return `tries the model again (attempt ${status.attempt}): ${status.message}`
+  if (live.tasks.size > 0) return `waits for ${live.tasks.size} ${live.tasks.size === 1 ? "task" : "tasks"} of its own`
+  const calls = callsOf(live).flatMap(({ state, tool }) =>
+    state.status === "running" ? [state.title === undefined ? tool : `${tool} ${state.title}`] : []
+  )
+  return calls.length === 0 ? "waits for the model" : `runs ${calls.join(", ")}`
+}
+
+/** How a task stands by its newest run. */
+export const statusOf = Effect.fnUntraced(function*(run: TaskRun, now: number) {
+  const storage = yield* SessionStorage
+  const live = (yield* SessionTable).peek(run.taskID)
+  const info = live?.info ?? Option.getOrUndefined(yield* storage.session(run.taskID))
+  const status: TaskStatus = {
+    taskID: run.taskID,
+    agent: run.agent,
+    description: run.description,
+    state: run.state,
+    background: run.background,
+    doing: doing(run, live),
+    elapsedMs: (run.time.settled ?? now) - run.time.created,
+    lastTool: callsOf(live).at(-1)?.tool,
+    usage: info?.usage.subtree ?? none,
+    outcome: run.outcome
+  }
+  return status
+})

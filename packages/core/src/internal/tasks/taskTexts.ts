@@ -1,0 +1,107 @@
+/** The words in which a model is told of tasks; callers rely on their exact form. */
+import type { SessionID } from "@skein/domain/Id"
+import { type Outcome, reason, type TaskRun } from "@skein/domain/Outcome"
+import * as Effect from "effect/Effect"
+import { bound, cut } from "../../Spill.ts"
+import type { TaskStatus } from "../../Tasks.ts"
+
+/** Tags that mean something to whoever reads a result; inside a text they are only text. */
+const markers = /<(?=\/?(?:task_result|task_error|task-notification|task_metadata)\b)/gi
+
+/** A text in which no tag means anything. */
+const inert = (text: string): string => text.replaceAll(markers, "&lt;")
+
+/** What the lines around a text need of the bound. */
+const margin = { bytes: 2_048, lines: 16 } as const
+
+const block = (tag: string, text: string) => `<${tag}>\n${text}\n</${tag}>`
+
+/** The text of an outcome as it may stand in a block: inert, and cut where it is too long. */
+const textOf = (reader: SessionID, outcome: Outcome) =>
+  cut(reader, `${outcome.runID}.txt`, inert(outcome.text), {
+    bytes: bound.bytes - margin.bytes,
+    lines: bound.lines - margin.lines
+  })
+
+const resumable = (taskID: string) => `task_id: ${taskID} (for resuming to continue this task if needed)`
+
+/** What a call is told that waited for the outcome. */
+export const outcomeText = (reader: SessionID, outcome: Outcome) =>
+  Effect.map(textOf(reader, outcome), (text) =>
+    outcome.status === "completed"
+      ? `${resumable(outcome.taskID)}\n\n${block("task_result", text)}`
+      : [
+        `${resumable(outcome.taskID)}\nstate: ${outcome.status}`,
+        block("task_error", inert(reason(outcome))),
+        ...(text === "" ? [] : [block("task_result", text)])
+      ].join("\n\n"))
+
+/** What a call is told whose task goes on in the background. */
+export const acceptedText = (
+  { agent, description, taskID }: Pick<TaskRun, "agent" | "description" | "taskID">
+): string =>
+  `Background task accepted: ${inert(description)}
+
+A sub-agent session (${taskID}) has been created and is running in the background. You will be notified when the task completes.
+
+Session ID: ${taskID}
+SubAgent Type: ${agent}
+
+<task_metadata>
+session_id: ${taskID}
+status: accepted
+</task_metadata>`
+
+const completed = (run: TaskRun, outcome: Outcome, text: string): string =>
+  `A background task has completed.
+
+Task Description: ${inert(run.description)}
+SubAgent Type: ${run.agent}
+Execution Time: ${outcome.durationMs}ms
+
+Result:
+${text}
+
+Analyze this result and decide how to proceed:
+1. If the task is complete, summarize the results for the user
+2. If there are errors, consider how to handle them
+3. If more work is needed, continue with the next steps`
+
+const failed = (run: TaskRun, outcome: Outcome, text: string): string =>
+  `A background task has failed.
+
+Task Description: ${inert(run.description)}
+Error: ${inert(reason(outcome))}
+${text === "" ? "" : `\nPartial result:\n${text}\n`}
+Analyze this failure and decide how to proceed:
+1. If the error is recoverable, consider retrying or using a different approach
+2. If not, inform the user about the failure and potential next steps`
+
+/** What a session is told of a task in the background that has settled. */
+export const notificationText = (run: TaskRun, outcome: Outcome) =>
+  Effect.map(textOf(run.parentID, outcome), (text) => {
+    const attributes = `task_id="${outcome.taskID}" run_id="${outcome.runID}" status="${outcome.status}"`
+    const told = outcome.status === "completed" ? completed : failed
+    return `<task-notification ${attributes}>\n${told(run, outcome, text)}\n</task-notification>`
+  })
+
+/** What a subagent is told that has to come to an end. */
+export const concludeText = (why: string | undefined): string =>
+  `You are asked to stop${
+    why === undefined ? "" : `: ${why}`
+  }. No more tools are available. Conclude now, in text: what you found and did, and what remains to be done.`
+
+/** What a subagent is told whose last attempt failed. */
+export const retryText = (why: string): string =>
+  `The last attempt at this task broke off: ${why}\nWhat you did until then is above. Go on from there, and finish the task.`
+
+/** How a task stands, in lines. */
+export const statusText = (status: TaskStatus): string =>
+  [
+    `task_id: ${status.taskID}`,
+    `task: ${inert(status.description)} (${status.agent}${status.background ? ", in the background" : ""})`,
+    `state: ${status.state}, ${inert(status.doing)}`,
+    `elapsed: ${status.elapsedMs} ms, ${status.usage.steps} steps, ${status.usage.toolCalls} calls${
+      status.lastTool === undefined ? "" : `, the last of ${status.lastTool}`
+    }`
+  ].join("\n")

@@ -1,0 +1,105 @@
+/** The work of a run: attempts until one does not fail, within its time, and an orderly end where somebody asks for one. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Governor } from "../../Governor.ts"
+import { type PromptError, Session } from "../../Session.ts"
+import type { TaskRequest } from "../../Tasks.ts"
+import { firstOf } from "../firstOf.ts"
+import { halt } from "../session/halt.ts"
+import type { Live } from "../session/live.ts"
+import { subjectOf } from "../session/offer.ts"
+import { atRest } from "../session/runner.ts"
+import type { SessionTable } from "../session/SessionTable.ts"
+import { setStatus } from "../session/setStatus.ts"
+import { clocks } from "./clocks.ts"
+import { type End, endOf, endOfTurn } from "./runEnd.ts"
+import type { RunningTask, StopRequest } from "./runningTask.ts"
+import { concludeText, retryText } from "./taskTexts.ts"
+
+/** How long a task may take where neither call nor agent says, in milliseconds. */
+const defaultTimeout = 30 * 60_000
+
+/** How long a task may go on without a sign of life, in milliseconds. */
+const idleLimit = 10 * 60_000
+
+/** How long a task that was asked to stop may take to conclude, in milliseconds. */
+const grace = 30_000
+
+/** One attempt: a turn, and the turns after it until its own tasks in the background have been read. */
+const attempt = Effect.fnUntraced(function*(live: Live, prompt: string, request: TaskRequest) {
+  const session = yield* Session
+  const options = request.model === undefined ? {} : { model: request.model }
+  const first = yield* session.prompt(live.info.id, prompt, options)
+  yield* atRest(live)
+  return endOfTurn(yield* live.lastTurn ?? Exit.succeed(first))
+}, (turn, live) => Effect.onInterrupt(turn, () => halt(live)))
+
+/** Attempts, as many as the agent's definition allows; each knows of the one before. */
+const attempts = (
+  live: Live,
+  prompt: string,
+  request: TaskRequest,
+  left: number
+): Effect.Effect<End, PromptError, Session | SessionTable> =>
+  left === 0
+    ? attempt(live, prompt, request)
+    : Effect.flatMap(Effect.exit(attempt(live, prompt, request)), (exit) => {
+      const end = endOf(exit)
+      if (end.status !== "failed" || (Exit.isFailure(exit) && Cause.isInterrupted(exit.cause))) return exit
+      return attempts(live, retryText(end.error.message), request, left - 1)
+    })
+
+/** The end of a run that somebody asked to stop. */
+export const stoppedBy = ({ by, reason }: StopRequest): End => ({
+  status: "stopped",
+  by: reason === undefined ? by : `${by}: ${reason}`
+})
+
+/** Asks for a conclusion in one step without tools; whatever becomes of that, the run is over. */
+const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
+  const session = yield* Session
+  yield* Effect.acquireUseRelease(
+    Effect.sync(() => {
+      live.concluding = true
+    }),
+    () => Effect.timeoutOption(session.prompt(live.info.id, concludeText(stop.reason)), grace),
+    () =>
+      Effect.sync(() => {
+        live.concluding = false
+      })
+  ).pipe(Effect.catchAll((error) => Effect.logDebug("A task that was stopped could not conclude", error.message)))
+  return stoppedBy(stop)
+})
+
+/** Works on a run whose turn has come. */
+export const workRun = Effect.fnUntraced(function*(
+  task: RunningTask,
+  request: TaskRequest,
+  agent: AgentInfo,
+  granted: Effect.Effect<void>
+) {
+  const governor = yield* Governor
+  const { live } = task
+  const limit = request.timeout ?? agent.timeout ?? defaultTimeout
+  // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
+  live.captured = live.parent === undefined ? [] : (yield* subjectOf(live.parent)).ceilings
+  const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
+  live.slot = governor.slot(live.info.rootID, {
+    queued: (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)),
+    granted
+  })
+  const times = { timeout: limit, idle: idleLimit }
+  const late = Effect.map(
+    clocks(live, times),
+    (which) => ({ status: "timed_out", which, after: times[which] } satisfies End)
+  )
+  const working = Effect.withFiberRuntime<End, PromptError, Session | SessionTable>((fiber) => {
+    task.working = fiber
+    return attempts(live, request.prompt, request, agent.maxRetries ?? 0)
+  })
+  const exit = yield* Effect.exit(firstOf(working, late))
+  if (task.stop === undefined) return yield* exit
+  return task.row.time.started === undefined ? stoppedBy(task.stop) : yield* conclude(live, task.stop)
+})
