@@ -209,3 +209,38 @@ describe("sessions", () => {
     )
   })
 })
+
+describe("tasks in the background", () => {
+  const background = (request: LlmRequest): LlmAnswer | string => {
+    const [asked = ""] = request.user
+    if (asked === "child") return "the child's result"
+    const news = request.user.find((text) => text.includes("<task-notification"))
+    if (news !== undefined) return `It says: ${/Result:\n(.*)/.exec(news)?.[1]}`
+    return request.messages.at(-1)?.role === "tool"
+      ? "I have begun."
+      : {
+        calls: [{
+          tool: "task",
+          args: { description: "Look", prompt: "child", subagent_type: "explore", background: true }
+        }]
+      }
+  }
+
+  it("are waited for, and what they lead to is the answer", async () => {
+    const { run } = await world(background)
+    const ended = await run(["--title", "t", "go"])
+    expect(ended).toMatchObject({ code: 0, stdout: "It says: the child's result\n" })
+    expect(ended.stderr).toMatch(/> background task completed description=Look after=\d/)
+  })
+
+  it("are left alone with --no-wait", async () => {
+    const { run } = await world((request) =>
+      request.user[0] === "child" ? { text: "so far", hangs: true } : background(request)
+    )
+    expect(await run(["--title", "t", "--no-wait", "--format", "quiet", "go"])).toMatchObject({
+      code: 0,
+      stdout: "I have begun.\n",
+      stderr: ""
+    })
+  })
+})

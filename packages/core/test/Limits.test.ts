@@ -11,7 +11,7 @@ import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./su
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const other = SkeinTest.tool("other", () => Effect.succeed("other"))
-const tools = [echo, other, status]
+const tools = [echo, other]
 
 /** Prompts an agent that makes these calls one after the other, and gives what became of each. */
 const circle = Effect.fnUntraced(function*(steps: ReadonlyArray<Scripted.ScriptedStep | string>, prompts = 1) {

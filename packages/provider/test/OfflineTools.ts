@@ -43,7 +43,8 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
         byUser: false,
         consents: new Set(),
         report: () => Effect.void,
-        ifCutOff: () => Effect.void
+        ifCutOff: () => Effect.void,
+        tells: () => Effect.void
       }
       return {
         directory,

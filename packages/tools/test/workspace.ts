@@ -47,6 +47,7 @@ const make = (top: string) =>
       callID: "../../call",
       report: () => Effect.void,
       ifCutOff: () => Effect.void,
+      tells: () => Effect.void,
       ...caller
     })
 

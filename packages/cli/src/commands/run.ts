@@ -28,6 +28,7 @@ export const promptFlags = {
   concurrency: { type: "count", description: "How many subagents work at once" },
   "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
   "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },
+  "no-wait": { type: "switch", description: "Ends with the answer, and stops the tasks that go on in the background" },
   timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
   db: {
     type: "text",

@@ -114,6 +114,7 @@ const prompted = Effect.fnUntraced(function*(
       ...(flags.agent === undefined ? {} : { agent: flags.agent }),
       ...(model === undefined ? {} : { model })
     },
+    waits: !flags["no-wait"],
     timeout: flags.timeout,
     left: (unfinished) => progress.left = unfinished
   })

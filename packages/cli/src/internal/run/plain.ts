@@ -16,6 +16,13 @@ const linesOf = (event: Event, seen: Set<string>): ReadonlyArray<string> => {
   switch (event.type) {
     case "message.part.updated":
       return event.properties.part.type === "tool" ? toolLines(event.properties.part, by, seen) : []
+    case "background_task.completed":
+    case "background_task.failed":
+      return [
+        `> background task ${event.properties.outcome.status} description=${
+          escapeLine(event.properties.description)
+        } after=${formatDuration(event.properties.durationMs)}`
+      ]
     case "session.status": {
       const { status } = event.properties
       if (status.type === "queued") return [`> ${by}queued position=${status.position}`]

@@ -19,6 +19,8 @@ export interface TurnRequest {
   readonly session: SessionInfo
   readonly parts: ReadonlyArray<PartInput>
   readonly options: PromptOptions
+  /** Whether tasks in the background are waited for, and the answers that their results lead to. */
+  readonly waits: boolean
   /** Milliseconds. */
   readonly timeout: number | undefined
   /** Is told what there is of a turn that does not come to its end. */
@@ -27,13 +29,20 @@ export interface TurnRequest {
 
 /** Prompts a session; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
 export const runTurn = (
-  { left, options, parts, session: before, timeout }: TurnRequest
+  { left, options, parts, session: before, timeout, waits }: TurnRequest
 ): Effect.Effect<Turn | undefined, PromptError, Scope | Session> =>
   Effect.gen(function*() {
     const session = yield* Session
     const began = yield* Clock.currentTimeMillis
+    const answered = Effect.gen(function*() {
+      const first = yield* session.prompt(before.id, parts, options)
+      const last = waits ? (yield* session.untilIdle(before.id)) ?? first : first
+      if (last === first) return first
+      const { usage } = yield* session.get(before.id)
+      return { ...last, usage: since(before.usage.subtree, usage.subtree) }
+    })
     const turn = Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Effect.forkScoped(restore(session.prompt(before.id, parts, options))), (fiber) => {
+      Effect.flatMap(Effect.forkScoped(restore(answered)), (fiber) => {
         // The storage closes after this: a prompt that is being taken back must have come to its end.
         const stopped = Effect.zipRight(Effect.exit(session.stop(before.id)), Fiber.interrupt(fiber))
         return Effect.onInterrupt(
