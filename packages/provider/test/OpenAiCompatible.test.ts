@@ -270,14 +270,18 @@ describe("OpenAiCompatible", () => {
   it.scoped("an answer whose end comes a little later leaves its socket to the next request", () =>
     Effect.gen(function*() {
       const ports = new Set<number | undefined>()
+      const open: Array<ServerResponse> = []
       const server = yield* serve((response) => {
         ports.add(response.socket?.remotePort)
-        sse(response, ...wire.text("ok"), ...wire.finish("stop"))
-        response.write("data: [DONE]\n\n", () => setImmediate(() => response.end()))
+        open.push(sse(response, ...wire.text("ok"), ...wire.finish("stop"), "data: [DONE]\n\n"))
       })
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
       const model = yield* vendor.model("m")
-      for (let count = 0; count < 3; count++) expect((yield* ask(model)).error).toBeUndefined()
+      for (let count = 0; count < 3; count++) {
+        yield* model.stream(request(), ({ type }) => {
+          if (type === "finish") open.pop()?.end()
+        })
+      }
       expect(ports.size).toBe(1)
     }))
 

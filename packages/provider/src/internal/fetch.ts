@@ -1,6 +1,6 @@
 /** A `fetch` for the AI SDK: an abort closes the socket, and the head of an answer is told before its first word. */
 import type { IncomingMessage } from "node:http"
-import { errorLimit, isSuccess, lostConnection, type Send, wrongKind } from "./http.ts"
+import { errorLimit, isSuccess, type Send, wrongKind } from "./http.ts"
 import { cleanBody } from "./wellFormed.ts"
 
 /** What the AI SDK calls to reach a server. */
@@ -102,3 +102,6 @@ const toStream = (incoming: IncomingMessage, limit: number): ReadableStream<Uint
     }
   }, { highWaterMark: 0 })
 }
+
+/** What is said of an answer that ended before its time, where nothing else tells why. */
+const lostConnection = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" })

@@ -101,6 +101,3 @@ export const wrongKind = (incoming: IncomingMessage): BrokenStream | undefined =
     ? new BrokenStream("bad_response", `it answered with ${kind} in the place of a stream of events`)
     : undefined
 }
-
-/** What is said of an answer that ended before its time, where nothing else tells why. */
-export const lostConnection = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" })

@@ -137,6 +137,16 @@ describe("chatAnswer", () => {
     }
   })
 
+  it("tells calls apart that have no arguments yet", () => {
+    const named = (name: string) => call({ index: 0, function: { name } })
+    expect(callsOf(named("f"), named("f"), named("g"))).toEqual([["call_7_0", "f", ""], ["call_7_1", "g", ""]])
+  })
+
+  it("ends a thought when a call begins", () => {
+    const { events } = read(piece({ reasoning: "a" }), call({ index: 0, id: "a", function: { name: "f" } }))
+    expect(events.slice(-2).map(({ type }) => type)).toEqual(["reasoning-end", "activity"])
+  })
+
   it("goes on with the last call where a piece names none", () => {
     expect(callsOf(
       call({ id: "a", function: { name: "f", arguments: "{" } }),

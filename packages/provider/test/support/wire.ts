@@ -63,6 +63,7 @@ export const wireSuite = (wire: Wire): void => {
       })
       expect(server.seen.map(({ url }) => url)).toEqual([wire.path])
       expect(server.seen[0]?.headers.authorization).toBe(`Bearer ${secret}`)
+      expect(server.seen[0]?.headers["accept-encoding"]).toBe("identity")
     }))
 
   it.scoped("tells parallel calls in order, with their arguments as they were written", () =>
@@ -442,6 +443,20 @@ export const wireSuite = (wire: Wire): void => {
       yield* Deferred.await(arrived)
       yield* Fiber.interrupt(fiber)
       yield* server.closed
+    }))
+
+  it.scoped("a request that is interrupted before there is a socket is not sent", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) =>
+        end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
+      )
+      const vendor = yield* wire.vendor(server.url, Redacted.make(secret))
+      const model = yield* vendor.model("m")
+      const fiber = yield* Effect.fork(ask(model))
+      yield* Effect.yieldNow()
+      yield* Fiber.interrupt(fiber)
+      expect((yield* ask(model)).error).toBeUndefined()
+      expect(server.seen).toHaveLength(1)
     }))
 
   it.scoped("an answer that is given up closes the socket", () =>

@@ -6,7 +6,7 @@ import * as Redacted from "effect/Redacted"
 import type { IncomingMessage } from "node:http"
 import { Refusal, Unaskable } from "../errors.ts"
 import { type Place, toModelError } from "../failure.ts"
-import { type Call, errorLimit, isSuccess, lostConnection, type Send, wrongKind } from "../http.ts"
+import { type Call, errorLimit, isSuccess, type Send, wrongKind } from "../http.ts"
 import { makeRedactor } from "../redact.ts"
 import { ChatAnswer } from "./chatAnswer.ts"
 import { type Dialect, makeWriter } from "./chatBody.ts"
@@ -104,9 +104,6 @@ const exchange = (
         resume(Effect.void)
       })
       incoming.on("error", fail)
-      incoming.on("close", () => {
-        if (!incoming.readableEnded) fail(lostConnection())
-      })
     }
   })
   return close
@@ -124,5 +121,4 @@ const readRefusal = (incoming: IncomingMessage, fail: (cause: Refusal) => void):
   incoming.on("end", tell)
   // What has arrived says enough.
   incoming.on("error", tell)
-  incoming.on("close", tell)
 }
