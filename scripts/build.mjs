@@ -24,8 +24,6 @@ const leaner = [
   // same, at a third of the size.
   ["openai", /import \{ z \} from "zod\/v4";/g, "import * as z from \"zod/v4\";"],
   ["openai", /import \{ z as (\w+) \} from "zod\/v4";/g, "import * as $1 from \"zod/v4\";"],
-  ["openai-compatible", /import \{ z \} from "zod\/v4";/g, "import * as z from \"zod/v4\";"],
-  ["openai-compatible", /import \{ z as (\w+) \} from "zod\/v4";/g, "import * as $1 from \"zod/v4\";"],
   // Node's own Headers, made and taken apart again twice a request, take a tenth of a short one, and their first use
   // loads all of undici before the first request.
   ["provider-utils", /headers instanceof Headers(?=\))/, "typeof headers.getSetCookie === \"function\""],

@@ -21,7 +21,7 @@ export interface Call {
 }
 
 /** Who waits for the answer. */
-export interface Caller {
+interface Caller {
   /** Called when the head of an answer is there, before any of its body is read. */
   readonly answered: (incoming: IncomingMessage) => void
   /** Called with each error, also one that is the consequence of closing. */
@@ -29,7 +29,7 @@ export interface Caller {
 }
 
 /** A request that is on its way. */
-export interface Exchange {
+interface Exchange {
   /** Gives the request up: an answer that is not whole is dropped, with its socket. */
   readonly close: () => void
   /** Gives it up once the server has been silent for so many milliseconds. */

@@ -1,6 +1,6 @@
 /** Asks a server with the Chat Completions API: one request, typed events, typed errors. */
 import type { LanguageModel, ModelEvent } from "@skein/core/Provider"
-import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { IncomingMessage } from "node:http"
@@ -8,23 +8,18 @@ import { Refusal, Unaskable } from "../errors.ts"
 import { type Place, toModelError } from "../failure.ts"
 import { type Call, errorLimit, isSuccess, type Send, wrongKind } from "../http.ts"
 import { makeRedactor } from "../redact.ts"
+import type { ModelSetup } from "../vendor.ts"
 import { ChatAnswer } from "./chatAnswer.ts"
 import { type Dialect, makeWriter } from "./chatBody.ts"
 import { makeEventStream } from "./eventStream.ts"
 
 /** How a model is asked. */
-export interface ChatModelOptions {
+export interface ChatModelOptions extends ModelSetup {
   readonly send: Send
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly dialect: Dialect
-  readonly info: ModelInfo
-  readonly limitKey: string
-  /** Keys and other values that must appear in no message. */
-  readonly secrets: ReadonlyArray<Redacted.Redacted>
-  /** The variable that holds the key, for the message where it is refused. */
-  readonly keyName?: string
 }
 
 /** A model of such a server. */
