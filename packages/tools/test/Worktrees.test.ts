@@ -52,7 +52,13 @@ describe("opening", () => {
       for (const hook of ["post-checkout", "reference-transaction"]) {
         NodeFs.chmodSync(at("repo", ".git", "hooks", hook), 0o755)
       }
+      write("program", `#!/bin/sh\ntouch '${at("hook")}'\n`)
+      NodeFs.chmodSync(at("program"), 0o755)
+      git(repo, "config", "core.fsmonitor", at("program"))
+      // Git would note in the index that this file is unchanged.
+      NodeFs.utimesSync(at("repo", "sub", "b.txt"), 1, 1)
       const before = possessions(repo)
+      NodeFs.rmSync(at("hook"), { force: true })
       const { omits, root } = yield* open(of(repo))
       expect(possessions(repo)).toEqual(before)
       expect(omits).toEqual(["2 uncommitted changes of the caller's tree are not in it"])
@@ -272,11 +278,15 @@ describe("a refusal", () => {
       Effect.gen(function*() {
         const all = yield* ground
         const directory = NodePaths.resolve(all.top, prepare(all))
-        const before = NodeFs.readdirSync(all.top, { recursive: true }).filter((path) => !path.includes("objects"))
+        const before = NodeFs.readdirSync(all.top, { recursive: true, encoding: "utf8" }).filter((path) =>
+          !path.includes("objects")
+        )
         const refused = yield* Effect.flip(all.open(of(directory)))
         expect(refused.reason).toBe(reason)
         expect(refused.message).toContain(says)
-        const after = NodeFs.readdirSync(all.top, { recursive: true }).filter((path) => !path.includes("objects"))
+        const after = NodeFs.readdirSync(all.top, { recursive: true, encoding: "utf8" }).filter((path) =>
+          !path.includes("objects")
+        )
         expect(after.filter((path) => !/^data(\/worktrees(\/[0-9a-f]{16})?)?$/.test(path)))
           .toEqual(before.filter((path) => path !== "data"))
         expect(yield* Effect.orElseSucceed(all.list, () => [])).toEqual([])

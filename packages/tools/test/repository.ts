@@ -34,7 +34,7 @@ const contents = (repo: string): ReadonlyArray<string> =>
     .filter((entry) => !entry.isDirectory())
     .map((entry) => NodePaths.relative(repo, NodePaths.join(entry.parentPath, entry.name)))
     .filter((path) => !ours.test(path))
-    .sort()
+    .toSorted()
     .map((path) => {
       const file = NodePaths.join(repo, path)
       const isLink = NodeFs.lstatSync(file).isSymbolicLink()
@@ -90,7 +90,16 @@ export const ground = Effect.gen(function*() {
     branches: git(repo, "for-each-ref", "--format=%(refname) %(objectname)").split("\n").filter((line) =>
       !line.startsWith("refs/heads/skein/")
     ),
-    status: git(repo, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--ignored"),
+    status: git(
+      repo,
+      "-c",
+      "core.fsmonitor=",
+      "--no-optional-locks",
+      "status",
+      "--porcelain=v2",
+      "--branch",
+      "--ignored"
+    ),
     stashes: git(repo, "stash", "list")
   })
 
