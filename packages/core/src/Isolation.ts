@@ -89,7 +89,7 @@ export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
   }) => Effect.Effect<Workspace, IsolationRefused>
   /**
    * Ends the work in a worktree: one without changes is removed with its branch, one with changes is kept. All processes
-   * of the task have ended by then.
+   * of the task have ended by then. Refused as `not_found` where there is none, as after an open that did not succeed.
    */
   readonly close: (taskID: SessionID) => Effect.Effect<WorkspaceEnd, IsolationRefused>
   /** All worktrees, in the order of their ids. Those of tasks at work are among them: only the storage knows which these are. */
