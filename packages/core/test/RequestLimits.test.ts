@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Governor } from "@skein/core/Governor"
+import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
@@ -24,7 +25,7 @@ const traffic = (script: Scripted.Scripted) =>
 const noting = (answer: (nth: number, id: SessionID) => Scripted.ScriptedStep | string) => {
   const times: Array<number> = []
   const counts = new Map<SessionID, number>()
-  const script: Scripted.Script = ({ origin: { sessionID } }) =>
+  const script = ({ origin: { sessionID } }: ModelRequest) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       counts.set(sessionID, (counts.get(sessionID) ?? 0) + 1)
       return answer(times.push(now) - 1, sessionID)
@@ -84,6 +85,25 @@ describe("a pause that a provider asks of one of many subagents", () => {
       expect(most).toBeLessThanOrEqual(10)
       expect(retries).toMatchObject([{ attempt: 1, error: { tag: "rate_limit", message: "slow down" } }])
     }))
+
+  it.effect("ends at different times for those of whom it was asked at once", () => {
+    const { script: build, times } = noting((nth) =>
+      nth < 20 ? Scripted.fault("rate_limit", { retryAfter: 10_000 }) : "ok"
+    )
+    const script = Scripted.make({ build: (request) => Effect.zipRight(Effect.sleep(10), build(request)) })
+    return Effect.gen(function*() {
+      const sessions = yield* Effect.replicateEffect(root(), 20)
+      const all = yield* Effect.fork(
+        Effect.forEach(sessions, ({ id }) => Session.prompt(id, "Go"), { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(all)
+      expect(times).toHaveLength(40)
+      expect(Math.min(...times.slice(20))).toBeGreaterThanOrEqual(10_010)
+      expect(Math.max(...times)).toBeLessThanOrEqual(11_020)
+      expect(new Set(times.slice(20)).size).toBeGreaterThan(10)
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
 
   it.effect("is no longer than the configured cap", () =>
     Effect.gen(function*() {
