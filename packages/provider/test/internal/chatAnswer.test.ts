@@ -240,6 +240,14 @@ describe("chatAnswer", () => {
     expect(read(piece({ content: "a" }), chunk, piece({}, "stop")).failure).toBeInstanceOf(UnreadableChunk)
   })
 
+  it("arguments that are nested too deeply have an unknown shape", () => {
+    const deep = "[".repeat(100_000) + "]".repeat(100_000)
+    const answer = new ChatAnswer(0, () => {})
+    const chunk = `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}]}`
+    expect(answer.take(chunk)).toBe(false)
+    expect(answer.failure).toBeInstanceOf(UnreadableChunk)
+  })
+
   it("what has an error is one, and an error of null is none", () => {
     const chunk = { error: { message: "boom" }, choices: [] }
     expect(read(piece({ content: "a" }), chunk).failure).toEqual(chunk)

@@ -78,5 +78,8 @@ const inputIn = (value: unknown): string | undefined =>
     : typeof value === "string"
     ? value
     : typeof value === "object"
-    ? JSON.stringify(value)
+    ? Option.getOrUndefined(writeJson(value))
     : undefined
+
+/** What is nested too deeply cannot be written. */
+const writeJson = Option.liftThrowable((value: object): string => JSON.stringify(value))
