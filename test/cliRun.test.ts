@@ -1,7 +1,8 @@
 /** The built program, its prompts and its formats. */
 import * as Event from "@skein/domain/Event"
 import * as Schema from "effect/Schema"
-import { writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox, type Start } from "./support/cli.ts"
@@ -243,4 +244,34 @@ describe("tasks in the background", () => {
       stderr: ""
     })
   })
+})
+
+it("a task with a worktree of its own leaves the project alone, and says where its work is", async () => {
+  const { place, run } = await world((request) => {
+    const [asked = ""] = request.user
+    const last = request.messages.at(-1)
+    if (asked.includes("in the git worktree")) {
+      return last?.role === "tool"
+        ? "I wrote it."
+        : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "made\n" } }] }
+    }
+    const args = { description: "Write", prompt: "child", subagent_type: "general", isolation: "worktree" }
+    return last?.role === "tool" ? String(last.content) : { calls: [{ tool: "task", args }] }
+  }, { "old.txt": "old\n" })
+  const git = (...args: ReadonlyArray<string>) =>
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], {
+      cwd: place.project,
+      encoding: "utf8"
+    })
+  git("add", ".")
+  git("commit", "-qm", "first")
+  const { code, stdout } = await run(["--title", "t", "--auto", "--format", "quiet", "go"])
+  expect(code).toBe(0)
+  const [, branch, directory = ""] = /branch (skein\/ses_\w+), in (\S+): 0 commits, 1 file with changes/.exec(stdout) ??
+    []
+  expect(stdout).toContain("new.txt")
+  expect(readFileSync(join(directory, "new.txt"), "utf8")).toBe("made\n")
+  expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  expect(git("status", "--porcelain")).toBe("")
+  expect(git("branch", "--list", branch ?? "none")).not.toBe("")
 })

@@ -91,7 +91,16 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Makes a session below another: same project and directory, one level deeper. */
   readonly createChild: (
     parentID: SessionID,
-    options: { readonly agent: string; readonly title: string; readonly model?: ModelRef; readonly permission: Ruleset }
+    options: {
+      readonly agent: string
+      readonly title: string
+      readonly model?: ModelRef
+      readonly permission: Ruleset
+      /** Chosen anew where absent. */
+      readonly id?: SessionID
+      /** Where it works, if not where its parent does. */
+      readonly place?: Pick<SessionInfo, "directory" | "worktree">
+    }
   ) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
   readonly get: (id: SessionID) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
   /** The sessions at the roots, newest change first, and the ids of those that could not be read. */

@@ -8,6 +8,7 @@ import { Agent, builtins } from "./Agent.ts"
 import { Bus } from "./Bus.ts"
 import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
+import { Isolation } from "./Isolation.ts"
 import { Journal } from "./Journal.ts"
 import { Permission, type PermissionOptions } from "./Permission.ts"
 import type { Provider } from "./Provider.ts"
@@ -28,6 +29,8 @@ export interface SkeinOptions<EP, RP, ES = never, RS = never, RT = never, EC = n
   readonly storage?: Layer.Layer<SessionStorage, ES, RS>
   /** The tools besides `task`; none where absent. */
   readonly tools?: Effect.Effect<ReadonlyArray<AnyTool>, never, RT>
+  /** Where tasks work that are to work apart; none where absent, and such tasks are refused. */
+  readonly isolation?: Layer.Layer<Isolation>
   /** Where long texts are kept; memory where absent. */
   readonly spill?: Layer.Layer<Spill>
   /** Settings, or a layer that knows where to find them. */
@@ -45,6 +48,7 @@ export type SkeinServices =
   | Config
   | Governor
   | Ids
+  | Isolation
   | Journal
   | Permission
   | Provider
@@ -56,7 +60,7 @@ export type SkeinServices =
   | Tools
 
 /** The ports and services that tools may ask for. */
-type Ports = Agent | Bus | Ids | Provider | SessionStorage | Spill
+type Ports = Agent | Bus | Ids | Isolation | Provider | SessionStorage | Spill
 
 /** What tools need that the graph does not hold. */
 type Outside<R> = Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList>, Journal>, Ports>, Config>
@@ -75,6 +79,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     options.provider,
     storage,
     options.spill ?? Spill.layerMemory,
+    options.isolation ?? Isolation.layerNone,
     options.agents ?? Agent.layer(builtins),
     Bus.layer,
     Ids.layer

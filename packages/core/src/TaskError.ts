@@ -13,6 +13,7 @@ export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused"
     "agent_changed",
     "bad_message",
     "settled",
+    "isolation",
     "bad_model"
   ),
   message: Schema.String

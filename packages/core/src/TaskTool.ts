@@ -44,6 +44,11 @@ export const TaskInput = Schema.Struct({
       about("true: the call returns at once, the subagent goes on by itself, and you are told when it has finished")
     )
   ),
+  isolation: Schema.optional(
+    Schema.Literal("worktree").annotations(
+      about("worktree: the subagent works in a git worktree and on a branch of its own; its result names the branch")
+    )
+  ),
   cleanup: Schema.optional(
     Schema.Literal("keep", "delete").annotations(
       about("delete: the subagent's session is removed once you have its result, and cannot be resumed")
@@ -87,6 +92,7 @@ const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
     ...(model === undefined ? {} : { model }),
     ...(input.timeout === undefined ? {} : { timeout: input.timeout }),
     ...(input.background === true ? { background: true } : {}),
+    ...(input.isolation === undefined ? {} : { isolation: input.isolation }),
     ...(input.cleanup === undefined ? {} : { cleanup: input.cleanup })
   } satisfies TaskRequest
 })

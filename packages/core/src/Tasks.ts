@@ -33,6 +33,8 @@ export interface TaskRequest {
   readonly background?: boolean
   /** Whether the child session is removed once the outcome was read; kept where absent. */
   readonly cleanup?: "keep" | "delete"
+  /** Whether the task works apart from its caller; as the agent's definition says where absent. */
+  readonly isolation?: "worktree"
   /** The tool part of the call that asks. */
   readonly partID?: PartID
   /** Whether the user asks, and not a model: then primary agents may be named too. */

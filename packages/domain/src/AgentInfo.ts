@@ -26,6 +26,8 @@ export const AgentInfo = Schema.Struct({
   steps: Schema.optional(Schema.Positive.pipe(Schema.int())),
   timeout: Schema.optional(Schema.Positive),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
+  /** `worktree`: its tasks work apart from their caller, each in a git worktree of its own. */
+  isolation: Schema.optional(Schema.Literal("worktree")),
   hidden: Schema.Boolean,
   color: Schema.optional(Schema.String),
   /** Where the definition comes from: `built in`, or a file. */

@@ -82,6 +82,7 @@ export const AgentConfig = Schema.Struct({
   steps: Schema.optional(count),
   timeout: Schema.optional(count),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
+  isolation: Schema.optional(Schema.Literal("worktree")),
   hidden: Schema.optional(Schema.Boolean),
   color: Schema.optional(AgentColor),
   disable: Schema.optional(Schema.Boolean),

@@ -11,7 +11,19 @@ const base = {
   text: Schema.String,
   /** Of the task's session and everything below it, in this run. */
   usage: Usage,
-  durationMs: Schema.Number
+  durationMs: Schema.Number,
+  /** What a task left that worked in a worktree of its own; absent where it changed nothing. */
+  worktree: Schema.optional(
+    Schema.Struct({
+      branch: Schema.String,
+      directory: Schema.String,
+      /** Commits since the task began. */
+      commits: Schema.Number,
+      /** Files with changes that are not committed. */
+      uncommitted: Schema.Number,
+      diffStat: Schema.String
+    })
+  )
 }
 
 /** The task reached a conclusion. */

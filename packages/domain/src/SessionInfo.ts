@@ -17,6 +17,8 @@ export const SessionInfo = Schema.Struct({
   depth: Schema.NonNegativeInt,
   projectID: Schema.String,
   directory: Schema.String,
+  /** Set where the session works in a worktree of its own: then `directory` is in it. */
+  worktree: Schema.optional(Schema.Struct({ root: Schema.String, branch: Schema.String })),
   title: Schema.String,
   agent: Schema.String,
   model: Schema.optional(ModelRef),

@@ -6,6 +6,7 @@ import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Agent, builtins } from "@skein/core/Agent"
 import { Config } from "@skein/core/Config"
+import { Isolation } from "@skein/core/Isolation"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
@@ -16,6 +17,7 @@ import * as Providers from "@skein/provider/Providers"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
+import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -57,6 +59,7 @@ export const services = (
         storage: Layer.effect(SessionStorage, SessionStorage),
         tools: BuiltinTools.tools,
         spill: Layer.succeed(Spill, yield* Spill),
+        isolation: Layer.succeed(Isolation, yield* Isolation),
         config: Layer.succeed(Config, { settings, origins }),
         agents: Agent.layer(agents, permission),
         permission: { asks, home }
@@ -67,7 +70,8 @@ export const services = (
 const workbench = Layer.unwrapEffect(
   Effect.gen(function*() {
     const { data } = yield* DataDirs
-    return BuiltinTools.layerWorkbench({ dataDirectory: data, environment: yield* environment })
+    const place = { dataDirectory: data, environment: yield* environment }
+    return Layer.merge(BuiltinTools.layerWorkbench(place), Worktrees.layer(place))
   })
 )
 

@@ -5,11 +5,12 @@ import type { PartInput } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
-import type { PromptError, PromptOptions, SessionOptions, Turn } from "../../Session.ts"
+import type { PromptError, PromptOptions, Session, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { traced } from "../traced.ts"
@@ -76,18 +77,19 @@ export const makeSession = Effect.gen(function*() {
 
   const createChild = Effect.fnUntraced(function*(
     parentID: SessionID,
-    options: Required<Pick<SessionOptions, "agent" | "title" | "permission">> & Pick<SessionOptions, "model">
+    options: Parameters<Context.Tag.Service<typeof Session>["createChild"]>[1]
   ) {
     const parent = yield* table.open(parentID)
     const { directory, depth, projectID, rootID } = parent.info
     const now = yield* Clock.currentTimeMillis
     return yield* store({
-      id: yield* ids.make("ses"),
+      id: options.id ?? (yield* ids.make("ses")),
       parentID,
       rootID,
       depth: depth + 1,
       projectID,
       directory,
+      ...options.place,
       title: options.title,
       agent: options.agent,
       ...(options.model === undefined ? {} : { model: options.model }),

@@ -1,12 +1,13 @@
 /** The beginning of a run: the child session, and the row that says that it was asked for. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import { Ids } from "@skein/domain/Id"
+import { Ids, type SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
+import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Session } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
@@ -16,6 +17,7 @@ import { type Live, pathOf } from "../session/live.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import type { CheckedTask } from "./checkTask.ts"
 import type { RunningTask } from "./runningTask.ts"
+import { workspaceText } from "./taskTexts.ts"
 
 /** What a subagent may not do unless its own definition speaks of it. */
 const reserved = ["todowrite", "todoread", "task"] as const
@@ -25,27 +27,68 @@ const childRules = (agent: AgentInfo): Ruleset =>
     .filter((key) => !agent.permission.some((rule) => rule.permission === key))
     .map((permission) => ({ permission, pattern: "*", action: "deny" }))
 
+/** A task that works apart does not touch the tree of its caller. */
+const apartFrom = ({ info }: Live): Ruleset =>
+  [info.directory, `${info.directory}/*`].map((pattern) => ({
+    permission: "external_directory",
+    pattern,
+    action: "deny"
+  }))
+
+/** The worktree of a task, made or opened again. */
+const openWorkspace = Effect.fnUntraced(function*(parent: Live, taskID: SessionID, description: string) {
+  const isolation = yield* Isolation
+  // It may take a while, and leaves nothing where it is given up.
+  return yield* Effect.interruptible(isolation.open({ directory: parent.info.directory, taskID, description })).pipe(
+    Effect.mapError(({ message }) => new TaskRefused({ reason: "isolation", message }))
+  )
+})
+
 /** The child session: the one to go on with, or a new one that begins clean. */
 const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedTask, request: TaskRequest) {
-  if (child !== undefined) return child
+  if (child !== undefined) {
+    // Without changes it was removed when the task settled.
+    const again = child.info.worktree === undefined
+      ? undefined
+      : yield* openWorkspace(parent, child.info.id, request.description)
+    return { live: child, workspace: again }
+  }
   const session = yield* Session
+  const ids = yield* Ids
+  const id = yield* ids.make("ses")
+  const workspace = (request.isolation ?? agent.isolation) === undefined
+    ? undefined
+    : yield* openWorkspace(parent, id, request.description)
   const table = yield* SessionTable
   const model = request.model ?? (agent.model.length > 0 ? undefined : request.callerModel ?? parent.info.model)
   const info = yield* session.createChild(parent.info.id, {
     agent: agent.name,
     title: `${request.description} (@${agent.name} subagent)`,
-    permission: childRules(agent),
+    permission: workspace === undefined ? childRules(agent) : [...childRules(agent), ...apartFrom(parent)],
+    id,
+    ...(workspace === undefined
+      ? {}
+      : { place: { directory: workspace.directory, worktree: { root: workspace.root, branch: workspace.branch } } }),
     ...(model === undefined ? {} : { model })
   }).pipe(
+    Effect.tapError(() => workspace === undefined ? Effect.void : Effect.asVoid(closeWorkspace(id))),
     Effect.catchTag(
       "SessionNotFound",
       (error) => new TaskRefused({ reason: "parent_not_found", message: error.message })
     )
   )
-  return yield* table.open(info.id).pipe(
+  const live = yield* table.open(info.id).pipe(
     Effect.catchTag("SessionNotFound", (error) => new TaskRefused({ reason: "not_found", message: error.message }))
   )
+  return { live, workspace }
 })
+
+/** Ends the work in a worktree; undefined where nothing is left of it. */
+export const closeWorkspace = (taskID: SessionID) =>
+  Effect.flatMap(Isolation, (isolation) => isolation.close(taskID)).pipe(
+    Effect.map((end) => end.kept ? end : undefined),
+    Effect.catchAll((error) => Effect.as(Effect.logWarning("A worktree could not be closed", error.message), undefined))
+  )
 
 /** What every event of a run says. */
 export const factsOf = (run: TaskRun, live: Live) => ({
@@ -67,7 +110,7 @@ export const openRun = Effect.fnUntraced(function*(
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
-  const live = yield* openChild(checked, request)
+  const { live, workspace } = yield* openChild(checked, request)
   const now = yield* Clock.currentTimeMillis
   const background = request.background === true
   const row: TaskRun = {
@@ -97,6 +140,7 @@ export const openRun = Effect.fnUntraced(function*(
     isSettling: false,
     fiber: undefined,
     release: undefined,
+    note: workspace === undefined ? undefined : workspaceText(workspace),
     ended: Deferred.unsafeMake(noFiber)
   }
   if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)

@@ -2,6 +2,7 @@
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type * as Deferred from "effect/Deferred"
 import type * as Fiber from "effect/Fiber"
+import type { Isolation } from "../../Isolation.ts"
 import type { Session } from "../../Session.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
@@ -9,7 +10,7 @@ import type { Live } from "../session/live.ts"
 import type { LoopServices } from "../session/runner.ts"
 
 /** What the runs of tasks need. */
-export type TaskServices = LoopServices | Session | SessionStorage
+export type TaskServices = Isolation | LoopServices | Session | SessionStorage
 
 /** Somebody asks a run to come to an end. */
 export interface StopRequest {
@@ -23,6 +24,8 @@ export interface RunningTask {
   row: TaskRun
   /** The session of the task. */
   readonly live: Live
+  /** What the subagent has to know of the place that it works in. */
+  readonly note: string | undefined
   /** The fiber whose interruption ends the work, but not the run: it is settled after that. */
   working: Fiber.RuntimeFiber<unknown, unknown> | undefined
   /** Why the work was interrupted, where somebody asked for that. */

@@ -6,11 +6,12 @@ import { since } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import type { Live } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
-import { factsOf } from "./openRun.ts"
+import { closeWorkspace, factsOf } from "./openRun.ts"
 import { type End, lastWords, type Start } from "./runEnd.ts"
 import type { RunningTask } from "./runningTask.ts"
 import { notificationText } from "./taskTexts.ts"
@@ -32,6 +33,16 @@ const notification = Effect.fnUntraced(function*(run: TaskRun, outcome: Outcome,
   return row
 })
 
+const leftIn = (
+  { branch, commits, diffStat, directory, uncommitted }: Extract<WorkspaceEnd, { readonly kept: true }>
+) => ({
+  branch,
+  directory,
+  commits,
+  uncommitted,
+  diffStat
+})
+
 /** Stores the outcome of a run and tells who is to know: the call that waits, or the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
@@ -48,8 +59,11 @@ export const settleRun = Effect.fnUntraced(function*(
   if (end.status === "failed") yield* Effect.orElseSucceed(table.history(live), () => [])
   task.isSettling = true
   const { row: run } = task
+  const isLast = ![...parent.tasks].some((each) => each.live === live && each !== task)
+  const worktree = live.info.worktree !== undefined && isLast ? yield* closeWorkspace(run.taskID) : undefined
   const outcome = {
     ...end,
+    ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
     taskID: run.taskID,
     runID: run.id,
     text: lastWords(live, start),

@@ -2,6 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import { type Outcome, reason, type TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
+import type { Workspace } from "../../Isolation.ts"
 import { bound, cut } from "../../Spill.ts"
 import type { TaskStatus } from "../../Tasks.ts"
 
@@ -16,9 +17,20 @@ const margin = { bytes: 2_048, lines: 16 } as const
 
 const block = (tag: string, text: string) => `<${tag}>\n${text}\n</${tag}>`
 
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
+
+/** The conclusion, and where the work is that a task did apart from its caller. */
+const whole = ({ text, worktree }: Outcome): string =>
+  worktree === undefined ? text : [
+    text,
+    `The work is on the branch ${worktree.branch}, in ${worktree.directory}: ${counted(worktree.commits, "commit")}, ${
+      counted(worktree.uncommitted, "file")
+    } with changes that are not committed.\n${worktree.diffStat}`
+  ].filter((part) => part !== "").join("\n\n")
+
 /** The text of an outcome as it may stand in a block: inert, and cut where it is too long. */
 const textOf = (reader: SessionID, outcome: Outcome) =>
-  cut(reader, `${outcome.runID}.txt`, inert(outcome.text), {
+  cut(reader, `${outcome.runID}.txt`, inert(whole(outcome)), {
     bytes: bound.bytes - margin.bytes,
     lines: bound.lines - margin.lines
   })
@@ -84,6 +96,13 @@ export const notificationText = (run: TaskRun, outcome: Outcome) =>
     const told = outcome.status === "completed" ? completed : failed
     return `<task-notification ${attributes}>\n${told(run, outcome, text)}\n</task-notification>`
   })
+
+/** What a subagent is told that works apart from its caller. */
+export const workspaceText = ({ branch, directory, omits }: Workspace): string =>
+  [
+    `You work apart from your caller: in the git worktree ${directory}, on the branch ${branch}. Commit what you want to hand over.`,
+    ...omits.map((sentence) => `${sentence}.`)
+  ].join(" ")
 
 /** What a subagent is told that has to come to an end. */
 export const concludeText = (why: string | undefined): string =>

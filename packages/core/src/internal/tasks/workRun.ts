@@ -1,5 +1,6 @@
 /** The work of a run: attempts until one does not fail, within its time, and an orderly end where somebody asks for one. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -27,8 +28,14 @@ const idleLimit = 10 * 60_000
 /** How long a task that was asked to stop may take to conclude, in milliseconds. */
 const grace = 30_000
 
+type Prompt = string | ReadonlyArray<PartInput>
+
+/** What a subagent is told: all of it stands in the prompt. */
+const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest): Prompt =>
+  note === undefined ? prompt : [{ type: "text", text: note, synthetic: true }, { type: "text", text: prompt }]
+
 /** One attempt: a turn, and the turns after it until its own tasks in the background have been read. */
-const attempt = Effect.fnUntraced(function*(live: Live, prompt: string, request: TaskRequest) {
+const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: TaskRequest) {
   const session = yield* Session
   const options = request.model === undefined ? {} : { model: request.model }
   const first = yield* session.prompt(live.info.id, prompt, options)
@@ -39,7 +46,7 @@ const attempt = Effect.fnUntraced(function*(live: Live, prompt: string, request:
 /** Attempts, as many as the agent's definition allows; each knows of the one before. */
 const attempts = (
   live: Live,
-  prompt: string,
+  prompt: Prompt,
   request: TaskRequest,
   left: number
 ): Effect.Effect<End, PromptError, Session | SessionTable> =>
@@ -97,7 +104,7 @@ export const workRun = Effect.fnUntraced(function*(
   )
   const working = Effect.withFiberRuntime<End, PromptError, Session | SessionTable>((fiber) => {
     task.working = fiber
-    return attempts(live, request.prompt, request, agent.maxRetries ?? 0)
+    return attempts(live, promptOf(task, request), request, agent.maxRetries ?? 0)
   })
   const exit = yield* Effect.exit(firstOf(working, late))
   if (task.stop === undefined) return yield* exit

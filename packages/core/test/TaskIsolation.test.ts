@@ -1,0 +1,138 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Agent } from "@skein/core/Agent"
+import { Isolation, IsolationRefused, type WorkspaceEnd } from "@skein/core/Isolation"
+import { Session } from "@skein/core/Session"
+import * as Skein from "@skein/core/Skein"
+import type { SessionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+
+/** Isolation that notes what is asked of it. */
+const makeIsolation = (end: WorkspaceEnd, refused?: IsolationRefused) => {
+  const asked: Array<string> = []
+  const layer = Layer.succeed(Isolation, {
+    open: ({ directory, taskID }) => {
+      asked.push(`open from ${directory}`)
+      return refused ?? Effect.succeed({
+        directory: `/worktrees/${taskID}/sub`,
+        root: `/worktrees/${taskID}`,
+        branch: `skein/${taskID}`,
+        base: "abc",
+        gitDirectory: "/work/.git",
+        omits: ["2 uncommitted changes of the caller are not in it"]
+      })
+    },
+    close: (_: SessionID) => {
+      asked.push("close")
+      return Effect.succeed(end)
+    },
+    list: Effect.succeed([]),
+    remove: () => Effect.void
+  })
+  return { asked, layer }
+}
+
+const kept: WorkspaceEnd = {
+  kept: true,
+  branch: "skein/x",
+  directory: "/worktrees/x",
+  commits: 1,
+  onlyHere: 1,
+  uncommitted: 2,
+  diffStat: " a.ts | 2 +-"
+}
+const apart = (agent: string) =>
+  Scripted.call("task", {
+    description: "d",
+    prompt: "p",
+    subagent_type: agent,
+    ...(agent === "worker" ? { isolation: "worktree" } : {})
+  })
+const provide = (script: Scripted.Scripted, isolation?: Layer.Layer<Isolation>) =>
+  Effect.provide(Skein.layer({
+    provider: script.layer,
+    agents: Agent.layerWith([SkeinTest.agent("worker"), SkeinTest.agent("loner", { isolation: "worktree" })], []),
+    ...(isolation === undefined ? {} : { isolation })
+  }))
+
+describe("a task that works apart", () => {
+  it.effect.each(["worker", "loner"])("is told where, and its result says where the work is (%s)", (agent) => {
+    const { asked, layer } = makeIsolation(kept)
+    const script = Scripted.make({ build: [apart(agent), "ok"], [agent]: ["done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      const [child] = yield* childrenOf(id)
+      expect(child).toMatchObject({
+        directory: `/worktrees/${child!.id}/sub`,
+        worktree: { root: `/worktrees/${child!.id}`, branch: `skein/${child!.id}` }
+      })
+      expect(child?.permission).toContainEqual({ permission: "external_directory", pattern: "/work/*", action: "deny" })
+      const told = Scripted.lastText(script.requests.find(({ origin }) => origin.sessionID === child!.id)!)
+      expect(told).toMatch(
+        /in the git worktree \/worktrees\/ses_\w+\/sub, on the branch skein\/ses_\w+\. .*2 uncommitted changes/
+      )
+      expect(said((yield* callsMade(id))[0]!)).toContain(`<task_result>
+done
+
+The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with changes that are not committed.
+ a.ts | 2 +-
+</task_result>`)
+      expect(asked).toEqual(["open from /work", "close"])
+      yield* expectStill(id, script)
+    }).pipe(provide(script, layer))
+  })
+
+  it.effect("leaves no word of it where nothing is left", () => {
+    const { layer } = makeIsolation({ kept: false })
+    const script = Scripted.make({ build: [apart("worker"), "ok"], worker: ["done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      expect(said((yield* callsMade(id))[0]!)).toContain("<task_result>\ndone\n</task_result>")
+    }).pipe(provide(script, layer))
+  })
+
+  it.effect("is opened again when it is resumed", () => {
+    const { asked, layer } = makeIsolation(kept)
+    const script = Scripted.make({
+      build: (request) => {
+        const task = /ses_\w+/.exec(JSON.stringify(request.messages.filter(({ role }) => role === "tool")))?.[0]
+        if (task === undefined) return apart("worker")
+        const asked = request.messages.filter(({ role }) => role === "assistant").length
+        const again = { description: "d", prompt: "more", subagent_type: "worker", task_id: task }
+        return asked === 1 ? Scripted.call("task", again) : { text: "ok" }
+      },
+      worker: ["one", "two"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      expect(yield* childrenOf(id)).toHaveLength(1)
+      expect(asked).toEqual(["open from /work", "close", "open from /work", "close"])
+    }).pipe(provide(script, layer))
+  })
+
+  it.effect("is refused, and leaves no session, where that cannot be", () => {
+    const refused = new IsolationRefused({ reason: "no_commits", message: "The repository has no commits. Make one." })
+    const script = Scripted.make({ build: [apart("worker"), "ok"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      expect(said((yield* callsMade(id))[0]!)).toBe("The repository has no commits. Make one.")
+      expect(yield* childrenOf(id)).toEqual([])
+    }).pipe(provide(script, makeIsolation(kept, refused).layer))
+  })
+
+  it.effect("is refused by a program that has no isolation", () => {
+    const script = Scripted.make({ build: [apart("worker"), "ok"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      expect(said((yield* callsMade(id))[0]!)).toContain("There is no isolation here")
+    }).pipe(provide(script))
+  })
+})
