@@ -7,12 +7,14 @@ import { models } from "./commands/models.ts"
 import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
 import { sessions } from "./commands/sessions.ts"
+import { tasks } from "./commands/tasks.ts"
 import type { CommandSpec } from "./CommandSpec.ts"
 
 /** The commands, in the order in which the help names them. */
 export const commands: ReadonlyArray<CommandSpec> = [
   run,
   sessions,
+  tasks,
   agents,
   models,
   permissions,

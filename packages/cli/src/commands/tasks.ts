@@ -1,0 +1,57 @@
+/** Declares `skein tasks`. */
+import { command } from "../CommandSpec.ts"
+import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+
+const load = () => import("../internal/list/tasks.ts")
+
+const listFlags = { ...formatFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags } as const
+
+const list = command({
+  name: "list",
+  summary:
+    "Lists the tasks of a session and of all below it; of the newest session of this project where none is named",
+  operands: { usage: "[SESSION]", least: 0, most: 1 },
+  flags: listFlags,
+  load: () => load().then(({ listTasks }) => listTasks)
+})
+
+const show = command({
+  name: "show",
+  summary: "Shows what a task was asked, and how each of its runs ended",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  load: () => load().then(({ showTask }) => showTask)
+})
+
+const wait = command({
+  name: "wait",
+  summary: "Waits until tasks have settled, whoever runs them; exits with 1 if one did not complete",
+  operands: { usage: "ID…", least: 1, most: Infinity },
+  flags: {
+    timeout: { type: "duration", description: "How long to wait, such as 90s, 30m or 1h; 10 minutes otherwise" },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => load().then(({ waitForTasks }) => waitForTasks)
+})
+
+const clean = command({
+  name: "clean",
+  summary: "Removes worktrees that tasks have left, but none with work that is nowhere else",
+  flags: {
+    "dry-run": { type: "switch", description: "Only says what would be removed, and what is kept" },
+    force: { type: "switch", description: "Also removes those with work that is nowhere else" },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => import("../internal/list/worktrees.ts").then(({ cleanWorktrees }) => cleanWorktrees)
+})
+
+/** Lists and shows tasks, waits for them, and clears away what they left. */
+export const tasks = command({
+  name: "tasks",
+  summary: "Lists and shows tasks, waits for them, and clears away what they left",
+  flags: listFlags,
+  commands: [list, show, wait, clean],
+  load: () => load().then(({ listTasks }) => listTasks)
+})

@@ -1,0 +1,137 @@
+/** What `skein tasks` does but for worktrees: reads what is stored of tasks, whichever process runs them. */
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import { reason, type TaskRun } from "@skein/domain/Outcome"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { platform, storage } from "../app.ts"
+import { formatDuration } from "../duration.ts"
+import { escapeLine, escapeText } from "../escape.ts"
+import { errorLine } from "../explain.ts"
+import { directoryOf, projectOf } from "../place.ts"
+import { formatCount } from "../tree/treeLines.ts"
+import { printList } from "./print.ts"
+
+/** How often the storage is looked at while a task is waited for, in milliseconds. */
+const pace = 250
+
+/** How long tasks are waited for where nothing is said, in milliseconds. */
+const patience = 10 * 60_000
+
+const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
+
+const noTask = (id: string) =>
+  new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\` for those that there are.` })
+
+const stateOf = ({ background, outcome, state }: TaskRun): string =>
+  `${outcome?.status ?? state}${background ? " (background)" : ""}`
+
+/** Lists the tasks of a tree. */
+export const listTasks = ({ flags, operands: [given] }: {
+  readonly flags: {
+    readonly format: "default" | "json"
+    readonly dir: string | undefined
+    readonly db: string | undefined
+  }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStorage
+    const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
+    const named = given === undefined ? undefined : yield* store.session(given as SessionID)
+    if (named !== undefined && Option.isNone(named)) return yield* noTask(given ?? "")
+    const { rows: [newest] } = yield* store.sessions({ projectID, roots: true, limit: 1 })
+    const rootID = named === undefined ? newest?.id : Option.getOrThrow(named).rootID
+    const runs = rootID === undefined ? [] : (yield* store.runs({ rootID })).rows
+    const depths = new Map(
+      rootID === undefined ? [] : (yield* store.sessions({ rootID })).rows.map(({ depth, id }) => [id, depth] as const)
+    )
+    const now = yield* Clock.currentTimeMillis
+    return yield* printList({
+      format: flags.format,
+      json: runs,
+      head: ["TASK", "STATE", "AGENT", "TIME", "STEPS", "TOKENS", "DESCRIPTION"],
+      rows: runs.map((run) => [
+        run.taskID,
+        stateOf(run),
+        run.agent,
+        formatDuration((run.time.settled ?? now) - run.time.created),
+        run.outcome === undefined ? "-" : String(run.outcome.usage.steps),
+        run.outcome === undefined
+          ? "-"
+          : formatCount(run.outcome.usage.tokens.input + run.outcome.usage.tokens.output),
+        `${"  ".repeat(Math.max(0, (depths.get(run.taskID) ?? 1) - 1))}${run.description}`
+      ]),
+      empty: rootID === undefined
+        ? `There are no sessions in ${escapeLine(projectID)} yet, and so no tasks.`
+        : `The session ${rootID} has started no tasks.`
+    })
+  }).pipe(Effect.provide(database(flags.db)))
+
+const runText = (run: TaskRun, now: number): string => {
+  const { outcome } = run
+  const head = `--- ${run.id}  ${stateOf(run)}  ${formatDuration((run.time.settled ?? now) - run.time.created)}\n${
+    escapeText(run.prompt.trim())
+  }\n`
+  if (outcome === undefined) return `${head}\n(not settled: its process works on it, or has ended)\n`
+  const why = outcome.status === "completed" ? "" : `\n! ${escapeText(reason(outcome))}\n`
+  const where = outcome.worktree === undefined
+    ? ""
+    : `\nThe work is on the branch ${escapeLine(outcome.worktree.branch)}, in ${
+      escapeLine(outcome.worktree.directory)
+    }.\n`
+  return `${head}${why}${outcome.text === "" ? "" : `\n${escapeText(outcome.text)}\n`}${where}`
+}
+
+/** Shows the runs of a task. */
+export const showTask = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStorage
+    const stdio = yield* Stdio
+    const { rows: runs } = yield* store.runs({ taskID: id as SessionID })
+    const [first] = runs
+    if (first === undefined) return yield* noTask(id)
+    if (flags.format === "json") stdio.out(`${JSON.stringify(runs, undefined, 2)}\n`)
+    else {
+      const now = yield* Clock.currentTimeMillis
+      stdio.out(`${escapeLine(first.description)} (${first.agent})\n${first.taskID} of ${first.parentID}\n\n`)
+      stdio.out(runs.map((run) => runText(run, now)).join("\n"))
+    }
+    return ExitCode.done
+  }).pipe(Effect.provide(database(flags.db)))
+
+/** Waits for tasks by looking at what is stored, and prints the outcome of each. */
+export const waitForTasks = ({ flags, operands }: {
+  readonly flags: { readonly timeout: number | undefined; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStorage
+    const stdio = yield* Stdio
+    const newest = (id: string) =>
+      Effect.flatMap(store.runs({ taskID: id as SessionID }), ({ rows }) => {
+        const run = rows.at(-1)
+        return run === undefined ? Effect.fail(noTask(id)) : Effect.succeed(run)
+      })
+    yield* Effect.forEach(operands, newest)
+    const settled = (id: string) =>
+      Effect.repeat(Effect.zipLeft(newest(id), Effect.sleep(pace)), { until: (run) => run.state === "settled" })
+    const waited = Effect.forEach(operands, settled, { concurrency: "unbounded" })
+    const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)
+    if (Option.isNone(found)) {
+      stdio.err(errorLine("The time to wait is over, and not all of the tasks have settled. `skein tasks` shows them."))
+      return ExitCode.limit
+    }
+    const now = yield* Clock.currentTimeMillis
+    stdio.out(found.value.map((run) => runText(run, now)).join("\n"))
+    return found.value.every(({ outcome }) => outcome?.status === "completed") ? ExitCode.done : ExitCode.failed
+  }).pipe(Effect.provide(database(flags.db)))
