@@ -3,7 +3,6 @@ import { Agent } from "@skein/core/Agent"
 import { Isolation, IsolationRefused, type WorkspaceEnd } from "@skein/core/Isolation"
 import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
-import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
@@ -25,7 +24,7 @@ const makeIsolation = (end: WorkspaceEnd, refused?: IsolationRefused) => {
         omits: ["2 uncommitted changes of the caller are not in it"]
       })
     },
-    close: (_: SessionID) => {
+    close: () => {
       asked.push("close")
       return Effect.succeed(end)
     },

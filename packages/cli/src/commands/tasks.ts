@@ -8,8 +8,7 @@ const listFlags = { ...formatFlags, ...directoryFlags, ...databaseFlags, ...verb
 
 const list = command({
   name: "list",
-  summary:
-    "Lists the tasks of a session and of all below it; of the newest session of this project where none is named",
+  summary: "Lists the tasks below a session, or below the newest one of this project",
   operands: { usage: "[SESSION]", least: 0, most: 1 },
   flags: listFlags,
   load: () => load().then(({ listTasks }) => listTasks)
