@@ -110,8 +110,13 @@ describe("the requests to a model", () => {
       yield* Effect.fork(send(gate, "title", "r", { urgent: false }))
       yield* TestClock.adjust(0)
       yield* Effect.fork(send(gate, "turn"))
+      yield* TestClock.adjust(0)
+      let place = 0
+      const queued = (told: number) => Effect.sync(() => void (place = told))
+      yield* Effect.fork(send(gate, "second title", "r", { urgent: false, queued }))
       yield* TestClock.adjust("1 second")
-      expect(sent).toEqual(["first", "turn", "title"])
+      expect(sent).toEqual(["first", "turn", "title", "second title"])
+      expect(place).toBe(3)
     }).pipe(Effect.provide(governed(1)))
   })
 

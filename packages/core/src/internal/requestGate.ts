@@ -6,16 +6,16 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
-import type { RequestGate, Sender } from "../Governor.ts"
+import type { RequestGate } from "../Governor.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */
 const spread = 1_000
 
+/** One that waits, and may be sent when it is granted. */
 interface Ticket {
   readonly rootID: SessionID
-  state: "new" | "waits" | "sent"
-  granted: Deferred.Deferred<void> | undefined
+  readonly granted: Deferred.Deferred<void>
 }
 
 /** Makes the gate of one rate limit; `fork` runs what opens it again. */
@@ -37,9 +37,8 @@ export const makeRequestGate = (
   const grantNext = (): boolean => {
     if (closed || sent >= limit) return false
     const ticket = urgent.take() ?? later.take()
-    if (ticket?.granted === undefined) return false
+    if (ticket === undefined) return false
     sent++
-    ticket.state = "sent"
     Deferred.unsafeDone(ticket.granted, Effect.void)
     return true
   }
@@ -66,39 +65,39 @@ export const makeRequestGate = (
     opening ??= fork(open)
   }
 
-  const enter = (ticket: Ticket): boolean => {
+  const enter = (): boolean => {
     if (closed && closedFor() === 0) closed = false
     if (closed || sent >= limit || waiting() > 0) return false
     sent++
-    ticket.state = "sent"
     return true
   }
 
-  const leave = (ticket: Ticket) => {
-    if (ticket.state === "sent") {
-      sent--
-      grantNext()
-    } else if (ticket.state === "waits" && !urgent.remove(ticket)) later.remove(ticket)
+  const leave = () => {
+    sent--
+    grantNext()
   }
 
-  const wait = (ticket: Ticket, sender: Sender): Effect.Effect<void> => {
-    const granted = ticket.granted = Deferred.unsafeMake<void>(noFiber)
-    ticket.state = "waits"
-    const queue = sender.urgent ? urgent : later
-    queue.add(ticket)
-    const before = sender.urgent ? 0 : urgent.size()
-    return Effect.zipRight(sender.queued(before + queue.position(ticket)), Deferred.await(granted))
-  }
+  const send: RequestGate["send"] = (sender, request) =>
+    Effect.uninterruptibleMask((restore) => {
+      if (enter()) {
+        return Effect.flatMap(Effect.exit(restore(request)), (exit) => {
+          leave()
+          return exit
+        })
+      }
+      const ticket: Ticket = { rootID: sender.rootID, granted: Deferred.unsafeMake(noFiber) }
+      const queue = sender.urgent ? urgent : later
+      queue.add(ticket)
+      const position = queue.position(ticket) + (sender.urgent ? 0 : urgent.size())
+      const turn = Effect.zipRight(sender.queued(position), Deferred.await(ticket.granted))
+      return Effect.flatMap(Effect.exit(restore(Effect.zipRight(turn, request))), (exit) => {
+        if (!queue.remove(ticket)) leave()
+        return exit
+      })
+    })
 
   return {
-    send: (sender, request) =>
-      Effect.suspend(() => {
-        const ticket: Ticket = { rootID: sender.rootID, state: "new", granted: undefined }
-        return Effect.ensuring(
-          Effect.suspend(() => enter(ticket) ? request : Effect.zipRight(wait(ticket, sender), request)),
-          Effect.sync(() => leave(ticket))
-        )
-      }),
+    send,
     hold,
     closedFor,
     load: () => ({ held: sent, waiting: waiting() })
