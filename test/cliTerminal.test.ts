@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { program, sandbox } from "./support/cli.ts"
-import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { type LlmAnswer, type LlmRequest, type Script, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -22,7 +22,7 @@ interface Key {
   readonly send: string
 }
 
-const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
+const world = async (script: Script) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
   cleanup.push(llm.close, place.remove)
@@ -107,6 +107,27 @@ describe.skipIf(!hasPython)("on a terminal", () => {
     expect(code).toBe(3)
     expect(plain).toContain("skein: The turn ended, since something that the agent needs was not permitted.")
     expect(plain).not.toContain("Run it on a terminal")
+  })
+
+  it("lets the subagents go on in the background at a key, and waits for them in the end", async () => {
+    let goOn = () => {}
+    const wentOn = new Promise<void>((resolve) => goOn = resolve)
+    const { run } = await world(async (request) => {
+      if (request.user.includes("child")) {
+        await wentOn
+        return "the child's result"
+      }
+      const news = request.user.find((text) => text.includes("<task-notification"))
+      if (news !== undefined) return `In the end: ${/Result:\n(.*)/.exec(news)?.[1]}`
+      if (request.messages.at(-1)?.role === "tool") goOn()
+      return request.messages.at(-1)?.role === "tool"
+        ? `Meanwhile: ${String(request.messages.at(-1)?.content).split("\n", 1)[0]}`
+        : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "general" } }] }
+    })
+    const { code, plain } = await run(["go"], [{ after: "[b] go on without waiting", send: "b" }])
+    expect(code).toBe(0)
+    expect(plain).toContain("Meanwhile: Background task accepted: Look around")
+    expect(plain).toContain("In the end: the child's result")
   })
 
   it("always in this project is stored, listed, and can be revoked", async () => {

@@ -30,6 +30,9 @@ export interface LlmAnswer {
   readonly status?: number
 }
 
+/** What the model does about a request, at once or when something has happened. */
+export type Script = (request: LlmRequest) => LlmAnswer | string | Promise<LlmAnswer | string>
+
 /** The server. */
 export interface Llm {
   readonly url: string
@@ -101,7 +104,7 @@ const say = (response: ServerResponse, { calls = [], hangs, status, text }: LlmA
 }
 
 /** Starts a server; requests for a title are answered by themselves. */
-export const startLlm = async (script: (request: LlmRequest) => LlmAnswer | string): Promise<Llm> => {
+export const startLlm = async (script: Script): Promise<Llm> => {
   const requests: Array<LlmRequest> = []
   const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
   let open = 0
@@ -122,7 +125,7 @@ export const startLlm = async (script: (request: LlmRequest) => LlmAnswer | stri
     }
     requests.push(asked)
     for (const each of waiting) if (requests.length >= each.count) each.resolve()
-    const answer = script(asked)
+    const answer = await script(asked)
     say(response, typeof answer === "string" ? { text: answer } : answer)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

@@ -37,7 +37,11 @@ const watch = (
   Effect.gen(function*() {
     const bus = yield* Bus
     const session = yield* Session.create({ directory: "/work", title: "The job" })
-    const view = new LiveView(session, yield* Clock.currentTimeMillis, colourless, new Map())
+    const view = new LiveView(session, yield* Clock.currentTimeMillis, {
+      style: colourless,
+      colors: new Map(),
+      hasKeys: false
+    })
     const events: Array<Event> = []
     yield* bus.listen({ all: true }, (event) => {
       events.push(event)
@@ -216,7 +220,7 @@ it.effect("marks an agent at work with the colour that its definition has", () =
   Effect.gen(function*() {
     const session = yield* Session.create({ directory: "/work", agent: "build", title: "The job" })
     const frame = (colors: ReadonlyMap<string, string>, style = coloured) =>
-      new LiveView(session, 0, style, colors).view({ columns: 70, rows: 24 }, 0).below.join("\n")
+      new LiveView(session, 0, { style, colors, hasKeys: false }).view({ columns: 70, rows: 24 }, 0).below.join("\n")
     expect(frame(new Map([["build", "magenta"]]))).toContain("\x1b[35m●\x1b[39m build")
     expect(frame(new Map([["build", "#ff8000"]]))).toContain("\x1b[38;2;255;128;0m●\x1b[39m build")
     expect(frame(new Map([["other", "magenta"]]))).toContain("\x1b[36m●\x1b[39m build")

@@ -1,5 +1,6 @@
 /** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
 import { Permission } from "@skein/core/Permission"
+import { type TaskName, Tasks } from "@skein/core/Tasks"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -28,6 +29,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const screen = new Screen({ write: stdio.out, columns: () => stdio.size().columns })
   const changed = yield* Effect.makeLatch()
   const answers = yield* Queue.sliding<Answer>(64)
+  const promotions = yield* Queue.sliding<TaskName>(64)
   const notes: Array<string> = []
   let view: LiveView | undefined
   const keyboard = stdio.keyboard()
@@ -56,6 +58,15 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
         )))
   )
 
+  const letGo = Effect.forever(
+    Effect.flatMap(Queue.take(promotions), (name) =>
+      Effect.flatMap(Tasks, (tasks) => tasks.promote(name)).pipe(
+        // It has settled meanwhile: then nobody waits for it any more.
+        Effect.catchTag("TaskRefused", () => Effect.void),
+        Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
+      ))
+  )
+
   yield* Effect.addFinalizer(() => Effect.sync(() => screen.close()))
   // Also where the process ends at once: a terminal without a cursor is no use.
   const onExit = () => screen.close()
@@ -67,7 +78,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const presenter: Presenter = {
     deltas: true,
     begin: (session, colors) => {
-      view = new LiveView(session, clock.unsafeCurrentTimeMillis(), style, colors)
+      view = new LiveView(session, clock.unsafeCurrentTimeMillis(), { style, colors, hasKeys: keyboard !== undefined })
       for (const note of notes) view.note(note)
       changed.unsafeOpen()
     },
@@ -93,6 +104,9 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const attend = Effect.gen(function*() {
     if (keyboard !== undefined) {
       yield* keys(keyboard, (text) => {
+        if (text === "b" && view !== undefined && view.asks.current === undefined) {
+          for (const taskID of view.waitedFor) promotions.unsafeOffer({ parentID: view.tree.root.id, taskID })
+        }
         const answer = view?.asks.type(text)
         if (answer !== undefined) answers.unsafeOffer(answer)
         changed.unsafeOpen()
@@ -101,6 +115,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     yield* stdio.onResize(() => changed.unsafeOpen())
     yield* Effect.forkScoped(frames)
     yield* Effect.forkScoped(replies)
+    yield* Effect.forkScoped(letGo)
   })
   return { presenter, attend, canAsk: keyboard !== undefined }
 })

@@ -16,6 +16,8 @@ export interface AgentNode {
     | { readonly type: "queued"; readonly position: number }
     | { readonly type: "retry"; readonly attempt: number; readonly message: string; readonly next: number }
     | { readonly type: "settled"; readonly outcome: Outcome["status"] }
+  /** Whether nobody waits for it. */
+  background: boolean
   /** The calls that run now, in the order in which they began. */
   readonly calls: Map<string, { readonly tool: string; readonly title: string }>
   /** The permissions that it waits for. */
@@ -70,6 +72,9 @@ export class AgentTree {
         return true
       case "permission.replied":
         return node.asks.delete(event.properties.id)
+      case "background_task.started":
+        node.background = true
+        return true
       case "subagent.completed":
       case "subagent.failed":
         return settle(node, event.properties, event.timestamp)
@@ -85,6 +90,7 @@ export class AgentTree {
       agent: info.agent,
       title,
       state: { type: "working", what: "thinks" },
+      background: false,
       calls: new Map(),
       asks: new Map(),
       steps: 0,
@@ -108,6 +114,7 @@ export class AgentTree {
     }
     known.title = task.description
     known.state = { type: "working", what: "thinks" }
+    known.background = false
     known.began = now
     known.ended = undefined
     return true

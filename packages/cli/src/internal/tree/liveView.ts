@@ -1,5 +1,6 @@
 /** Puts the parts of the live view together: the answer as it comes, the tree of agents, and the question that waits. */
 import type { Event, EventProperties } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { escapeLine } from "../escape.ts"
 import type { Style } from "../terminal/style.ts"
@@ -19,20 +20,37 @@ export interface View {
 /** The most rows that the growing line of an answer takes. */
 const tail = 4
 
+/** How it looks, and whether there are keys to press. */
+export interface Looks {
+  readonly style: Style
+  /** The colours of the agents that have one. */
+  readonly colors: ReadonlyMap<string, string>
+  readonly hasKeys: boolean
+}
+
 /** What is seen of one run. */
 export class LiveView {
   readonly tree: AgentTree
   readonly asks = new AskQueue()
   readonly answer: AnswerText
-  readonly #style: Style
-  readonly #colors: ReadonlyMap<string, string>
+  readonly #looks: Looks
   readonly #notes: Array<string> = []
 
-  constructor(session: SessionInfo, now: number, style: Style, colors: ReadonlyMap<string, string>) {
+  constructor(session: SessionInfo, now: number, looks: Looks) {
     this.tree = new AgentTree(session, now)
     this.answer = new AnswerText(session.id)
-    this.#style = style
-    this.#colors = colors
+    this.#looks = looks
+  }
+
+  /** The tasks that the root waits for: they can be let go on in the background. */
+  get waitedFor(): ReadonlyArray<SessionID> {
+    return this.tree.root.children.flatMap(({ background, id, state }) =>
+      background || state.type === "settled" ? [] : [id]
+    )
+  }
+
+  get #style(): Style {
+    return this.#looks.style
   }
 
   /** Takes an event in; says whether there is anything new to be seen. */
@@ -74,7 +92,10 @@ export class LiveView {
 
   #prompt(columns: number): ReadonlyArray<string> {
     const { current, message, others } = this.asks
-    if (current === undefined || !this.asks.isShown) return []
+    if (current === undefined || !this.asks.isShown) {
+      const offer = this.#looks.hasKeys && current === undefined && this.waitedFor.length > 0
+      return offer ? [this.#style.dim(fit("[b] go on without waiting for the subagents", columns - 1))] : []
+    }
     const written = message === undefined ? undefined : wrap(escapeLine(message), columns - 12).at(-1) ?? ""
     const line = written === undefined ? keysLine(current, others) : `because: ${written}▏ (Enter sends, Esc goes back)`
     return [this.#style.bold(fit(line, columns - 1))]
@@ -82,7 +103,7 @@ export class LiveView {
 
   #paint({ agent, text, tone }: TreeLine): string {
     const { cyan, dim, of, red, yellow } = this.#style
-    const own = agent === undefined ? undefined : this.#colors.get(agent)
+    const own = agent === undefined ? undefined : this.#looks.colors.get(agent)
     const paint = { active: own === undefined ? cyan : of(own), waiting: yellow, done: dim, failed: red }[tone]
     // Only the glyph of those at work is coloured, so that the words stay easy to read.
     if (tone === "done" || tone === "failed") return paint(text)
