@@ -112,7 +112,8 @@ const putInbox = (state: State, row: InboxRow): Applied =>
     if (Option.isSome(tells) && tells.value !== row.id) {
       return refused(`the run ${row.runID} is told of by ${tells.value}.`)
     }
-    const told = HashMap.filter(state.told, (id) => id !== row.id)
+    const toldBefore = Option.getOrUndefined(before)?.row.runID
+    const told = toldBefore === undefined ? state.told : HashMap.remove(state.told, toldBefore)
     return Either.right({
       ...state,
       inbox: HashMap.set(state.inbox, row.id, { row, taken: Option.exists(before, (held) => held.taken) }),

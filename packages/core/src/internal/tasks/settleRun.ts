@@ -59,8 +59,9 @@ export const settleRun = Effect.fnUntraced(function*(
   if (end.status === "failed") yield* Effect.orElseSucceed(table.history(live), () => [])
   task.isSettling = true
   const { row: run } = task
-  const isLast = ![...parent.tasks].some((each) => each.live === live && each !== task)
-  const worktree = live.info.worktree !== undefined && isLast ? yield* closeWorkspace(run.taskID) : undefined
+  const isApart = live.info.worktree !== undefined
+  const isNeeded = isApart && [...parent.tasks].some((each) => each.live === live && each !== task)
+  const worktree = isApart && !isNeeded ? yield* closeWorkspace(run.taskID) : undefined
   const outcome = {
     ...end,
     ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
