@@ -20,7 +20,7 @@ const makeIsolation = (end: WorkspaceEnd, refused?: IsolationRefused) => {
         root: `/worktrees/${taskID}`,
         branch: `skein/${taskID}`,
         base: "abc",
-        gitDirectory: "/work/.git",
+        gitDirectory: "/project/.git",
         omits: ["2 uncommitted changes of the caller are not in it"]
       })
     },
@@ -62,14 +62,14 @@ describe("a task that works apart", () => {
     const { asked, layer } = makeIsolation(kept)
     const script = Scripted.make({ build: [apart(agent), "ok"], [agent]: ["done"] })
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
       const [child] = yield* childrenOf(id)
       expect(child).toMatchObject({
         directory: `/worktrees/${child!.id}/sub`,
         worktree: { root: `/worktrees/${child!.id}`, branch: `skein/${child!.id}` }
       })
-      expect(child?.permission).toContainEqual({ permission: "external_directory", pattern: "/work/*", action: "deny" })
+      expect(child?.permission).toContainEqual({ permission: "external_directory", pattern: "/project/*", action: "deny" })
       const told = Scripted.lastText(script.requests.find(({ origin }) => origin.sessionID === child!.id)!)
       expect(told).toMatch(
         /in the git worktree \/worktrees\/ses_\w+\/sub, on the branch skein\/ses_\w+\. .*2 uncommitted changes/
@@ -80,7 +80,7 @@ done
 The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with changes that are not committed.
  a.ts | 2 +-
 </task_result>`)
-      expect(asked).toEqual(["open from /work", "close"])
+      expect(asked).toEqual(["open from /project", "close"])
       yield* expectStill(id, script)
     }).pipe(provide(script, layer))
   })
@@ -89,7 +89,7 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
     const { layer } = makeIsolation({ kept: false })
     const script = Scripted.make({ build: [apart("worker"), "ok"], worker: ["done"] })
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
       expect(said((yield* callsMade(id))[0]!)).toContain("<task_result>\ndone\n</task_result>")
     }).pipe(provide(script, layer))
@@ -108,10 +108,10 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
       worker: ["one", "two"]
     })
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
       expect(yield* childrenOf(id)).toHaveLength(1)
-      expect(asked).toEqual(["open from /work", "close", "open from /work", "close"])
+      expect(asked).toEqual(["open from /project", "close", "open from /project", "close"])
     }).pipe(provide(script, layer))
   })
 
@@ -119,7 +119,7 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
     const refused = new IsolationRefused({ reason: "no_commits", message: "The repository has no commits. Make one." })
     const script = Scripted.make({ build: [apart("worker"), "ok"] })
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
       expect(said((yield* callsMade(id))[0]!)).toBe("The repository has no commits. Make one.")
       expect(yield* childrenOf(id)).toEqual([])
@@ -129,7 +129,7 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
   it.effect("is refused by a program that has no isolation", () => {
     const script = Scripted.make({ build: [apart("worker"), "ok"] })
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
       expect(said((yield* callsMade(id))[0]!)).toContain("There is no isolation here")
     }).pipe(provide(script))
