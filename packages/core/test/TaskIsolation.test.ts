@@ -69,7 +69,11 @@ describe("a task that works apart", () => {
         directory: `/worktrees/${child!.id}/sub`,
         worktree: { root: `/worktrees/${child!.id}`, branch: `skein/${child!.id}` }
       })
-      expect(child?.permission).toContainEqual({ permission: "external_directory", pattern: "/project/*", action: "deny" })
+      expect(child?.permission).toContainEqual({
+        permission: "external_directory",
+        pattern: "/project/*",
+        action: "deny"
+      })
       const told = Scripted.lastText(script.requests.find(({ origin }) => origin.sessionID === child!.id)!)
       expect(told).toMatch(
         /in the git worktree \/worktrees\/ses_\w+\/sub, on the branch skein\/ses_\w+\. .*2 uncommitted changes/
