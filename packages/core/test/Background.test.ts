@@ -6,10 +6,12 @@ import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
+import { makeRecordedStorage } from "./support/storage.ts"
 import { callsMade, childrenOf, expectStill, messagesOf, root, said, treeOf } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker"), SkeinTest.agent("lead", { permission: { task: "allow" } })]
@@ -188,6 +190,29 @@ Analyze this result and decide how to proceed:
       expect(yield* newsOf(id)).toHaveLength(1)
       expect(yield* Effect.flip(tasks.promote(name))).toMatchObject({ reason: "settled" })
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
+  })
+})
+
+describe("a stop of the session", () => {
+  it("ends tasks in the background, however far they have come", () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const storage = makeRecordedStorage({ latency: 5 })
+      const script = Scripted.make({
+        build: [Scripted.call("task", inBackground("worker")), "begun", "never"],
+        worker: [{ text: "so far", hangs: true }]
+      })
+      const program = Effect.gen(function*() {
+        const { id } = yield* root()
+        yield* Effect.fork(Effect.exit(Session.prompt(id, "Go")))
+        yield* Effect.sleep(seed)
+        yield* Effect.flatMap(Session, (session) => session.stop(id))
+        yield* Effect.exit(untilIdle(id))
+        yield* expectStill(id, script)
+        expect(yield* Clock.currentTimeMillis, `seed ${seed}`).toBeLessThan(1_000)
+        expect(yield* newsOf(id), `seed ${seed}`).toEqual([])
+      })
+      simulate(Effect.provide(program, SkeinTest.layer(script, { agents, storage: storage.layer })), { seed })
+    }
   })
 })
 

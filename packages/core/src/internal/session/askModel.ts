@@ -128,6 +128,8 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const opening: Part = { ...base(started), type: "step-start" }
   putPart(message, opening)
   let isOpen = false
+  /** Whether the end of the answer is stored: a stop after that takes nothing of it back. */
+  let isComplete = false
 
   const partWritten = (part: Part, now: number) => journal.event(source, "message.part.updated", { part }, now)
   const messageWritten = (info: AssistantMessage, now: number) =>
@@ -154,7 +156,10 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
         ...last.map((each) => messageWritten(each, now))
       ]
       return journal.commit(writes, events).pipe(
-        Effect.map(() => buffer.open()),
+        Effect.map(() => {
+          isComplete = info !== undefined
+          buffer.open()
+        }),
         Effect.tapError(() =>
           Effect.sync(() => {
             isOpen = isOpen && first.length === 0
@@ -262,7 +267,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     return { message, calls, finish } satisfies Answer
   }).pipe(
     Effect.onExit((exit) => {
-      if (Exit.isSuccess(exit)) return Effect.void
+      if (Exit.isSuccess(exit) || isComplete) return Effect.void
       buffer.close()
       const error = errorOf(exit)
       const said = buffer.parts.filter((part) => part.type !== "tool")

@@ -20,7 +20,7 @@ import { stop } from "./halt.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
 import { removeSession } from "./removeSession.ts"
-import { atRest, type LoopServices, submit } from "./runner.ts"
+import { atRest, type LoopServices, submit, withdrawn } from "./runner.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
@@ -136,7 +136,10 @@ export const makeSession = Effect.gen(function*() {
     // Once the prompt is stored it is answered: nothing may come between.
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
+        const { stops } = live
         const { first, row } = yield* enqueue(live, "prompt", parts, options)
+        // Stopped while it was being stored: then it stays as a note, and begins nothing.
+        if (live.stops !== stops) return yield* withdrawn(live, row)
         if (first) live.title = yield* Effect.forkIn(Effect.interruptible(makeTitle(live, textOf(parts))), live.scope)
         if (output !== undefined) live.wanted.set(row.id, want(output))
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))

@@ -127,6 +127,13 @@ const withdraw = Effect.fnUntraced(
   (effect) => Effect.catchAll(effect, (error) => Effect.logError("A prompt could not be withdrawn", error.message))
 )
 
+/** A prompt whose session was stopped while it was being stored. */
+export const withdrawn = (live: Live, row: InboxRow): Effect.Effect<never, SessionStopped, Journal> =>
+  Effect.suspend(() => {
+    live.inbox.push(row)
+    return Effect.zipRight(withdraw(live, row.id), Effect.fail(stopped(live.info.id)))
+  })
+
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** Waits for the answer; whoever gives up last takes the session with it, also who had given up before it came to waiting. */

@@ -48,6 +48,12 @@ const promote = Effect.fnUntraced(function*(name: TaskName) {
   yield* journal.commit(
     [{ _tag: "Run", run: task.row }],
     [journal.event(child.info, "background_task.started", factsOf(task.row, child), now)]
+  ).pipe(
+    Effect.tapError(() =>
+      Effect.sync(() => {
+        task.row = { ...task.row, background: false }
+      })
+    )
   )
   task.release?.()
   return { status: "accepted", taskID: task.row.taskID, runID: task.row.id } satisfies Accepted

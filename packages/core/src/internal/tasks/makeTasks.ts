@@ -65,13 +65,13 @@ const carryOut = Effect.fnUntraced(function*(
   { agent, parent }: CheckedTask,
   task: RunningTask,
   request: TaskRequest,
-  progress: TaskProgress | undefined
+  progress: TaskProgress | undefined,
+  before: { readonly halts: number | undefined; readonly stops: number }
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
   const { live } = task
-  const { halts } = parent
-  const { stops } = live
+  const { halts, stops } = before
   // A run that waits for an earlier one of the same task begins later than it was asked for.
   let start: Start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
   // Nobody waits for this to be stored: what the run stores next comes after it.
@@ -81,7 +81,7 @@ const carryOut = Effect.fnUntraced(function*(
   })
   const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
     if (task.stop !== undefined) return stoppedBy(task.stop)
-    if (live.stops !== stops) return stoppedFromOutside
+    if (live.stops !== stops || parent.halts !== halts) return stoppedFromOutside
     start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
     return yield* workRun(task, request, agent, granted)
   }))
@@ -104,12 +104,16 @@ const launch = Effect.fnUntraced(function*(
 ) {
   const checked = yield* checkTask(request)
   yield* countSpawn(checked.parent)
+  // What is stopped from here on, also while the run is being stored, does not begin any more.
+  const { running } = checked.parent
+  const halts = running?.halted === true ? undefined : checked.parent.halts
   const task = yield* openRun(checked, request, also)
+  const before = { halts, stops: task.live.stops }
   if (progress !== undefined) {
     const model = task.live.info.model ?? checked.agent.model[0]
     yield* progress.started({ taskID: task.row.taskID, runID: task.row.id, model })
   }
-  const body = Effect.zipLeft(carryOut(checked, task, request, progress), leave(checked.parent, task))
+  const body = Effect.zipLeft(carryOut(checked, task, request, progress, before), leave(checked.parent, task))
   const fiber = yield* Effect.forkIn(Effect.uninterruptible(body), checked.parent.scope)
   task.fiber = fiber
   // Also where the scope was closed before the fiber could begin.
@@ -156,7 +160,7 @@ const relay = Effect.fnUntraced(
       background: true,
       byUser: true
     }
-    const { task } = yield* Effect.tapError(
+    const { task } = yield* Effect.onError(
       launch(request, undefined, taken),
       () => Effect.sync(() => live.inbox.push(...rows))
     )

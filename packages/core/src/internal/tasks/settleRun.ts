@@ -49,7 +49,7 @@ export const settleRun = Effect.fnUntraced(function*(
   task: RunningTask,
   end: End,
   start: Start,
-  haltsBefore: number
+  haltsBefore: number | undefined
 ) {
   const table = yield* SessionTable
   const journal = yield* Journal
