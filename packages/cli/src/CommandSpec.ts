@@ -11,6 +11,8 @@ export type FlagType =
   | { readonly type: "text"; readonly value: string; readonly many?: boolean }
   /** A whole number from 1 on. */
   | { readonly type: "count" }
+  /** An amount of money above zero, as the exact decimal that was typed. */
+  | { readonly type: "money" }
   /** A time such as `90s`, in milliseconds when it was parsed. */
   | { readonly type: "duration" }
   /** One of a few words; the first is the default one. */
@@ -30,7 +32,7 @@ export type Flags = Readonly<Record<string, Flag>>
 /** The value of a flag when it was parsed. */
 export type FlagValue<F extends Flag> = F extends { readonly type: "switch" } ? boolean
   : F extends { readonly type: "text"; readonly many: true } ? ReadonlyArray<string>
-  : F extends { readonly type: "text" } ? string | undefined
+  : F extends { readonly type: "text" | "money" } ? string | undefined
   : F extends { readonly type: "choice"; readonly choices: ReadonlyArray<infer Choice> } ? Choice
   : number | undefined
 

@@ -8,7 +8,7 @@ export const ExitCode = {
   usage: 2,
   /** Something was not permitted. */
   denied: 3,
-  /** A limit of steps or time was reached. */
+  /** A limit of steps, a budget, or the time was used up. */
   limit: 4,
   /** The reader of the output is gone. */
   brokenPipe: 141

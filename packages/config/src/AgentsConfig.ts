@@ -93,6 +93,7 @@ const fields = (config: AgentConfig): Partial<AgentInfo> => ({
   ...(config.steps === undefined ? {} : { steps: config.steps }),
   ...(config.timeout === undefined ? {} : { timeout: config.timeout }),
   ...(config.maxRetries === undefined ? {} : { maxRetries: config.maxRetries }),
+  ...(config.budget === undefined ? {} : { budget: config.budget }),
   ...(config.isolation === undefined ? {} : { isolation: config.isolation }),
   ...(config.color === undefined ? {} : { color: config.color })
 })

@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 /** The model cannot be had: unknown provider or model, or no key for it. The message says how to mend it. */
 export class ModelUnavailable extends Schema.TaggedError<ModelUnavailable>()("ModelUnavailable", {
   model: Schema.String,
-  reason: Schema.Literal("unknown_provider", "unknown_model", "no_key", "bad_config"),
+  reason: Schema.Literal("unknown_provider", "unknown_model", "no_key", "bad_config", "unknown_price"),
   message: Schema.String
 }) {}
 
@@ -109,7 +109,7 @@ export interface RequestOrigin {
   /** Counts the requests of one session's turns from 0; a retry has the number of what it retries. */
   readonly step: number
   readonly directory: string
-  readonly purpose: "turn" | "title"
+  readonly purpose: "turn" | "title" | "summary"
 }
 
 /** One request to a model. */

@@ -1,10 +1,11 @@
 /** Owns the conversations: makes them, prompts them, stops them, and tells what was said in them. */
+import type { Budget } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
 import type { Ruleset } from "@skein/domain/Rule"
-import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { SessionInfo, SessionStatus, SessionSummary } from "@skein/domain/SessionInfo"
 import type { Usage } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +15,15 @@ import type { AgentNotFound } from "./Agent.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
-import type { OutputInvalid, PromptInvalid, SessionNotFound, SessionStopped } from "./SessionError.ts"
+import type {
+  BudgetExhausted,
+  BudgetInvalid,
+  OutputInvalid,
+  PromptInvalid,
+  SessionNotFound,
+  SessionStopped,
+  SummaryFailed
+} from "./SessionError.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 
@@ -30,6 +39,8 @@ export interface SessionOptions {
   readonly projectID?: string
   /** Rules that the session and everything below it cannot exceed. */
   readonly permission?: Ruleset
+  /** What it may use, with everything below it, until another budget is set; `budget` of the config where absent. */
+  readonly budget?: Budget
 }
 
 /** How one prompt differs from what the session does anyway. */
@@ -44,6 +55,8 @@ export interface PromptOptions {
   readonly variant?: string
   /** Tools to withhold (`false`) in this turn. */
   readonly tools?: Readonly<Record<string, boolean>>
+  /** What the session may use from now on, with everything below it, in the place of what it might use before. */
+  readonly budget?: Budget
   /** The form that the answer must have: `Turn.output` then is a value of it. See `ask` for the typed way. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly output?: Schema.Schema<any, any>
@@ -75,6 +88,8 @@ export interface Turn {
 
 /** Why a prompt has no answer. */
 export type PromptError =
+  | BudgetExhausted
+  | BudgetInvalid
   | SessionNotFound
   | SessionStopped
   | PromptInvalid
@@ -84,10 +99,13 @@ export type PromptError =
   | ModelError
   | StorageError
 
+/** Why a session has no new summary. */
+export type SummarizeError = SessionNotFound | SessionStopped | SummaryFailed | StorageError
+
 /** The conversations. */
 export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Makes a root session. */
-  readonly create: (options: SessionOptions) => Effect.Effect<SessionInfo, AgentNotFound | StorageError>
+  readonly create: (options: SessionOptions) => Effect.Effect<SessionInfo, AgentNotFound | BudgetInvalid | StorageError>
   /** Makes a session below another: same project and directory, one level deeper. */
   readonly createChild: (
     parentID: SessionID,
@@ -130,6 +148,13 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     id: SessionID,
     prompt: string | ReadonlyArray<PartInput>
   ) => Effect.Effect<void, SessionNotFound | PromptInvalid | StorageError>
+  /**
+   * Has a model describe what became of a session and everything below it, from a digest of what was done. The summary is
+   * kept on the session and told as `session.updated`. Interruption closes the request.
+   */
+  readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, SummarizeError>
+  /** Ends when the summary of a session, which `summaries` of the config asks for, is not being renewed any more. */
+  readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Stops a session and everything below it, and ends when nothing of it runs any more. */
   readonly stop: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>

@@ -25,6 +25,38 @@ export class OutputInvalid extends Schema.TaggedError<OutputInvalid>()("OutputIn
   last: Schema.String
 }) {}
 
+/** A session has no new summary; one that it had stays. */
+export class SummaryFailed extends Schema.TaggedError<SummaryFailed>()("SummaryFailed", {
+  id: SessionID,
+  reason: Schema.Literal(
+    /** Nothing was said in the session yet. */
+    "nothing_said",
+    /** There is no agent or no model that could write it. */
+    "unavailable",
+    /** The model failed, refused, or answered nothing. */
+    "model"
+  ),
+  message: Schema.String
+}) {}
+
+/** A budget that bounds nothing, or that nothing can be within. */
+export class BudgetInvalid extends Schema.TaggedError<BudgetInvalid>()("BudgetInvalid", {
+  message: Schema.String
+}) {}
+
+/** What a session may use is used up, so that nothing more is asked of a model; `text` is what it had said by then. */
+export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
+  /** Whose budget it is: the session's own, or that of one above it. */
+  holder: SessionID,
+  which: Schema.Literal("tokens", "usd", "steps", "time"),
+  text: Schema.String,
+  message: Schema.String
+}) {}
+
+/** Says that a session was stopped before what was asked of it. */
+export const stoppedBefore = (id: SessionID, what: string) =>
+  new SessionStopped({ id, message: `The session ${id} was stopped before ${what}. What it did is kept.` })
+
 /** Says that a session is not known. */
 export const notFound = (id: string) =>
   new SessionNotFound({ id, message: `There is no session ${id}. See \`skein sessions\` for those that there are.` })

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 import { Agent, builtins } from "./Agent.ts"
+import { Budget } from "./Budget.ts"
 import { Bus } from "./Bus.ts"
 import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
@@ -44,6 +45,7 @@ export interface SkeinOptions<EP, RP, ES = never, RS = never, RT = never, EC = n
 /** What a program can call once the graph is built. */
 export type SkeinServices =
   | Agent
+  | Budget
   | Bus
   | Config
   | Governor
@@ -89,7 +91,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     Governor.layer,
     Tools.layer(tools).pipe(Layer.provideMerge(TodoList.layer))
   )
-  return Layer.mergeAll(TaskTool.layer, TaskControl.layer).pipe(
+  return Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer).pipe(
     Layer.provideMerge(Tasks.layer),
     Layer.provideMerge(Session.layer),
     Layer.provideMerge(rules),

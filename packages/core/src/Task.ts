@@ -1,4 +1,5 @@
 /** Subagents as effects: what a program asks of an agent, and gets as a value or as a typed error. */
+import type { Budget } from "@skein/domain/Budget"
 import { SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
@@ -20,6 +21,8 @@ export interface TaskOptions {
   readonly model?: ModelRef
   /** Rules that neither it nor anything below it can exceed. */
   readonly permission?: Ruleset
+  /** What it may use, with everything below it. */
+  readonly budget?: Budget
 }
 
 /** The agent did not come to a conclusion; `text` is what there was of one. */
@@ -42,6 +45,7 @@ const titleOf = ({ description, prompt }: TaskOptions): string =>
 
 const statusOf = (error: PromptError): TaskFailed["status"] => {
   if (error._tag === "SessionStopped") return "stopped"
+  if (error._tag === "BudgetExhausted") return "budget_exhausted"
   return error._tag === "ModelError" && error.reason === "empty_response" ? "empty" : "failed"
 }
 
@@ -51,7 +55,7 @@ const failure = ({ agent }: TaskOptions, sessionID: SessionID) => (error: Prompt
     sessionID,
     status: statusOf(error),
     reason: error._tag === "ModelError" || error._tag === "ModelUnavailable" ? error.reason : error._tag,
-    text: error._tag === "OutputInvalid" ? error.last : "",
+    text: error._tag === "OutputInvalid" ? error.last : error._tag === "BudgetExhausted" ? error.text : "",
     message: error.message
   })
 
@@ -64,7 +68,7 @@ const ends = {
 const begin = Effect.fnUntraced(function*(options: TaskOptions) {
   const agents = yield* Agent
   const session = yield* Session
-  const { agent, model, permission } = options
+  const { agent, budget, model, permission } = options
   const refused = (message: string) => new TaskFailed({ agent, status: "failed", text: "", message })
   if (agents.all.find(({ name }) => name === agent)?.hidden === true) {
     return yield* refused(`Unknown agent type: ${agent} is not a valid agent type`)
@@ -75,7 +79,8 @@ const begin = Effect.fnUntraced(function*(options: TaskOptions) {
       agent,
       title: titleOf(options),
       ...(model === undefined ? {} : { model }),
-      ...(permission === undefined ? {} : { permission })
+      ...(permission === undefined ? {} : { permission }),
+      ...(budget === undefined ? {} : { budget })
     }),
     ({ message }) => refused(message)
   )

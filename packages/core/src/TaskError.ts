@@ -7,6 +7,7 @@ export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused"
     "unknown_agent",
     "depth",
     "limit",
+    "budget",
     "not_found",
     "parent_not_found",
     "not_a_child",

@@ -1,4 +1,5 @@
 /** Owns the tasks: runs subagents in child sessions, each run to one outcome. */
+import type { Budget } from "@skein/domain/Budget"
 import type { SummaryRow } from "@skein/domain/Event"
 import type { PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
@@ -35,6 +36,8 @@ export interface TaskRequest {
   readonly cleanup?: "keep" | "delete"
   /** Whether the task works apart from its caller; as the agent's definition says where absent. */
   readonly isolation?: "worktree"
+  /** What the run may use, with all below it: at most what is left of what its caller may. As the agent's definition says where absent. */
+  readonly budget?: Budget
   /** The tool part of the call that asks. */
   readonly partID?: PartID
   /** Whether the user asks, and not a model: then primary agents may be named too. */

@@ -1,5 +1,6 @@
 /** Decides what an agent's definition holds. */
 import * as Schema from "effect/Schema"
+import { Budget } from "./Budget.ts"
 import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 
@@ -18,6 +19,7 @@ export const AgentInfo = Schema.Struct({
   variant: Schema.optional(Schema.String),
   temperature: Schema.optional(Schema.Number),
   topP: Schema.optional(Schema.Number),
+  /** Its system prompt. `{task_description}` in it is what it was called for: the task's description, or a root's title. */
   prompt: Schema.optional(Schema.String),
   /** The agent's own rules, over the defaults. */
   permission: Ruleset,
@@ -26,6 +28,8 @@ export const AgentInfo = Schema.Struct({
   steps: Schema.optional(Schema.Positive.pipe(Schema.int())),
   timeout: Schema.optional(Schema.Positive),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
+  /** What each of its tasks may use, with everything below it. */
+  budget: Schema.optional(Budget),
   /** `worktree`: its tasks work apart from their caller, each in a git worktree of its own. */
   isolation: Schema.optional(Schema.Literal("worktree")),
   hidden: Schema.Boolean,

@@ -1,6 +1,7 @@
 /** Decides what can be configured. Durations are in milliseconds. */
 import * as Schema from "effect/Schema"
 import { AgentMode } from "./AgentInfo.ts"
+import { Budget } from "./Budget.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Price } from "./Usage.ts"
 
@@ -76,12 +77,14 @@ export const AgentConfig = Schema.Struct({
   variant: Schema.optional(Schema.String),
   temperature: Schema.optional(Schema.Number),
   topP: Schema.optional(Schema.Number),
+  /** `{task_description}` in it is what the agent was called for: the task's description, or the title of a session that is no task. */
   prompt: Schema.optional(Schema.String),
   permission: Schema.optional(PermissionConfig),
   ceiling: Schema.optional(PermissionConfig),
   steps: Schema.optional(count),
   timeout: Schema.optional(count),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
+  budget: Schema.optional(Budget),
   isolation: Schema.optional(Schema.Literal("worktree")),
   hidden: Schema.optional(Schema.Boolean),
   color: Schema.optional(AgentColor),
@@ -100,12 +103,16 @@ export const ConfigInfo = Schema.Struct({
   model: Schema.optional(ModelName),
   /** The model of small jobs, such as titles. */
   small_model: Schema.optional(ModelName),
+  /** Whether a model describes what became of a session after each turn that changed files: one more request for such a turn. */
+  summaries: Schema.optional(Schema.Boolean),
   /** The agent of a new session. */
   default_agent: Schema.optional(Schema.NonEmptyString),
   permission: Schema.optional(PermissionConfig),
   agent: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: AgentConfig })),
   provider: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: ProviderConfig })),
   limits: Schema.optional(Schema.partial(Limits)),
+  /** What each new session at a root may use, with everything below it. */
+  budget: Schema.optional(Budget),
   deadlines: Schema.optional(Schema.partial(Deadlines)),
   retry: Schema.optional(Schema.partial(Retry))
 })

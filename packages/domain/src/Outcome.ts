@@ -1,5 +1,6 @@
 /** Decides how a task can end, and what is stored of each of its runs. */
 import * as Schema from "effect/Schema"
+import { Budget } from "./Budget.ts"
 import { PartID, RunID, SessionID } from "./Id.ts"
 import { FinishReason } from "./Message.ts"
 import { Usage } from "./Usage.ts"
@@ -98,6 +99,8 @@ export const TaskRun = Schema.Struct({
   description: Schema.String,
   prompt: Schema.String,
   background: Schema.Boolean,
+  /** What the run may use, with all below it. */
+  budget: Schema.optional(Budget),
   /** Whether the task's session is removed once the outcome was read. */
   cleanup: Schema.optional(Schema.Literal("keep", "delete")),
   state: Schema.Literal("queued", "running", "settled"),

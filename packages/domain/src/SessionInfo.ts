@@ -1,12 +1,26 @@
 /** Decides what is known of a session. */
 import * as Schema from "effect/Schema"
-import { SessionID } from "./Id.ts"
+import { Account } from "./Budget.ts"
+import { MessageID, SessionID } from "./Id.ts"
 import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 import { Usage } from "./Usage.ts"
 
 /** The version of the shape in which sessions, messages and parts are stored. */
 export const version = 1
+
+/** What became of a session, in a few lines that a model wrote. */
+export const SessionSummary = Schema.Struct({
+  text: Schema.NonEmptyString,
+  /** The files that the session and those below it changed, as they named them, the latest change last; the last 100. */
+  files: Schema.Array(Schema.String),
+  /** The last message of the session that it covers. */
+  until: MessageID,
+  /** When it was written, in milliseconds since 1970. */
+  time: Schema.Number
+})
+/** The type of a summary. */
+export interface SessionSummary extends Schema.Schema.Type<typeof SessionSummary> {}
 
 /** One conversation: a working directory, a current agent, one parent at most. Times are milliseconds since 1970. */
 export const SessionInfo = Schema.Struct({
@@ -20,12 +34,15 @@ export const SessionInfo = Schema.Struct({
   /** Set where the session works in a worktree of its own: then `directory` is in it. */
   worktree: Schema.optional(Schema.Struct({ root: Schema.String, branch: Schema.String })),
   title: Schema.String,
+  summary: Schema.optional(SessionSummary),
   agent: Schema.String,
   model: Schema.optional(ModelRef),
   /** The session's own rules, which it and everything below it cannot exceed. */
   permission: Ruleset,
   /** `own`: of this session's requests; `subtree`: of it and everything below it, children that were deleted included. */
   usage: Schema.Struct({ own: Usage, subtree: Usage }),
+  /** What it and everything below it may use, and have used of that. */
+  budget: Schema.optional(Account),
   version: Schema.Int,
   time: Schema.Struct({
     created: Schema.Number,

@@ -114,7 +114,7 @@ export const costOf = (tokens: Tokens, price: Price | undefined): Cost => {
 }
 
 /** A decimal without exponent and without trailing zeros. */
-const plainDecimal = (value: BigDecimal.BigDecimal): string => {
+export const plainDecimal = (value: BigDecimal.BigDecimal): string => {
   const { scale, value: digits } = BigDecimal.normalize(value)
   if (scale <= 0) return (digits * 10n ** BigInt(-scale)).toString()
   const text = digits.toString().padStart(scale + 1, "0")

@@ -10,6 +10,7 @@ import { readBrief } from "./internal/offline/brief.ts"
 import { readTurn } from "./internal/offline/conversation.ts"
 import { explorePart } from "./internal/offline/explorer.ts"
 import { type Decision, leadSurvey } from "./internal/offline/lead.ts"
+import { summaryOf } from "./internal/offline/summary.ts"
 import { titleOf } from "./internal/offline/title.ts"
 import { toolboxOf, type Wanted } from "./internal/offline/toolbox.ts"
 import { surveyInfo } from "./internal/surveyInfo.ts"
@@ -17,6 +18,7 @@ import { surveyInfo } from "./internal/surveyInfo.ts"
 const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
   const turn = readTurn(request.messages)
   if (request.origin.purpose === "title") return { text: titleOf(turn.prompt), calls: [], callCount: 0 }
+  if (request.origin.purpose === "summary") return { text: summaryOf(turn.prompt), calls: [], callCount: 0 }
   const tools = toolboxOf(request)
   const brief = readBrief(turn.prompt)
   const decision = brief === undefined

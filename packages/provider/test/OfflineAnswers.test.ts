@@ -319,4 +319,27 @@ describe("a conversation", () => {
       expect((yield* title("x".repeat(90))).length).toBe(50)
       expect(yield* title("")).toBe("Survey")
     }))
+
+  it.effect("summarises a session from the digest of it", () =>
+    Effect.gen(function*() {
+      const summary = (...lines: ReadonlyArray<string>) => {
+        const asked = request([user(lines.join("\n"))], [])
+        return Effect.map(ask({ ...asked, origin: { ...asked.origin, purpose: "summary" } }), said)
+      }
+      expect(
+        yield* summary(
+          "Session: Birds\nDirectory: /w\nAgent: build\n",
+          "Asked:\n- Count birds\n- Now rename them\n",
+          "Files changed:\n- src/a (1).ts (edit by build)\n- b.ts (write by general)\n",
+          "Tasks of subagents:\n- Look (explore), completed: Seven\n",
+          "Open todos:\n- feed them (pending)\n",
+          "Last answer:\nDone.\n\nOpen todos:\n- none of this"
+        )
+      ).toBe(
+        "Asked: Now rename them\nChanged 2 files: src/a (1).ts, b.ts.\n1 task of subagents.\nOpen: feed them.\nAnswered: Done."
+      )
+      expect(yield* summary("Session: x\n", "Asked:\n- Hi\n", "Files changed:\n- none")).toBe(
+        "Asked: Hi\nNo files were changed."
+      )
+    }))
 })

@@ -85,11 +85,12 @@ const scriptedModel: ModelInfo = { providerID: "scripted", modelID: "model", pri
 
 const usual: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
-const titles: Script = ["A title"]
+/** What the hidden agents answer where a test does not say. */
+const hidden: Readonly<Record<string, Script>> = { title: ["A title"], summary: ["A summary"] }
 
 /** The name under which a request finds its script. */
 const nameFor = (scripts: Readonly<Record<string, Script>>, { origin: { path, purpose } }: ModelRequest): string => {
-  if (purpose === "title") return "title"
+  if (purpose !== "turn") return purpose
   const ends = path.map((_, from) => path.slice(from).join("/"))
   return ends.find((end) => Object.hasOwn(scripts, end)) ?? "*"
 }
@@ -149,8 +150,8 @@ export interface Scripted {
  * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that goes by these scripts. A script is
  * found by the names of the agents from the root to the one that asks: the longest end of that path that has a script
  * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
- * through each script by itself: one step for each request, a retry included. Titles go by the script `title`. Requests are
- * refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
+ * through each script by itself: one step for each request, a retry included. Titles go by the script `title` and summaries of
+ * sessions by `summary`, which need not be there. Requests are refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
  */
 export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
   const requests: Array<ModelRequest> = []
@@ -171,9 +172,9 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
       const name = nameFor(scripts, request)
       const script = Object.hasOwn(scripts, name)
         ? scripts[name]
-        : request.origin.purpose === "title"
-        ? titles
-        : undefined
+        : request.origin.purpose === "turn"
+        ? undefined
+        : hidden[name]
       if (script === undefined) {
         return yield* new ModelError({
           reason: "invalid_request",

@@ -77,13 +77,16 @@ describe("a script", () => {
       expect(error?.message).toBe("The script has no entry for lead/worker. Entries: build.")
     }))
 
-  it.effect("is not needed for titles", () => {
+  it.effect("is not needed for titles and summaries", () => {
     const script = Scripted.make({})
     const title = request("title", {})
     return Effect.gen(function*() {
       const asked = { ...title, origin: { ...title.origin, purpose: "title" as const } }
       expect(yield* texts(script, asked)).toEqual(["A title"])
       expect(yield* texts(Scripted.make({ title: ["Mine"] }), asked)).toEqual(["Mine"])
+      const summary = { ...title, origin: { ...title.origin, purpose: "summary" as const } }
+      expect(yield* texts(script, summary)).toEqual(["A summary"])
+      expect(yield* texts(Scripted.make({ summary: ["Ours"] }), summary)).toEqual(["Ours"])
     })
   })
 })

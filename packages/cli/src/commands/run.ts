@@ -28,6 +28,11 @@ export const promptFlags = {
   concurrency: { type: "count", description: "How many subagents work at once" },
   "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
   "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },
+  "budget-usd": { type: "money", description: "What the session may cost from now on, with all its subagents" },
+  "budget-tokens": {
+    type: "count",
+    description: "How many tokens the session may use from now on, with all its subagents"
+  },
   "no-wait": { type: "switch", description: "Ends with the answer, and stops the tasks that go on in the background" },
   timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
   db: {

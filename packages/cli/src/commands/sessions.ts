@@ -38,6 +38,17 @@ const resume = command({
   load: () => import("../internal/run/resume.ts").then(({ resumeSession }) => resumeSession)
 })
 
+const summarize = command({
+  name: "summarize",
+  summary: "Has a model say what became of a session, and keeps it",
+  details:
+    "It costs one request, to the model of agent.summary in skein.json, else to small_model, else to that of the session. "
+    + "With `\"summaries\": true` in your skein.json, `skein run` does so after each turn that changed files.",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  load: () => load().then(({ summarizeSession }) => summarizeSession)
+})
+
 const rename = command({
   name: "rename",
   summary: "Gives a session another title",
@@ -59,6 +70,6 @@ export const sessions = command({
   name: "sessions",
   summary: "Lists, shows and resumes sessions",
   flags: listFlags,
-  commands: [list, show, resume, rename, remove],
+  commands: [list, show, resume, summarize, rename, remove],
   load: () => load().then(({ listSessions }) => listSessions)
 })

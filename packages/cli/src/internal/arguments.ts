@@ -149,6 +149,8 @@ const wanted = (flag: Flag): string => {
       return `a value (${flag.value})`
     case "count":
       return "a whole number from 1 on"
+    case "money":
+      return "an amount of USD above zero such as 0.50"
     case "duration":
       return "a time above zero such as 90s, 30m, 1h or 500 (milliseconds), at most 24 days"
     case "choice":
@@ -165,6 +167,8 @@ const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
       return flag.many === true ? given : last
     case "count":
       return last !== undefined && /^\d{1,9}$/.test(last) && Number(last) >= 1 ? Number(last) : undefined
+    case "money":
+      return last !== undefined && /^\d{1,9}(?:\.\d{1,12})?$/.test(last) && Number(last) > 0 ? last : undefined
     case "duration":
       return last === undefined ? undefined : parseDuration(last)
     case "choice":

@@ -20,7 +20,8 @@ const usage = new Set([
   "SessionNotFound",
   "ModelUnavailable",
   "PermissionNotFound",
-  "PromptInvalid"
+  "PromptInvalid",
+  "BudgetInvalid"
 ])
 
 /** What is wrong with the database itself, rather than with what was asked of it. */
@@ -42,11 +43,13 @@ export const explain = (cause: Cause.Cause<CommandError>): Explained => {
 /** A typed error. */
 const explainError = (error: CommandError): Explained => {
   const reason = "reason" in error ? String(error.reason) : ""
-  const isUsage = usage.has(error._tag) || (error._tag === "StorageError" && unusable.has(reason))
+  const isUsage = usage.has(error._tag)
+    || (error._tag === "StorageError" && unusable.has(reason))
+    || (error._tag === "SummaryFailed" && reason !== "model")
   return {
     tag: error._tag === "ModelError" ? reason : error._tag,
     message: error.message,
-    exitCode: isUsage ? ExitCode.usage : ExitCode.failed
+    exitCode: isUsage ? ExitCode.usage : error._tag === "BudgetExhausted" ? ExitCode.limit : ExitCode.failed
   }
 }
 

@@ -9,6 +9,8 @@ const valueOf = (flag: Flag): string => {
       return ` ${flag.value}`
     case "count":
       return " N"
+    case "money":
+      return " USD"
     case "duration":
       return " TIME"
     case "choice":

@@ -35,6 +35,10 @@ export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
     ? "a project's file may not read this file, which may hold secrets"
     : undefined
 
+/** Whether a project wants requests that its user did not want: they cost money, and nobody at work waits for them. */
+const asksForMore = ([top]: ReadonlyArray<string>, node: Sourced, user: SourcedRecord): node is SourcedLeaf =>
+  top === "summaries" && node.kind === "leaf" && node.value !== false && at(user, "leaf", ["summaries"])?.value !== true
+
 /** What is left of a project's config. */
 export interface Admitted {
   readonly tree: SourcedRecord
@@ -54,6 +58,10 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
     if (isIgnored(path)) {
       const origin = node.kind === "rules" ? project.origin : node.origin
       warn(origin, path, `a project's file may not say where requests and keys go; ${mend}`)
+      return undefined
+    }
+    if (asksForMore(path, node, user)) {
+      warn(node.origin, path, `a project's file may not ask for requests of their own; ${mend}`)
       return undefined
     }
     if (node.kind !== "record") return node

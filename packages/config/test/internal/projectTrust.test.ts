@@ -37,6 +37,19 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(loaded.warnings[0]?.key).toBe("permission.bash")
     }))
 
+  it.scoped("lets a project turn summaries off, and not on", () =>
+    Effect.gen(function*() {
+      const wanted = yield* loadFiles({ [file]: { summaries: true } })
+      expect(wanted.settings.summaries).toBeUndefined()
+      expect(wanted.warnings.map((warning) => told(wanted.root, warning))).toEqual([
+        `${file}:2 summaries is ignored: a project's file may not ask for requests of their own; put it into your own config if you want it`
+      ])
+      const off = yield* loadFiles({ [userFile]: { summaries: true }, [file]: { summaries: false } })
+      expect([off.settings.summaries, off.warnings]).toEqual([false, []])
+      const both = yield* loadFiles({ [userFile]: { summaries: true }, [file]: { summaries: true } })
+      expect([both.settings.summaries, both.warnings]).toEqual([true, []])
+    }))
+
   it.scoped("ignores where a project would send requests and keys", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({

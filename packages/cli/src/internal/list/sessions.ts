@@ -25,13 +25,14 @@ const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonl
     for (const { id, reason } of unreadable) stdio.err(`skein: ${escapeLine(`${id} cannot be read: ${reason}`)}`)
   })
 
-const rowOf = ({ agent, depth, id, time, title, usage }: SessionInfo) => [
+const rowOf = ({ agent, depth, id, summary, time, title, usage }: SessionInfo) => [
   id,
   formatTime(time.updated),
   agent,
   String(usage.subtree.steps),
   formatCount(usage.subtree.tokens.input + usage.subtree.tokens.output),
-  `${"  ".repeat(depth)}${title}`
+  `${"  ".repeat(depth)}${title}`,
+  summary?.text.split("\n", 1)[0]
 ]
 
 /** Lists sessions. */
@@ -56,7 +57,10 @@ export const listSessions = ({ flags }: {
     return yield* printList({
       format: flags.format,
       json: rows,
-      head: ["SESSION", "CHANGED", "AGENT", "STEPS", "TOKENS", "TITLE"],
+      head: [
+        ...["SESSION", "CHANGED", "AGENT", "STEPS", "TOKENS", "TITLE"],
+        ...(rows.some(({ summary }) => summary !== undefined) ? ["SUMMARY"] : [])
+      ],
       rows: rows.map(rowOf),
       empty: flags.all
         ? "There are no sessions yet. `skein run` begins one."
@@ -116,6 +120,8 @@ export const showSession = ({ flags, operands: [id = ""] }: {
       return ExitCode.done
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
+    const { summary } = session
+    if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)
     stdio.out(messages.rows.map(messageText).join("\n"))
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
@@ -125,7 +131,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
 const changing = <A>(
   db: string | undefined,
   id: string,
-  use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session>
+  use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session | Stdio>
 ) =>
   Effect.flatMap(
     existing(id),
@@ -133,6 +139,21 @@ const changing = <A>(
       Effect.flatMap(settle(session.directory), (settled) =>
         Effect.provide(use(session), services(settled, settled.agents, "nobody")))
   ).pipe(Effect.provide(database(db)))
+
+/** Has one summarised. */
+export const summarizeSession = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  changing(flags.db, id, (session) =>
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const summary = yield* Effect.flatMap(Session, (service) => service.summarize(session.id))
+      stdio.out(
+        flags.format === "json" ? `${JSON.stringify(summary, undefined, 2)}\n` : `${escapeText(summary.text)}\n`
+      )
+      return ExitCode.done
+    }))
 
 /** Gives one another title. */
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {

@@ -4,6 +4,7 @@ import { Bus } from "@skein/core/Bus"
 import { Config } from "@skein/core/Config"
 import { Session } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { Budget } from "@skein/domain/Budget"
 import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -35,12 +36,31 @@ export type RunInput = Input<typeof runFlags>
 interface Progress {
   /** What there is to show where it does not come to its end. */
   left: Unfinished
+  /** What is waited for when the result was told: from then on nothing more is. */
+  after: Effect.Effect<void>
+  isOver: boolean
   readonly denials: Denials
 }
+
+/** How long a summary that is being written may take once the answer was told, in milliseconds. */
+const summaryPatience = 10_000
 
 /** The agents, of which the one at the root may make only so many steps. */
 const bounded = (agents: ReadonlyArray<AgentInfo>, name: string, steps: number | undefined) =>
   steps === undefined ? agents : agents.map((agent) => agent.name === name ? { ...agent, steps } : agent)
+
+/** What the session may use from now on, where a flag says so; what else bounded it still does. */
+const budgetOf = (
+  { "budget-tokens": tokens, "budget-usd": usd }: RunInput["flags"],
+  before: Budget | undefined
+): { readonly budget?: Budget } =>
+  tokens === undefined && usd === undefined ? {} : {
+    budget: {
+      ...before,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(usd === undefined ? {} : { usd })
+    }
+  }
 
 /** The prompt: what was typed, what was piped in, and the files. */
 const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
@@ -95,7 +115,7 @@ const prompted = Effect.fnUntraced(function*(
   const parts = yield* prompt
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
     progress.denials.see(event)
-    presenter.event(event)
+    if (!progress.isOver) presenter.event(event)
   })
   const current = target.session ?? (yield* session.create({
     directory: target.directory,
@@ -105,6 +125,10 @@ const prompted = Effect.fnUntraced(function*(
     ...(flags.title === undefined ? {} : { title: flags.title })
   }))
   progress.left = { ...nothing, sessionID: current.id }
+  progress.after = session.summarized(current.id).pipe(
+    Effect.timeoutOption(summaryPatience),
+    Effect.catchAll((error) => Effect.logWarning("No summary", error.message))
+  )
   presenter.begin(current, colorsOf(agents.all))
   yield* attend
   const turn = yield* runTurn({
@@ -112,7 +136,8 @@ const prompted = Effect.fnUntraced(function*(
     parts,
     options: {
       ...(flags.agent === undefined ? {} : { agent: flags.agent }),
-      ...(model === undefined ? {} : { model })
+      ...(model === undefined ? {} : { model }),
+      ...budgetOf(flags, current.budget?.limit)
     },
     waits: !flags["no-wait"],
     timeout: flags.timeout,
@@ -159,7 +184,7 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
     const stdio = yield* Stdio
     const stop = yield* Stop
     const shown = yield* shownAs(flags.format, stdio)
-    const progress: Progress = { left: nothing, denials: new Denials() }
+    const progress: Progress = { left: nothing, after: Effect.void, isOver: false, denials: new Denials() }
     const foundation = Layer.build(Layer.provideMerge(storage, platform({ database: flags.db })))
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
@@ -168,10 +193,13 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
         )
         const result = yield* concluded(exit, progress)
         shown.presenter.end(result)
+        progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const { canAsk } = shown
         for (const line of closingLines(result, progress.denials, { canAsk, readerIsGone })) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) stdio.err(errorLine(Cause.pretty(exit.cause)))
+        // A person who has the answer may leave.
+        if (Exit.isSuccess(exit)) yield* Effect.exit(restore(progress.after))
         return result.exitCode
       })
     )

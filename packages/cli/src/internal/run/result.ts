@@ -91,11 +91,11 @@ export const ofStop = (known: Unfinished, { exitCode, message }: StopReason): Ru
   error: { tag: "stopped", message }
 })
 
-/** The result of a run that an error ended. */
+/** The result of a run that an error ended, a budget that was used up among them. */
 export const ofError = (known: Unfinished, { exitCode, message, tag }: Explained): RunResult => ({
   type: "result",
   ...known,
-  outcome: "failed",
+  outcome: tag === "BudgetExhausted" ? "budget_exhausted" : "failed",
   exitCode,
   error: { tag, message }
 })

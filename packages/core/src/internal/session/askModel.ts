@@ -31,7 +31,8 @@ export interface Answer {
   readonly finish: FinishReason
 }
 
-const nothingSaid = (model: ModelRef, finish: FinishReason) =>
+/** A model ended its answer without having said anything. */
+export const nothingSaid = (model: ModelRef, finish: FinishReason) =>
   finish === "content-filter"
     ? new ModelError({
       reason: "invalid_request",
@@ -238,6 +239,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     request,
     deadlines: settings.deadlines,
     retry: settings.retry,
+    urgent: true,
     emit: (event) => {
       live.connected.unsafeOpen()
       live.active = clock.unsafeCurrentTimeMillis()

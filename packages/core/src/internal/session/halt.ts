@@ -13,9 +13,10 @@ export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Ef
   if (running !== undefined) running.halted = true
   const fiber = running === undefined ? undefined : yield* Deferred.await(running.fiber)
   if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
-  if (live.title !== undefined) yield* Fiber.interruptFork(live.title)
+  const beside = [...live.beside]
+  for (const each of beside) yield* Fiber.interruptFork(each)
   yield* Effect.forEach(table.below(live.info.id), stop, { concurrency: "unbounded", discard: true })
-  if (live.title !== undefined) yield* Fiber.await(live.title)
+  for (const each of beside) yield* Fiber.await(each)
   if (fiber !== undefined) yield* Fiber.await(fiber)
   yield* Effect.forEach([...live.tasks], ({ ended }) => Effect.exit(Deferred.await(ended)), { discard: true })
 })

@@ -17,6 +17,8 @@ import type { Slot } from "../../Governor.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
+import { spend } from "../budget/account.ts"
+import type { Reservation } from "../budget/reservations.ts"
 import type { RunningTask } from "../tasks/runningTask.ts"
 import type { Wanted } from "./finalAnswer.ts"
 
@@ -57,12 +59,22 @@ export interface Live {
   readonly turnstile: Effect.Semaphore
   /** How many questions of it and of all below wait for a person, since when, and how long earlier ones did (ms). */
   readonly person: { waiting: number; since: number; total: number }
-  /** Asks for a title beside the loop. */
-  title: Fiber.Fiber<void> | undefined
+  /** What goes on beside the loop, such as asking for a title; halting the session ends it. */
+  readonly beside: Set<Fiber.Fiber<unknown, unknown>>
+  /** Renews the summary after the last turn that changed files. */
+  renewal: Fiber.Fiber<void> | undefined
+  /** How many calls have changed files since a summary was last begun, at all levels; counted at the root. */
+  changed: number
   /** Counts how often it was stopped by somebody, or from above: runs that were asked for before do not begin after. */
   stops: number
   /** Counts how often it was halted, for whatever reason: results of tasks from before are kept for later, and wake nobody. */
   halts: number
+  /** How many turns of it and of all below are under way; since when, and after what wait for people, that is not yet counted (ms). */
+  readonly work: { turns: number; since: number; waited: number }
+  /** What its tasks were promised of its budget, and of those above. */
+  readonly reservations: Set<Reservation>
+  /** What its model was told of budgets that come to their end. */
+  readonly warned: Set<string>
   /** The tasks that this session started and that have not settled. */
   readonly tasks: Set<RunningTask>
   /** How its last turn ended. */
@@ -107,13 +119,21 @@ export const change = (live: Live, now: number, patch: Partial<SessionInfo>): Wr
   return { _tag: "Session", info: live.info }
 }
 
+/** Takes a session's budget away; to be stored with the next change. */
+export const withoutBudget = (live: Live): void => {
+  const { budget: _, ...info } = live.info
+  live.info = info
+}
+
 /** Counts what a session used, for it and for everything above it; gives the changes to be stored. */
 export const charge = (live: Live, used: Usage, now: number): ReadonlyArray<Write> => {
   const { own, subtree } = live.info.usage
-  const writes = [change(live, now, { usage: { own: add(own, used), subtree: add(subtree, used) } })]
+  const sum = { own: add(own, used), subtree: add(subtree, used) }
+  const writes = [change(live, now, { usage: sum, ...spend(live, used, now) })]
   for (let above = live.parent; above !== undefined; above = above.parent) {
     const { usage } = above.info
-    writes.push(change(above, now, { usage: { own: usage.own, subtree: add(usage.subtree, used) } }))
+    const all = { own: usage.own, subtree: add(usage.subtree, used) }
+    writes.push(change(above, now, { usage: all, ...spend(above, used, now) }))
   }
   return writes
 }
@@ -154,5 +174,5 @@ export const personAnswers = (live: Live, now: number, began: boolean): void => 
 }
 
 /** How long a session has waited for people so far, in milliseconds. */
-export const waitedForPeople = ({ person }: Live, now: number): number =>
+export const waitedForPeople = ({ person }: Pick<Live, "person">, now: number): number =>
   person.total + (person.waiting > 0 ? now - person.since : 0)

@@ -2,10 +2,13 @@
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import { since, type Usage } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
+import { turnWorks } from "../budget/account.ts"
+import { exhausted, warning } from "../budget/review.ts"
 import { traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
@@ -14,6 +17,7 @@ import { failedToStore, type Live, type LiveMessage, pathOf, wantsAnswer } from 
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { runSubtasks } from "./runSubtasks.ts"
+import { sayToModel } from "./sayToModel.ts"
 import { SessionTable } from "./SessionTable.ts"
 import { setStatus } from "./setStatus.ts"
 import { takeInbox } from "./takeInbox.ts"
@@ -75,39 +79,67 @@ const breakOff = Effect.fnUntraced(
     })
 )
 
-/** One turn: from what is in the inbox to an answer with nothing left in it. */
-export const runTurn = Effect.fnUntraced(function*(live: Live) {
-  const table = yield* SessionTable
-  const known = live.messages !== undefined
-  const messages = yield* table.history(live)
-  if (!known) yield* closeTurn(live)
-  const before = live.info.usage.subtree
-  live.spawns = 0
-  live.consents.clear()
-  let cutOff = 0
-  let wanted: Wanted | undefined
-  for (let count = 0;; count++) {
-    const taken = yield* takeInbox(live, count === 0)
-    wanted = taken.wanted ?? wanted
-    const user = lastUser(messages)
-    if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
-    yield* setStatus(live, { type: "busy", step: count })
-    const subject = yield* subjectOf(live)
-    if (yield* runSubtasks(live, taken.messages, subject)) return yield* turnOf(live, "denied", before)
-    const step = yield* traced(
-      "Step",
-      () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), step: count }),
-      modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
+/** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
+const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
+  const now = yield* Clock.currentTimeMillis
+  const end = exhausted(live, now, () => {
+    const said = live.messages?.slice(from).filter(isAnswer).map(({ parts }) => conclusion(parts)) ?? []
+    return said.findLast((text) => text !== "") ?? ""
+  })
+  if (end !== undefined) return yield* end
+  const news = warning(live, now)
+  if (news !== undefined) yield* sayToModel(live, user, news)
+})
+
+/** Counts the time at work of a turn, for the session and for those above it. */
+const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effect<A, E, R> =>
+  Effect.clockWith((clock) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => turnWorks(live, clock.unsafeCurrentTimeMillis(), true)),
+      () => turn,
+      () => Effect.sync(() => turnWorks(live, clock.unsafeCurrentTimeMillis(), false))
     )
-    const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), wanted))
-    if (ended) return yield* turnOf(live, "denied", before)
-    if (wanted !== undefined) {
-      if (yield* checkAnswer(live, user, step, wanted)) return yield* turnOf(live, "completed", before, wanted)
-      continue
+  )
+
+/** One turn: from what is in the inbox to an answer with nothing left in it. */
+export const runTurn = Effect.fnUntraced(
+  function*(live: Live) {
+    const table = yield* SessionTable
+    const known = live.messages !== undefined
+    const messages = yield* table.history(live)
+    if (!known) yield* closeTurn(live)
+    const before = live.info.usage.subtree
+    const from = messages.length
+    live.spawns = 0
+    live.consents.clear()
+    let cutOff = 0
+    let wanted: Wanted | undefined
+    for (let count = 0;; count++) {
+      const taken = yield* takeInbox(live, count === 0)
+      wanted = taken.wanted ?? wanted
+      const user = lastUser(messages)
+      if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
+      yield* setStatus(live, { type: "busy", step: count })
+      const subject = yield* subjectOf(live)
+      if (yield* runSubtasks(live, taken.messages, subject)) return yield* turnOf(live, "denied", before)
+      yield* heedBudgets(live, lastUser(messages) ?? user, from)
+      const step = yield* traced(
+        "Step",
+        () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), step: count }),
+        modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
+      )
+      const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), wanted))
+      if (ended) return yield* turnOf(live, "denied", before)
+      if (wanted !== undefined) {
+        if (yield* checkAnswer(live, user, step, wanted)) return yield* turnOf(live, "completed", before, wanted)
+        continue
+      }
+      if (step.last) return yield* turnOf(live, "steps", before)
+      cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
+      if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
+      if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
     }
-    if (step.last) return yield* turnOf(live, "steps", before)
-    cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
-    if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
-    if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
-  }
-}, (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : breakOff(live, exit)))
+  },
+  (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : breakOff(live, exit)),
+  counted
+)

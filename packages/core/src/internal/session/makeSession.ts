@@ -1,4 +1,5 @@
 /** The sessions service: what callers ask of sessions, and the fibers that their loops run in. */
+import { open } from "@skein/domain/Budget"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
@@ -13,11 +14,15 @@ import { Journal } from "../../Journal.ts"
 import type { PromptError, PromptOptions, Session, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import { opened as openedBudget } from "../budget/account.ts"
+import { checkBudget } from "../budget/checkBudget.ts"
 import { traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
+import { beside } from "./beside.ts"
 import { want } from "./finalAnswer.ts"
 import { stop } from "./halt.ts"
 import { change, type Live, snapshot } from "./live.ts"
+import { summarize, summarized } from "./makeSummary.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
 import { removeSession } from "./removeSession.ts"
 import { atRest, type LoopServices, submit, withdrawn } from "./runner.ts"
@@ -59,6 +64,8 @@ export const makeSession = Effect.gen(function*() {
     const agent = yield* agents.get(options.agent ?? settings.default_agent)
     const now = yield* Clock.currentTimeMillis
     const id = yield* ids.make("ses")
+    const budget = options.budget ?? settings.budget
+    yield* checkBudget(budget)
     return yield* store({
       id,
       rootID: id,
@@ -70,6 +77,7 @@ export const makeSession = Effect.gen(function*() {
       ...(options.model === undefined ? {} : { model: options.model }),
       permission: options.permission ?? [],
       usage: { own: none, subtree: none },
+      ...(budget === undefined ? {} : { budget: open(budget, now) }),
       version,
       time: { created: now, updated: now }
     }, undefined)
@@ -104,7 +112,7 @@ export const makeSession = Effect.gen(function*() {
     live: Live,
     kind: "prompt" | "note",
     parts: ReadonlyArray<PartInput>,
-    options: Omit<PromptOptions, "output">
+    { budget, ...said }: Omit<PromptOptions, "output">
   ) {
     const now = yield* Clock.currentTimeMillis
     const row: InboxRow = {
@@ -112,16 +120,20 @@ export const makeSession = Effect.gen(function*() {
       sessionID: live.info.id,
       kind,
       parts,
-      ...wellFormed(options),
+      ...wellFormed(said),
       time: { created: now }
     }
     const names = kind === "prompt" && live.info.title === untitled
-    const titled = names ? [change(live, now, { title: firstWords(textOf(parts)) || untitled })] : []
+    const patch = {
+      ...(names ? { title: firstWords(textOf(parts)) || untitled } : {}),
+      ...(budget === undefined ? {} : { budget: openedBudget(live, budget, now) })
+    }
+    const isChanged = names || budget !== undefined
     yield* journal.commit(
-      [{ _tag: "Inbox", row }, ...titled],
-      titled.length === 0 ? [] : [journal.event(live.info, "session.updated", { info: live.info }, now)]
+      [{ _tag: "Inbox", row }, ...(isChanged ? [change(live, now, patch)] : [])],
+      isChanged ? [journal.event(live.info, "session.updated", { info: live.info }, now)] : []
     )
-    return { row, first: titled.length > 0 && live.parent === undefined }
+    return { row, first: names && live.parent === undefined }
   })
 
   const prompt = Effect.fnUntraced(function*(
@@ -132,6 +144,7 @@ export const makeSession = Effect.gen(function*() {
     const parts = asParts(input)
     yield* checkParts(parts)
     if (options.agent !== undefined) yield* agents.get(options.agent)
+    yield* checkBudget(options.budget)
     const live = yield* table.open(id)
     // Once the prompt is stored it is answered: nothing may come between.
     return yield* Effect.uninterruptibleMask((restore) =>
@@ -140,7 +153,7 @@ export const makeSession = Effect.gen(function*() {
         const { first, row } = yield* enqueue(live, "prompt", parts, options)
         // Stopped while it was being stored: then it stays as a note, and begins nothing.
         if (live.stops !== stops) return yield* withdrawn(live, row)
-        if (first) live.title = yield* Effect.forkIn(Effect.interruptible(makeTitle(live, textOf(parts))), live.scope)
+        if (first) yield* beside(live, makeTitle(live, textOf(parts)))
         if (output !== undefined) live.wanted.set(row.id, want(output))
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))
       })
@@ -196,6 +209,8 @@ export const makeSession = Effect.gen(function*() {
             live.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
+    summarize: (id: SessionID) => Effect.provide(opened(id, summarize), context),
+    summarized: (id: SessionID) => opened(id, summarized),
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
     rename,

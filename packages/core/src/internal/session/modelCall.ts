@@ -78,6 +78,8 @@ export const modelCall = <E>(options: {
   readonly request: ModelRequest
   readonly deadlines: Deadlines
   readonly retry: Retry
+  /** Whether others wait for the answer: what nobody waits for is sent after all else. */
+  readonly urgent: boolean
   readonly emit: (event: ModelEvent) => void
   readonly check: Effect.Effect<void, ModelError>
   readonly failed: (attempt: Attempt) => Effect.Effect<void, E>
@@ -90,7 +92,7 @@ export const modelCall = <E>(options: {
   let away = false
   const sender: Sender = {
     rootID: request.origin.rootID,
-    urgent: true,
+    urgent: options.urgent,
     queued: (position) => {
       away = true
       return options.queued(position)

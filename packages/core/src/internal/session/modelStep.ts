@@ -1,5 +1,4 @@
 /** The heart of the loop: makes a request of what is known, and asks the models that may answer it. */
-import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
 import type { ToolPart } from "@skein/domain/Part"
@@ -8,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import type { Subject } from "../../Permission.ts"
 import { type ModelRequest, ModelUnavailable, Provider } from "../../Provider.ts"
+import { unpriced } from "../budget/review.ts"
 import * as prompts from "../prompts.ts"
 import { type Answer, askModel } from "./askModel.ts"
 import { candidates } from "./candidates.ts"
@@ -15,6 +15,7 @@ import type { Wanted } from "./finalAnswer.ts"
 import { makePrompt } from "./history.ts"
 import { type Live, pathOf } from "./live.ts"
 import { callerOf, describeAll, offer, subjectOf } from "./offer.ts"
+import { promptFor } from "./promptFor.ts"
 import { startCalls } from "./startCalls.ts"
 
 /** A step that ended well. */
@@ -26,9 +27,9 @@ export interface Step extends Answer {
   readonly last: boolean
 }
 
-const systemOf = (agent: AgentInfo, user: UserMessage, live: Live, now: number): string =>
+const systemOf = (agentPrompt: string | undefined, user: UserMessage, live: Live, now: number): string =>
   [
-    agent.prompt,
+    agentPrompt,
     prompts.environment({ directory: live.info.directory, date: new Date(now).toISOString().slice(0, 10) }),
     user.system
   ].filter((text) => text !== undefined && text !== "").join("\n\n")
@@ -45,12 +46,15 @@ export const modelStep = Effect.fnUntraced(function*(
   const provider = yield* Provider
   const agent = yield* agents.get(live.info.agent)
   const refs = yield* candidates(live, agent)
+  const agentPrompt = yield* promptFor(live, agent)
   const isAtLimit = agent.steps !== undefined && stepInTurn + 1 >= agent.steps
   const last = isAtLimit || live.concluding
 
   const attempt = (ref: ModelRef) =>
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
+      const refusal = unpriced(live, model.info)
+      if (refusal !== undefined) return yield* refusal
       const now = yield* Clock.currentTimeMillis
       const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
@@ -58,7 +62,7 @@ export const modelStep = Effect.fnUntraced(function*(
       const variant = user.variant ?? agent.variant
       const closing = isAtLimit && !live.concluding ? prompts.lastStep(agent.steps ?? 1) : undefined
       const request: ModelRequest = {
-        messages: makePrompt(systemOf(agent, user, live, now), live.messages ?? [], closing),
+        messages: makePrompt(systemOf(agentPrompt, user, live, now), live.messages ?? [], closing),
         tools: specs,
         toolChoice: last && wanted !== undefined ? "required" : "auto",
         ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),

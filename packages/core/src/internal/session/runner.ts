@@ -10,14 +10,14 @@ import * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
 import type { PromptError, Turn } from "../../Session.ts"
-import { SessionStopped } from "../../SessionError.ts"
+import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
 import { halt } from "./halt.ts"
 import { failedToStore, type Live, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
+import { renewSummary } from "./makeSummary.ts"
 import { setStatus } from "./setStatus.ts"
 
-const stopped = (id: SessionID) =>
-  new SessionStopped({ id, message: `The session ${id} was stopped before it answered. What it did is kept.` })
+const stopped = (id: SessionID) => stoppedBefore(id, "it answered")
 
 const errorInfo = (cause: Cause.Cause<PromptError>) => {
   const failure = Cause.squash(cause)
@@ -63,6 +63,7 @@ const turns = (live: Live, running: Running) =>
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         live.lastTurn = wasStopped ? Exit.fail(stopped(live.info.id)) : exit
         yield* tell(live, exit)
+        yield* renewSummary(live, exit)
         if (!wasStopped) answer(live, running, exit)
         if (wasStopped || failedToStore(exit) || !live.inbox.some(wantsAnswer)) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.

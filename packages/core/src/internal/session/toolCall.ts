@@ -17,10 +17,11 @@ import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
-import { charge, type Live, personAnswers, putPart } from "./live.ts"
+import { charge, type Live, personAnswers, putPart, rootOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { callerOf } from "./offer.ts"
 import { repeats } from "./repetition.ts"
+import { changesFiles } from "./sessionFacts.ts"
 import { begunAs, toolOf } from "./startCalls.ts"
 import { disposeOf, takeNews } from "./toldRuns.ts"
 
@@ -172,6 +173,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       ...(result.attachments === undefined ? {} : { attachments: result.attachments }),
       time: { start: started(), end: now() }
     })
+    if (changesFiles(tool)) rootOf(live).changed++
     return { endsTurn: false } satisfies Called
   })
 

@@ -17,7 +17,10 @@ import type { Write } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
-import { type Live, rootOf } from "../session/live.ts"
+import { opened } from "../budget/account.ts"
+import { budgetFault } from "../budget/checkBudget.ts"
+import { reserve } from "../budget/reservations.ts"
+import { change, type Live, rootOf } from "../session/live.ts"
 import { traced } from "../traced.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
@@ -41,6 +44,15 @@ const countSpawn = Effect.fnUntraced(function*(parent: Live) {
   root.spawns++
 })
 
+/** Keeps for a run what it may use, and counts it as one of the tasks that those above may start. */
+const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, { budget, prompt }: TaskRequest) {
+  const wanted = budget ?? agent.budget
+  const fault = wanted === undefined ? undefined : budgetFault(wanted)
+  if (fault !== undefined) return yield* new TaskRefused({ reason: "budget", message: fault })
+  const reservation = reserve(parent, wanted, `${agent.prompt ?? ""}${prompt}`, yield* Clock.currentTimeMillis)
+  return reservation instanceof TaskRefused ? yield* reservation : reservation
+})
+
 /** Tells what a task in the background has called so far. */
 const tellProgress = Effect.fnUntraced(
   function*(
@@ -60,6 +72,13 @@ const tellProgress = Effect.fnUntraced(
   }
 )
 
+/** From now on the run uses what was kept for it. */
+const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
+  reservation.live = live
+  reservation.steps = live.info.usage.subtree.steps
+  if (reservation.limit !== undefined) change(live, now, { budget: opened(live, reservation.limit, now) })
+}
+
 /** The fiber of a run: works, settles, and tells whoever waits. */
 const carryOut = Effect.fnUntraced(function*(
   { agent, parent }: CheckedTask,
@@ -77,12 +96,15 @@ const carryOut = Effect.fnUntraced(function*(
   // Nobody waits for this to be stored: what the run stores next comes after it.
   const granted = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     task.row = { ...task.row, state: "running", time: { ...task.row.time, started: now } }
-    return Effect.asVoid(Effect.fork(Effect.ignoreLogged(journal.commit([{ _tag: "Run", run: task.row }], []))))
+    // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
+    const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }], []))
+    return Effect.asVoid(Effect.fork(Effect.ignoreLogged(storing)))
   })
   const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
     if (task.stop !== undefined) return stoppedBy(task.stop)
     if (live.stops !== stops || parent.halts !== halts) return stoppedFromOutside
     start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+    beginBudget(task, yield* Clock.currentTimeMillis)
     return yield* workRun(task, request, agent, granted)
   }))
   const told = (rows: ReadonlyArray<SummaryRow>) =>
@@ -104,10 +126,14 @@ const launch = Effect.fnUntraced(function*(
 ) {
   const checked = yield* checkTask(request)
   yield* countSpawn(checked.parent)
+  const reservation = yield* reserveFor(checked, request)
   // What is stopped from here on, also while the run is being stored, does not begin any more.
   const { running } = checked.parent
   const halts = running?.halted === true ? undefined : checked.parent.halts
-  const task = yield* openRun(checked, request, also)
+  const task = yield* Effect.onError(
+    openRun(checked, request, reservation, also),
+    () => Effect.sync(() => checked.parent.reservations.delete(reservation))
+  )
   const before = { halts, stops: task.live.stops }
   if (progress !== undefined) {
     const model = task.live.info.model ?? checked.agent.model[0]
@@ -119,6 +145,7 @@ const launch = Effect.fnUntraced(function*(
   // Also where the scope was closed before the fiber could begin.
   fiber.addObserver((exit) => {
     checked.parent.tasks.delete(task)
+    checked.parent.reservations.delete(reservation)
     Deferred.unsafeDone(task.ended, exit)
   })
   return { fiber, task }
@@ -129,6 +156,7 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
   const { halts } = parent
   return Effect.suspend(() => {
     parent.tasks.delete(task)
+    parent.reservations.delete(task.reservation)
     return parent.halts === halts && task.live.inbox.some(isSteer)
       ? Effect.catchAll(
         relay(parent, task.row, task.live),

@@ -13,7 +13,9 @@ import { Session } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../Tasks.ts"
-import { type Live, pathOf } from "../session/live.ts"
+import { spendTask } from "../budget/account.ts"
+import { lineOf, type Reservation } from "../budget/reservations.ts"
+import { change, type Live, pathOf } from "../session/live.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import type { CheckedTask } from "./checkTask.ts"
 import type { RunningTask } from "./runningTask.ts"
@@ -106,6 +108,7 @@ export const factsOf = (run: TaskRun, live: Live) => ({
 export const openRun = Effect.fnUntraced(function*(
   checked: CheckedTask,
   request: TaskRequest,
+  reservation: Reservation,
   also: ReadonlyArray<Write>
 ) {
   const ids = yield* Ids
@@ -123,18 +126,23 @@ export const openRun = Effect.fnUntraced(function*(
     description: request.description,
     prompt: request.prompt,
     background,
+    ...(reservation.limit === undefined ? {} : { budget: reservation.limit }),
     ...(request.cleanup === undefined ? {} : { cleanup: request.cleanup }),
     state: "queued",
     time: { created: now }
   }
   const facts = factsOf(row, live)
-  yield* journal.commit([{ _tag: "Run", run: row }, ...also], [
+  const counted = lineOf(checked.parent).flatMap((each) =>
+    each.info.budget === undefined ? [] : [change(each, now, spendTask(each))]
+  )
+  yield* journal.commit([{ _tag: "Run", run: row }, ...counted, ...also], [
     journal.event(live.info, "subagent.created", facts, now),
     ...(background ? [journal.event(live.info, "background_task.started", facts, now)] : [])
   ])
   const task: RunningTask = {
     row,
     live,
+    reservation,
     working: undefined,
     stop: undefined,
     isSettling: false,

@@ -5,6 +5,7 @@ import type { Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import type { PromptError, Turn } from "../../Session.ts"
+import type { BudgetExhausted } from "../../SessionError.ts"
 import { conclusion } from "../session/history.ts"
 import type { Live } from "../session/live.ts"
 
@@ -15,7 +16,7 @@ export type End =
   | { readonly status: "failed"; readonly error: { readonly tag: string; readonly message: string } }
   | { readonly status: "stopped"; readonly by: string }
   | { readonly status: "timed_out"; readonly which: "timeout" | "idle"; readonly after: number }
-  | { readonly status: "budget_exhausted"; readonly which: "steps" }
+  | { readonly status: "budget_exhausted"; readonly which: BudgetExhausted["which"] }
   | { readonly status: "denied"; readonly permission: string }
 
 /** The end of a run whose subagent came to the end of its turn. */
@@ -42,6 +43,7 @@ export const stoppedFromOutside: End = { status: "stopped", by: "a stop of its s
 
 const endOfError = (error: PromptError): End => {
   if (error._tag === "SessionStopped") return stoppedFromOutside
+  if (error._tag === "BudgetExhausted") return { status: "budget_exhausted", which: error.which }
   if (error._tag === "ModelError" && error.reason === "empty_response") {
     return { status: "empty", finish: error.finish ?? "other" }
   }

@@ -6,6 +6,7 @@ import type { Isolation } from "../../Isolation.ts"
 import type { Session } from "../../Session.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
+import type { Reservation } from "../budget/reservations.ts"
 import type { Live } from "../session/live.ts"
 import type { LoopServices } from "../session/runner.ts"
 
@@ -24,6 +25,8 @@ export interface RunningTask {
   row: TaskRun
   /** The session of the task. */
   readonly live: Live
+  /** What it may use. */
+  readonly reservation: Reservation
   /** What the subagent has to know of the place that it works in. */
   readonly note: string | undefined
   /** The fiber whose interruption ends the work, but not the run: it is settled after that. */

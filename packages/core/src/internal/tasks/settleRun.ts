@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
-import type { Live } from "../session/live.ts"
+import type { Write } from "../../SessionStorage.ts"
+import { change, type Live, withoutBudget } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import { closeWorkspace, factsOf } from "./openRun.ts"
@@ -42,6 +43,13 @@ const leftIn = (
   uncommitted,
   diffStat
 })
+
+/** What the run did not use is free again; the session is not bound by it any more. */
+const endBudget = ({ live, reservation }: RunningTask, now: number): ReadonlyArray<Write> => {
+  if (reservation.live === undefined || reservation.limit === undefined) return []
+  withoutBudget(live)
+  return [change(live, now, {})]
+}
 
 /** Stores the outcome of a run and tells who is to know: the call that waits, or the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
@@ -83,6 +91,7 @@ export const settleRun = Effect.fnUntraced(function*(
   ]
   const writes = [
     { _tag: "Run", run: settled } as const,
+    ...endBudget(task, now),
     ...(row === undefined ? [] : [{ _tag: "Inbox", row } as const])
   ]
   yield* Effect.retry(journal.commit(writes, events), again)

@@ -27,7 +27,8 @@ const withUnknown = <A>(row: A): A => ({ ...row, later: { than: ["this", "versio
 export const content: Tests = {
   "gives back what was stored, and replaces it by a row of the same id": Effect.fnUntraced(function*(use) {
     const first = session("root", { title: "first", model: { providerID: "openai", modelID: "gpt" } })
-    const second = session("root", { title: "second" })
+    const summary = { text: "Renamed a.\nOpen: b.", files: ["src/a.ts"], until: ids.msg("a"), time: 5 }
+    const second = session("root", { title: "second", summary })
     yield* use(commit([
       write.session(first),
       write.message(message("root", "a", "plan")),

@@ -1,0 +1,64 @@
+/** Owns what sessions may use: tokens, money, steps, time and tasks, for a session together with everything below it. */
+import type { Account, Bound, Budget as Limit } from "@skein/domain/Budget"
+import type { SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { accountNow, opened } from "./internal/budget/account.ts"
+import { checkBudget } from "./internal/budget/checkBudget.ts"
+import { lineOf, promisedBelow } from "./internal/budget/reservations.ts"
+import { change, withoutBudget } from "./internal/session/live.ts"
+import { SessionTable } from "./internal/session/SessionTable.ts"
+import { Journal } from "./Journal.ts"
+import type { Session } from "./Session.ts"
+import type { BudgetInvalid, SessionNotFound } from "./SessionError.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** How a budget stands. */
+export interface BudgetStatus extends Account {
+  /** The session that it was set for. */
+  readonly sessionID: SessionID
+  /** What is kept for tasks at work, of what they have not used yet. */
+  readonly kept: Partial<Record<Bound, string>>
+}
+
+/** The budgets of the sessions. */
+export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
+  /** Sets what a session may use from now on, with everything below it; without a limit nothing bounds it any more. */
+  readonly set: (
+    id: SessionID,
+    limit: Limit | undefined
+  ) => Effect.Effect<void, BudgetInvalid | SessionNotFound | StorageError>
+  /** How the budgets stand that hold for a session: its own, and those of the sessions above it, nearest first. */
+  readonly of: (id: SessionID) => Effect.Effect<ReadonlyArray<BudgetStatus>, SessionNotFound | StorageError>
+}>() {
+  /** The budgets of the sessions of this process; `Session.layer` has them in its hands. */
+  static readonly layer: Layer.Layer<Budget, never, Journal | Session | SessionTable> = Layer.effect(
+    Budget,
+    Effect.gen(function*() {
+      const table = yield* SessionTable
+      const journal = yield* Journal
+      return {
+        set: Effect.fn("Budget.set")(function*(id, limit) {
+          yield* checkBudget(limit)
+          const live = yield* table.open(id)
+          const now = yield* Clock.currentTimeMillis
+          if (limit === undefined) withoutBudget(live)
+          const patch = limit === undefined ? {} : { budget: opened(live, limit, now) }
+          yield* journal.commit([change(live, now, patch)], [
+            journal.event(live.info, "session.updated", { info: live.info }, now)
+          ])
+        }, Effect.uninterruptible),
+        of: (id) =>
+          Effect.zipWith(table.open(id), Clock.currentTimeMillis, (live, now) =>
+            lineOf(live).flatMap((each) => {
+              const account = accountNow(each, now)
+              return account === undefined
+                ? []
+                : [{ ...account, sessionID: each.info.id, kept: promisedBelow(each, now) }]
+            }))
+      }
+    })
+  )
+}

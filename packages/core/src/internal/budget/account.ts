@@ -1,0 +1,88 @@
+/** Decides how much of a budget is used: by requests, by time at work, and by tasks. */
+import { type Account, type Bound, type Budget, open, type Spent } from "@skein/domain/Budget"
+import { addCost, type Usage } from "@skein/domain/Usage"
+import * as BigDecimal from "effect/BigDecimal"
+import { type Live, waitedForPeople } from "../session/live.ts"
+
+/** An exact amount of what a budget bounds. */
+export type Amount = BigDecimal.BigDecimal
+
+/** Nothing. */
+export const zero: Amount = BigDecimal.fromBigInt(0n)
+
+/** An amount as it is stored; undefined where nobody knows it. */
+export const toAmount = (stored: string | number): Amount | undefined =>
+  stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored))
+
+/** How long a session and those below it have worked since that was last counted, in milliseconds. */
+const uncounted = ({ person, work }: Live, now: number): number =>
+  work.turns === 0 ? 0 : now - work.since - (waitedForPeople({ person }, now) - work.waited)
+
+/** Marks that a turn begins or ends: the time at work of the session and of all above runs while there is one. */
+export const turnWorks = (live: Live, now: number, began: boolean): void => {
+  for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
+    const budget = accountNow(each, now)
+    if (budget !== undefined) each.info = { ...each.info, budget }
+    each.work.turns += began ? 1 : -1
+    startCount(each, now)
+  }
+}
+
+const startCount = (live: Live, now: number): void => {
+  live.work.since = now
+  live.work.waited = waitedForPeople(live, now)
+}
+
+/** What is used, with the time until now. */
+const clocked = (live: Live, { spent }: Account, now: number): Spent => ({
+  ...spent,
+  time: spent.time + uncounted(live, now)
+})
+
+/** The budget of a session as it stands now; undefined where it has none. */
+export const accountNow = (live: Live, now: number): Account | undefined => {
+  const { budget } = live.info
+  return budget === undefined ? undefined : { ...budget, spent: clocked(live, budget, now) }
+}
+
+/** What a session has used of a budget of its own, until now. */
+export const spentOf = (live: Live, account: Account, bound: Bound, now: number): Amount | undefined =>
+  toAmount(clocked(live, account, now)[bound])
+
+/** What a request used. One whose model does not say so makes the sum unknown. */
+const tokensOf = ({ cost, steps, tokens }: Usage): number | "unknown" => {
+  const sum = tokens.input + tokens.output
+  return sum === 0 && steps > 0 && cost === "unknown" ? "unknown" : sum
+}
+
+const addTokens = (a: Spent["tokens"], b: Spent["tokens"]): Spent["tokens"] =>
+  a === "unknown" || b === "unknown" ? "unknown" : a + b
+
+/** The budget of a session after a request of it or below it; nothing where it has none. */
+export const spend = (live: Live, used: Usage, now: number): { readonly budget?: Account } => {
+  const { budget } = live.info
+  if (budget === undefined) return {}
+  const spent = clocked(live, budget, now)
+  startCount(live, now)
+  return {
+    budget: {
+      ...budget,
+      spent: {
+        ...spent,
+        tokens: addTokens(spent.tokens, tokensOf(used)),
+        usd: addCost(spent.usd, used.cost),
+        steps: spent.steps + used.steps
+      }
+    }
+  }
+}
+
+/** The budget of a session after a task was started below it; nothing where it has none. */
+export const spendTask = ({ info: { budget } }: Live): { readonly budget?: Account } =>
+  budget === undefined ? {} : { budget: { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks + 1 } } }
+
+/** A budget that begins now. */
+export const opened = (live: Live, limit: Budget, now: number): Account => {
+  startCount(live, now)
+  return open(limit, now)
+}

@@ -1,0 +1,83 @@
+/** The look at the budgets before each request: what is used up ends the turn, and what comes to its end is told to the model. */
+import { type Bound, formatAmount } from "@skein/domain/Budget"
+import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import { plainDecimal } from "@skein/domain/Usage"
+import * as BigDecimal from "effect/BigDecimal"
+import { ModelUnavailable } from "../../Provider.ts"
+import { BudgetExhausted } from "../../SessionError.ts"
+import type { Live } from "../session/live.ts"
+import { type Left, leftFor, lineOf, rest } from "./reservations.ts"
+
+/** From which share of a budget on a model is told. */
+const late = BigDecimal.unsafeFromString("0.8")
+
+/** What a budget without an end to it would be called in the settings. */
+const mend: Record<Exclude<Bound, "tasks">, string> = {
+  tokens: "--budget-tokens",
+  usd: "--budget-usd",
+  steps: "budget.steps",
+  time: "budget.time"
+}
+
+const whose = (live: Live, { holder }: Left): string =>
+  holder === live ? "this session and all below it" : `the session ${holder.info.id} above and all below that`
+
+const why = (live: Live, left: Left): string => {
+  const limit = formatAmount(left.bound, plainDecimal(left.limit))
+  if (left.spent === undefined) {
+    return `The budget of ${limit} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
+  }
+  const kept = BigDecimal.isPositive(left.held) ? `, and ${plainDecimal(left.held)} are kept for tasks at work` : ""
+  return `The budget of ${limit} for ${whose(live, left)} is used up: ${plainDecimal(left.spent)} are used${kept}.`
+}
+
+/** Why no more may be asked of a model; `said` is what the session said last. */
+export const exhausted = (live: Live, now: number, said: () => string): BudgetExhausted | undefined => {
+  for (const left of leftFor(live, now)) {
+    const { bound } = left
+    // Who may start no more tasks can still work.
+    if (bound === "tasks" || BigDecimal.isPositive(rest(left))) continue
+    return new BudgetExhausted({
+      holder: left.holder.info.id,
+      which: bound,
+      text: said(),
+      message: `${why(live, left)} What was done is kept; to go on, give it a new budget (${mend[bound]}).`
+    })
+  }
+  return undefined
+}
+
+const isLate = ({ limit, spent }: Left): boolean =>
+  spent !== undefined && BigDecimal.greaterThanOrEqualTo(spent, BigDecimal.multiply(limit, late))
+
+/** What a model has to be told of its budgets; each thing once for each budget. */
+export const warning = (live: Live, now: number): string | undefined => {
+  const news = leftFor(live, now).filter((left) => {
+    const key = `${left.holder.info.id} ${left.holder.info.budget?.since} ${left.bound}`
+    if (live.warned.has(key) || !isLate(left)) return false
+    live.warned.add(key)
+    return true
+  })
+  if (news.length === 0) return undefined
+  const lines = news.map((left) =>
+    `- ${plainDecimal(left.spent ?? left.limit)} of ${formatAmount(left.bound, plainDecimal(left.limit))}, for ${
+      whose(live, left)
+    }`
+  )
+  return `More than 80 % of what may be used is used:\n${
+    lines.join("\n")
+  }\nCome to a conclusion: finish what matters most, and say what remains to be done.`
+}
+
+/** Whether a model may be asked under a budget of money: what cannot be counted cannot be bounded. */
+export const unpriced = (live: Live, { price, ...model }: ModelInfo): ModelUnavailable | undefined => {
+  if (price !== undefined && price.input !== "unknown" && price.output !== "unknown") return undefined
+  const holder = lineOf(live).find(({ info }) => info.budget?.limit.usd !== undefined)
+  return holder === undefined ? undefined : new ModelUnavailable({
+    model: formatRef(model),
+    reason: "unknown_price",
+    message: `The price of ${
+      formatRef(model)
+    } is not known, so that a budget of ${holder.info.budget?.limit.usd} USD cannot be kept. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop --budget-usd.`
+  })
+}

@@ -1,0 +1,88 @@
+/** Asks a hidden agent one question beside the work of a session. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import { parseRef } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
+import { Governor } from "../../Governor.ts"
+import { Provider, type RequestOrigin } from "../../Provider.ts"
+import { nothingSaid } from "./askModel.ts"
+import { candidates } from "./candidates.ts"
+import type { Live } from "./live.ts"
+import { modelCall } from "./modelCall.ts"
+import { promptFor } from "./promptFor.ts"
+
+/** How much of an answer is kept, in characters: what a hidden agent is asked for is short. */
+const longest = 16_000
+
+/** A question to the hidden agent whose name its purpose is. */
+export interface HiddenQuestion {
+  readonly purpose: Exclude<RequestOrigin["purpose"], "turn">
+  readonly text: string
+  /** Whether somebody waits for the answer: else it is asked once, after the requests that others wait for. */
+  readonly urgent: boolean
+}
+
+/** The models to try: those of the hidden agent, else the one for small jobs, else those of the session. */
+const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
+  if (agent.model.length > 0) return agent.model
+  const { settings } = yield* Config
+  const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
+  if (small !== undefined) return [small]
+  const agents = yield* Agent
+  return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
+})
+
+/** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
+export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text, urgent }: HiddenQuestion) {
+  const agents = yield* Agent
+  const provider = yield* Provider
+  const governor = yield* Governor
+  const { settings } = yield* Config
+  const agent = yield* agents.get(purpose)
+  const refs = yield* modelsFor(live, agent)
+  const prompt = yield* promptFor(live, agent)
+  return yield* Effect.firstSuccessOf(refs.map((ref) =>
+    Effect.gen(function*() {
+      const model = yield* provider.resolve(ref)
+      let answer = ""
+      yield* modelCall({
+        model,
+        gate: governor.requests(model),
+        request: {
+          messages: [
+            { role: "system", content: prompt ?? "" },
+            { role: "user", content: [{ type: "text", text }] }
+          ],
+          tools: [],
+          toolChoice: "none",
+          ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+          ...(agent.topP === undefined ? {} : { topP: agent.topP }),
+          ...(agent.variant === undefined ? {} : { variant: agent.variant }),
+          origin: {
+            sessionID: live.info.id,
+            rootID: live.info.rootID,
+            path: [purpose],
+            step: 0,
+            directory: live.info.directory,
+            purpose
+          }
+        },
+        deadlines: settings.deadlines,
+        retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
+        urgent,
+        emit: (event) => {
+          if (event.type === "text-delta" && answer.length < longest) answer += event.delta
+        },
+        check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
+        failed: () =>
+          Effect.sync(() => {
+            answer = ""
+          }),
+        queued: () => Effect.void,
+        resumed: Effect.void
+      })
+      return answer.slice(0, longest).toWellFormed().trim()
+    })
+  ))
+})

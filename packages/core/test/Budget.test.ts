@@ -1,0 +1,466 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Budget } from "@skein/core/Budget"
+import { Permission } from "@skein/core/Permission"
+import { Provider } from "@skein/core/Provider"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Task from "@skein/core/Task"
+import { Tasks } from "@skein/core/Tasks"
+import type { Budget as Limit } from "@skein/domain/Budget"
+import type { SessionID } from "@skein/domain/Id"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, root, said } from "./support/tree.ts"
+
+/** A step that uses this many tokens, a tenth of them for output. */
+const uses = (tokens: number) => ({ tokens: { input: tokens * 0.9, output: tokens * 0.1 } })
+
+const look = SkeinTest.tool("look", () => Effect.succeed("seen"))
+const ask = SkeinTest.tool("ask", () => Effect.succeed("asked"), {
+  authorise: () => Effect.succeed([{ permission: "ask", patterns: ["*"], always: [], metadata: {} }])
+})
+/** An agent that looks again and again, each time somewhere else. */
+const lookOn = (tokens: number): Scripted.Script => (request) => ({
+  text: `look ${request.origin.step}`,
+  calls: [{ tool: "look", input: { at: `${request.origin.step} of ${request.origin.sessionID}` } }],
+  ...uses(tokens)
+})
+
+const worker = SkeinTest.agent("worker", { description: "Works." })
+const options = { agents: [worker], tools: [look] }
+
+const sessionOf = (id: SessionID) => Effect.flatMap(Session, (session) => session.get(id))
+
+const failing = (id: SessionID, budget?: Limit) =>
+  Effect.flip(Session.prompt(id, "Go", budget === undefined ? {} : { budget }))
+
+/** A task for each of these agents, run at once from a root with a budget. */
+const spawn = (
+  parentID: SessionID,
+  agent: string,
+  more: { readonly budget?: Limit; readonly description?: string } = {}
+) =>
+  Effect.flatMap(
+    Tasks,
+    (tasks) =>
+      Effect.flatMap(
+        tasks.run({ parentID, agent, description: "part", prompt: "Do it", byUser: false, ...more }),
+        outcomeOf
+      )
+  )
+
+/** Runs parts at once, each with its budget, below a root. */
+const parts = (parentID: SessionID, budgets: ReadonlyArray<Limit | undefined>) =>
+  Effect.forEach(
+    budgets,
+    (budget) => Effect.either(spawn(parentID, "worker", budget === undefined ? {} : { budget })),
+    {
+      concurrency: "unbounded"
+    }
+  )
+
+const ended = (results: Effect.Effect.Success<ReturnType<typeof parts>>) =>
+  results.map((result) => Either.isRight(result) ? result.right.status : result.left._tag)
+
+describe("a budget of a root", () => {
+  for (
+    const [which, limit, requests] of [
+      ["tokens", { tokens: 250 }, 3],
+      ["usd", { usd: "0.0003" }, 3],
+      ["steps", { steps: 4 }, 4]
+    ] as const
+  ) {
+    it.effect(`of ${which} ends the turn before the request that would exceed it`, () => {
+      const script = Scripted.make({ build: lookOn(100) })
+      return Effect.gen(function*() {
+        const { id } = yield* root({ budget: limit })
+        const error = yield* failing(id)
+        expect(error).toMatchObject({ _tag: "BudgetExhausted", which, holder: id, text: `look ${requests - 1}` })
+        expect(script.requests).toHaveLength(requests)
+        yield* expectStill(id, script)
+      }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+    })
+  }
+
+  it.effect("of time counts the time at work, and not the time that a person takes", () => {
+    const slow = Scripted.make({
+      build: (request) => ({
+        ...Scripted.call("ask", { at: request.origin.step }),
+        delay: { connect: 600 }
+      })
+    })
+    return Effect.gen(function*() {
+      const permission = yield* Permission
+      const { id } = yield* root({ budget: { time: 1_000 } })
+      const events = yield* record()
+      const fiber = yield* Effect.fork(failing(id))
+      yield* TestClock.adjust(600)
+      const first = yield* events.first("permission.asked")
+      yield* TestClock.adjust(3_600_000)
+      yield* permission.reply(first.properties.id, "once")
+      yield* TestClock.adjust(600)
+      const second = yield* events.first("permission.asked", (event) => event.id !== first.id)
+      yield* TestClock.adjust(3_600_000)
+      yield* permission.reply(second.properties.id, "once")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ which: "time" })
+      expect(slow.requests).toHaveLength(2)
+      expect((yield* sessionOf(id)).budget?.spent.time).toBe(1_200)
+    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(slow, { tools: [ask], asks: "person" })))
+  })
+
+  it.effect("of tasks refuses the next one, and the agent goes on without", () => {
+    const script = Scripted.make({
+      build: [Scripted.tasks({ worker: "a" }, { worker: "b" }, { worker: "c" }), "done"],
+      worker: ["found"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tasks: 2 } })
+      expect((yield* Session.prompt(id, "Go")).text).toBe("done")
+      const answers = (yield* callsMade(id)).map(said)
+      expect(answers.filter((text) => text.includes("<task_result>"))).toHaveLength(2)
+      expect(answers[2]).toContain("The budget of 2 tasks does not suffice for another task")
+      expect((yield* sessionOf(id)).budget?.spent.tasks).toBe(2)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("holds for everything below it: a task ends as budget_exhausted with what it has, and so does the root", () => {
+    const script = Scripted.make({
+      build: [{ ...Scripted.tasks({ worker: "a" }), ...uses(10) }, { text: "never", ...uses(10) }],
+      worker: lookOn(100)
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 350 } })
+      const error = yield* failing(id)
+      expect(error).toMatchObject({ _tag: "BudgetExhausted", which: "tokens" })
+      const [answer] = (yield* callsMade(id)).map(said)
+      expect(answer).toContain("state: budget_exhausted")
+      expect(answer).toContain("The task used up its budget of tokens.")
+      expect(answer).toContain("<task_result>\nlook 3\n</task_result>")
+      expect((yield* sessionOf(id)).budget?.spent.tokens).toBe(410)
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("is exceeded by at most the request that each agent at work has under way", () => {
+    const limit = 2_000
+    const script = Scripted.make({
+      build: [{ ...Scripted.tasks(...Array.from({ length: 8 }, (_, i) => ({ worker: `part ${i}` }))), ...uses(10) }],
+      worker: (request) => ({
+        calls: [{ tool: "look", input: { at: `${request.origin.step} ${request.origin.sessionID}` } }],
+        ...uses(100),
+        delay: { connect: 10 + request.origin.step }
+      })
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: limit } })
+      const fiber = yield* Effect.fork(failing(id))
+      yield* TestClock.adjust(10_000)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ which: "tokens" })
+      const spent = (yield* sessionOf(id)).budget?.spent.tokens
+      expect(spent).toBeGreaterThanOrEqual(limit)
+      expect(spent).toBeLessThanOrEqual(limit + 8 * 100)
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("tells the model once when 80 % are used", () => {
+    const script = Scripted.make({ build: lookOn(100) })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 1_000 } })
+      yield* failing(id)
+      const reminders = (yield* messagesOf(id)).flatMap(({ parts }, at) =>
+        parts.flatMap((part) => part.type === "text" && part.synthetic === true ? [{ at, text: part.text }] : [])
+      )
+      expect(reminders).toHaveLength(1)
+      expect(reminders[0]?.text).toContain("800 of 1000 tokens, for this session and all below it")
+      // The prompt and eight answers come before it.
+      expect(reminders[0]?.at).toBe(9)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("tells every agent at work below it", () => {
+    const script = Scripted.make({
+      build: [{ ...Scripted.tasks({ worker: "a" }), ...uses(850) }, { text: "done", ...uses(10) }],
+      worker: [{ text: "found", ...uses(10) }]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 1_000 } })
+      yield* Session.prompt(id, "Go")
+      const heard = script.requests.filter((request) => Scripted.lastText(request).includes("More than 80 %"))
+      expect(heard.map(({ origin }) => origin.path.join("/"))).toEqual(["build/worker", "build"])
+      expect(Scripted.lastText(heard[0] as never)).toContain(`850 of 1000 tokens, for the session ${id} above`)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("is kept across a restart, until a new one is set", () => {
+    const script = Scripted.make({ build: [{ text: "one", ...uses(100) }] })
+    return Effect.gen(function*() {
+      const storage = Layer.succeed(SessionStorage, yield* SessionStorage)
+      const later = <A, E>(effect: Effect.Effect<A, E, Session>) =>
+        Effect.zipRight(TestClock.adjust(10), Effect.provide(effect, SkeinTest.layer(script, { storage })))
+      const { id } = yield* later(root({ budget: { tokens: 250 } }))
+      for (let i = 0; i < 3; i++) yield* later(Session.prompt(id, "Go"))
+      expect(yield* later(failing(id))).toMatchObject({ _tag: "BudgetExhausted", which: "tokens" })
+      expect(script.requests).toHaveLength(3)
+      expect((yield* later(Session.prompt(id, "Go", { budget: { tokens: 150 } }))).text).toBe("one")
+      expect((yield* later(sessionOf(id))).budget?.spent.tokens).toBe(100)
+    }).pipe(Effect.provide(SessionStorage.layerMemory))
+  })
+
+  it.effect("comes from the config for sessions that say nothing of it", () => {
+    const script = Scripted.make({ build: lookOn(100) })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect(yield* failing(id)).toMatchObject({ which: "steps" })
+      expect(script.requests).toHaveLength(2)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, config: { budget: { steps: 2 } } })))
+  })
+})
+
+describe("a budget of a task", () => {
+  it.effect("ends that task with its partial work, and its siblings go on", () => {
+    const script = Scripted.make({ build: ["done"], worker: lookOn(100), other: [{ text: "found", ...uses(500) }] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const [small, free] = yield* Effect.all([spawn(id, "worker", { budget: { tokens: 250 } }), spawn(id, "other")], {
+        concurrency: 2
+      })
+      expect(small).toMatchObject({ status: "budget_exhausted", which: "tokens", text: "look 2", usage: { steps: 3 } })
+      expect(free).toMatchObject({ status: "completed", text: "found" })
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents: [worker, SkeinTest.agent("other")] })))
+  })
+
+  it.effect("comes from the agent's definition, and is anew for each run of the task", () => {
+    const script = Scripted.make({ build: ["done"], worker: lookOn(100) })
+    const agents = [SkeinTest.agent("worker", { budget: { steps: 2 } })]
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const first = yield* spawn(id, "worker")
+      expect(first).toMatchObject({ status: "budget_exhausted", which: "steps", usage: { steps: 2 } })
+      const again = yield* Effect.flatMap(Tasks, (tasks) =>
+        tasks.run({
+          parentID: id,
+          agent: "worker",
+          description: "part",
+          prompt: "Go on",
+          taskID: first.taskID,
+          byUser: false
+        }))
+      expect(again).toMatchObject({ status: "budget_exhausted", which: "steps", usage: { steps: 2 } })
+      // What a user says to it later is not bounded by what its runs might use.
+      expect((yield* sessionOf(first.taskID)).budget).toBeUndefined()
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
+  })
+
+  it.effect("is never more than what is left above it", () => {
+    const script = Scripted.make({ build: lookOn(100), worker: lookOn(100) })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 450, usd: "100" } })
+      const events = yield* record()
+      expect(yield* spawn(id, "worker", { budget: { tokens: 1_000_000 } })).toMatchObject({
+        status: "budget_exhausted",
+        usage: { steps: 5 }
+      })
+      const run = yield* events.first("subagent.created")
+      const storage = yield* SessionStorage
+      const [row] = (yield* storage.runs({ rootID: id })).rows
+      expect(row?.id).toBe(run.properties.run_id)
+      expect(row?.budget).toEqual({ tokens: 450 })
+    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("is kept for it: others cannot be promised the same, and what it leaves is free again", () => {
+    const script = Scripted.make({
+      build: ["done"],
+      worker: [{ text: "found", ...uses(100), delay: { connect: 100 } }]
+    })
+    return Effect.gen(function*() {
+      const budget = yield* Budget
+      const { id } = yield* root({ budget: { tokens: 1_000 } })
+      const fiber = yield* Effect.fork(parts(id, [{ tokens: 600 }, { tokens: 300 }, { tokens: 300 }, { tokens: 300 }]))
+      yield* TestClock.adjust(50)
+      const [status] = yield* budget.of(id)
+      expect(status).toMatchObject({ sessionID: id, limit: { tokens: 1_000 }, kept: { tokens: "1000" } })
+      yield* TestClock.adjust(50)
+      expect(ended(yield* Fiber.join(fiber))).toEqual(["completed", "completed", "completed", "TaskRefused"])
+      expect((yield* budget.of(id))[0]).toMatchObject({ spent: { tokens: 300 }, kept: {} })
+      expect(ended(
+        yield* Effect.zipLeft(Effect.fork(parts(id, [{ tokens: 700 }])), TestClock.adjust(100)).pipe(
+          Effect.flatMap(Fiber.join)
+        )
+      )).toEqual(["completed"])
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("leaves its caller nothing that was kept for it: the caller ends, and goes on when the task has settled", () => {
+    const script = Scripted.make({
+      build: [
+        {
+          calls: [{
+            tool: "task",
+            input: {
+              description: "part",
+              prompt: "Do it",
+              subagent_type: "worker",
+              background: true
+            }
+          }],
+          ...uses(100)
+        },
+        { text: "done", ...uses(10) }
+      ],
+      worker: [{ text: "found", ...uses(100), delay: { connect: 100 } }]
+    })
+    const agents = [SkeinTest.agent("worker", { budget: { tokens: 5_000 } })]
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 1_000 } })
+      expect(yield* failing(id)).toMatchObject({
+        which: "tokens",
+        message: expect.stringContaining("900 are kept for")
+      })
+      yield* TestClock.adjust(100)
+      const turn = yield* Effect.flatMap(Session, (session) => session.untilIdle(id))
+      expect(turn?.text).toBe("done")
+      expect(script.requests.map(({ origin }) => origin.path.length)).toEqual([1, 2, 1])
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
+  })
+
+  it.effect("is refused where what the task is told is more than is left", () => {
+    const long = "word ".repeat(1_000)
+    const script = Scripted.make({
+      build: [{ ...Scripted.tasks({ worker: long }, { worker: "short" }), ...uses(400) }, {
+        text: "done",
+        ...uses(50)
+      }],
+      worker: [{ text: "found", ...uses(10) }]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 700 } })
+      expect((yield* Session.prompt(id, "Go")).text).toBe("done")
+      const answers = (yield* callsMade(id)).map(said)
+      expect(answers[0]).toContain("The budget of 700 tokens does not suffice for another task: 400 are used")
+      expect(answers[1]).toContain("<task_result>")
+      expect(yield* childrenOf(id)).toHaveLength(1)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+})
+
+describe("a budget that cannot be kept", () => {
+  it.effect("of money is refused where the price of the model is not known", () => {
+    const script = Scripted.make({ build: ["done"] }, { price: { input: "unknown", output: "1" } })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect(yield* failing(id, { usd: "1" })).toMatchObject({
+        _tag: "ModelUnavailable",
+        reason: "unknown_price",
+        message: expect.stringContaining("provider.scripted.models.model.price")
+      })
+      expect(script.requests).toHaveLength(0)
+      expect((yield* Session.prompt(id, "Go", { budget: { steps: 1 } })).text).toBe("done")
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+
+  it.effect("ends where a model does not say what it used", () => {
+    const silent = Scripted.make({ build: [Scripted.call("look", {}), "never"] }, {})
+    const mute = {
+      ...silent.model,
+      stream: (request: Parameters<typeof silent.model.stream>[0], emit: Parameters<typeof silent.model.stream>[1]) =>
+        silent.model.stream(request, (event) => {
+          if (event.type !== "finish") return emit(event)
+          const { tokens: _, ...rest } = event
+          emit(rest as typeof event)
+        })
+    }
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect(yield* failing(id, { tokens: 1_000 })).toMatchObject({
+        _tag: "BudgetExhausted",
+        which: "tokens",
+        message: expect.stringContaining("did not say what it used")
+      })
+      expect(silent.requests).toHaveLength(1)
+    }).pipe(Effect.provide(SkeinTest.layer({ layer: Provider.layerModels([mute]) }, options)))
+  })
+
+  it.effect("is refused where it is none: nothing, less than nothing, no number, or something else", () => {
+    const script = Scripted.make({ build: ["done"], worker: ["done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const wrong = [
+        { tokens: 0 },
+        { tokens: -1 },
+        { tokens: Number.NaN },
+        { tokens: 1.5 },
+        { usd: "0" },
+        { usd: "0.00" },
+        { usd: "-1" },
+        { usd: "1e3" },
+        { usd: "much" },
+        { steps: Number.POSITIVE_INFINITY },
+        { time: 0 },
+        { tasks: -3 },
+        { token: 5 }
+      ] as ReadonlyArray<Limit>
+      for (const budget of wrong) {
+        const errors = [
+          yield* failing(id, budget),
+          yield* Effect.flip(root({ budget })),
+          yield* Effect.flip(Effect.flatMap(Budget, (service) => service.set(id, budget))),
+          yield* Effect.flip(spawn(id, "worker", { budget }))
+        ]
+        expect(errors.map(({ _tag }) => _tag)).toEqual([
+          "BudgetInvalid",
+          "BudgetInvalid",
+          "BudgetInvalid",
+          "TaskRefused"
+        ])
+        for (const { message } of errors) expect(message).toContain("A budget has amounts above 0")
+      }
+      expect(script.requests).toHaveLength(0)
+      expect(yield* messagesOf(id)).toEqual([])
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+})
+
+describe("Budget", () => {
+  it.effect("sets, shows and lifts what holds for a session and those below it", () => {
+    const script = Scripted.make({ build: [{ text: "one", ...uses(100) }] })
+    return Effect.gen(function*() {
+      const budget = yield* Budget
+      const { id } = yield* root()
+      expect(yield* budget.of(id)).toEqual([])
+      yield* budget.set(id, { tokens: 100 })
+      yield* Session.prompt(id, "Go")
+      expect(yield* budget.of(id)).toMatchObject([{
+        sessionID: id,
+        limit: { tokens: 100 },
+        spent: { tokens: 100, usd: "0.00011", steps: 1, tasks: 0 }
+      }])
+      expect(yield* failing(id)).toMatchObject({ which: "tokens" })
+      yield* budget.set(id, undefined)
+      expect((yield* Session.prompt(id, "Go")).text).toBe("one")
+      expect((yield* sessionOf(id)).budget).toBeUndefined()
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+
+  it.effect("bounds what a program asks of an agent", () => {
+    const script = Scripted.make({ worker: lookOn(100) })
+    return Effect.gen(function*() {
+      const error = yield* Effect.flip(Task.run({ agent: "worker", prompt: "Go", budget: { tokens: 150 } }))
+      expect(error).toMatchObject({
+        _tag: "TaskFailed",
+        status: "budget_exhausted",
+        reason: "BudgetExhausted",
+        text: "look 1"
+      })
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+})

@@ -1,0 +1,354 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import type { AnyTool, ToolResult } from "@skein/core/Tool"
+import type { SessionID } from "@skein/domain/Id"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import { root } from "./support/tree.ts"
+
+const telling = (name: string, metadata: (input: SkeinTest.TestInput) => ToolResult["metadata"]): AnyTool => ({
+  ...SkeinTest.tool(name, () => Effect.succeed("")),
+  permission: name === "bash" ? "bash" : "edit",
+  execute: (input: SkeinTest.TestInput) => Effect.succeed({ title: name, output: "Done.", metadata: metadata(input) })
+})
+const edit = telling("edit", ({ filePath }) => ({ filePath }))
+const patch = telling("patch", () => ({ files: ["A new.ts", "M src/a.ts"] }))
+const bash = telling("bash", () => ({ exit: 2 }))
+
+const changing = Scripted.call("edit", { filePath: "src/a.ts" })
+
+const use = <A, E>(
+  script: Scripted.Scripted,
+  program: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>> | Scope.Scope>,
+  config: SkeinTest.SkeinTestOptions["config"] = {}
+) =>
+  Effect.provide(
+    Effect.scoped(program),
+    SkeinTest.layer(script, {
+      agents: [SkeinTest.agent("worker")],
+      tools: [edit, patch, bash],
+      rules: { "*": "allow" },
+      config
+    })
+  )
+
+const summaries = ({ requests }: Scripted.Scripted) => requests.filter(({ origin }) => origin.purpose === "summary")
+
+const asked = (script: Scripted.Scripted): string => {
+  const content = summaries(script).at(-1)?.messages.at(-1)?.content
+  const [part] = Array.isArray(content) ? content : []
+  return part?.type === "text" ? part.text : ""
+}
+
+const summaryOf = (id: SessionID) =>
+  Effect.flatMap(Session, (session) => Effect.map(session.get(id), ({ summary }) => summary))
+
+describe("a summary", () => {
+  it.effect("is made of what was asked, changed, run, delegated and answered, and kept on the session", () => {
+    const script = Scripted.make({
+      build: [
+        {
+          calls: [{ tool: "edit", input: { filePath: "src/a.ts" } }, { tool: "bash", input: { command: "npm test" } }]
+        },
+        { calls: [{ tool: "bash", input: { command: "ls" } }, { tool: "patch", input: {} }] },
+        Scripted.tasks({ worker: "Do the rest" }),
+        "All is done.",
+        "Nothing more."
+      ],
+      worker: [Scripted.call("edit", { filePath: "b.ts" }), "b is done"],
+      summary: ["  Renamed a.\nb is new. \n"]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { all } = yield* record()
+        const { id } = yield* root()
+        yield* session.prompt(id, "Rename\n  a")
+        yield* session.prompt(id, "And more?")
+        const before = yield* session.get(id)
+        yield* TestClock.adjust(5)
+        const summary = yield* session.summarize(id)
+        const until = (yield* session.messages(id)).at(-1)?.info.id
+        expect(summary).toEqual({
+          text: "Renamed a.\nb is new.",
+          files: ["new.ts", "src/a.ts", "b.ts"],
+          until,
+          time: 5
+        })
+        // It was told, stored, and moved nothing.
+        expect(yield* session.get(id)).toEqual({ ...before, summary })
+        expect((yield* session.list()).rows).toEqual([{ ...before, summary }])
+        expect(all.at(-1)).toMatchObject({ type: "session.updated", properties: { info: { summary } } })
+        expect(asked(script)).toBe(`Session: Test
+Directory: /work
+Agent: build
+
+Asked:
+- Rename a
+- And more?
+
+Files changed:
+- new.ts (patch by build)
+- src/a.ts (edit, patch by build)
+- b.ts (edit by worker)
+
+Commands run:
+- npm test (build, exit code 2)
+
+Tasks of subagents:
+- worker task (worker), completed: b is done
+
+Last answer:
+Nothing more.`)
+        expect(summaries(script)[0]).toMatchObject({ tools: [], origin: { path: ["summary"], sessionID: id } })
+        expect((yield* session.get(id)).usage).toEqual(before.usage)
+      })
+    )
+  })
+
+  it.effect("of a child tells of it and of what is below it alone", () => {
+    const script = Scripted.make({
+      build: [changing, Scripted.tasks({ worker: "Half" }), "ok"],
+      worker: [Scripted.call("edit", { filePath: "b.ts" }), "b is done"]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        const [child] = yield* session.children(id)
+        const { files, text } = yield* session.summarize(child?.id ?? id)
+        expect([files, text]).toEqual([["b.ts"], "A summary"])
+        expect(asked(script)).toContain("Asked:\n- Half")
+        expect(yield* summaryOf(id)).toBeUndefined()
+      })
+    )
+  })
+
+  it.effect("costs no more than so much, however long the session is, and is proper text", () => {
+    const script = Scripted.make({
+      build: Array.from({ length: 400 }, (_, at) =>
+        at % 2 === 0
+          ? Scripted.call("edit", { filePath: `src/${"d".repeat(200)}/${at}.ts` })
+          : `${"\u{1F600}".repeat(9_000)} ${at}`),
+      summary: [`x\uD83D${"y".repeat(20_000)}`]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        for (let at = 0; at < 150; at++) yield* session.prompt(id, `${at} ${"\u{1F600}".repeat(2_000)}`)
+        const { files, text } = yield* session.summarize(id)
+        expect(files).toHaveLength(100)
+        expect(files.at(-1)).toMatch(/\/298\.ts$/)
+        expect(text.length).toBeLessThanOrEqual(4_000)
+        expect(text.isWellFormed()).toBe(true)
+        const digest = asked(script)
+        expect(digest.length).toBeLessThan(25_000)
+        expect(digest.isWellFormed()).toBe(true)
+        expect(digest).not.toContain("\uFFFD")
+        // The first prompt and the last ones.
+        expect(digest).toMatch(/Asked:\n- 0 .*…\n- \(\d+ more\)\n- \d+ /)
+        expect(digest).toContain("\n- 149 ")
+      })
+    )
+  })
+
+  it.effect("needs a session in which something was said", () =>
+    use(
+      Scripted.make({ build: ["ok"] }),
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        const error = yield* Effect.flip(session.summarize(id))
+        expect(error).toMatchObject({
+          _tag: "SummaryFailed",
+          reason: "nothing_said",
+          message: `The session ${id} cannot be summarised: nothing was said in it yet. Prompt it first.`
+        })
+        const unknown = yield* Effect.flip(session.summarize("ses_none" as SessionID))
+        expect(unknown._tag).toBe("SessionNotFound")
+      })
+    ))
+
+  const bad = {
+    "refuses": { step: Scripted.fault("auth", { message: "No." }), why: "No.", requests: 1 },
+    "says nothing": { step: { text: " \n" }, why: "scripted/model ended without text", requests: 2 }
+  }
+  for (const [name, { requests, step, why }] of Object.entries(bad)) {
+    it.effect(`that the model ${name} leaves the one before as it is`, () => {
+      const script = Scripted.make({ build: ["ok"], summary: ["First", step] })
+      return use(
+        script,
+        Effect.gen(function*() {
+          const session = yield* Session
+          const { id } = yield* root()
+          yield* session.prompt(id, "Go")
+          const first = yield* session.summarize(id)
+          const asking = yield* Effect.fork(Effect.flip(session.summarize(id)))
+          yield* TestClock.adjust("1 minute")
+          const error = yield* Fiber.join(asking)
+          expect(error).toMatchObject({ _tag: "SummaryFailed", reason: "model" })
+          expect(error.message).toContain(`The session ${id} could not be summarised: ${why}`)
+          expect(error.message).toContain("agent.summary.model in skein.json")
+          expect(yield* summaryOf(id)).toEqual(first)
+          expect(summaries(script)).toHaveLength(1 + requests)
+        })
+      )
+    })
+  }
+
+  it.effect("that no model can write says what to set", () =>
+    use(
+      Scripted.make({ build: ["ok"] }),
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        const error = yield* Effect.flip(session.summarize(id))
+        expect(error).toMatchObject({ _tag: "SummaryFailed", reason: "unavailable" })
+        expect(error.message).toContain("small_model in skein.json")
+      }),
+      { small_model: "no/such" }
+    ))
+
+  it.effect("is asked for again where the model has too much to do", () => {
+    const script = Scripted.make({
+      build: ["ok"],
+      summary: [Scripted.fault("overloaded", {}, { text: "half" }), "Whole"]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        const asking = yield* Effect.fork(session.summarize(id))
+        yield* TestClock.adjust("1 minute")
+        expect((yield* Fiber.join(asking)).text).toBe("Whole")
+      })
+    )
+  })
+
+  it.effect("that nobody waits for any more closes its request, and one whose session is stopped says so", () => {
+    const script = Scripted.make({ build: ["ok"], summary: [{ hangs: true }] })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        const first = yield* Effect.fork(session.summarize(id))
+        yield* TestClock.adjust(10)
+        expect(script.open.now).toBe(1)
+        const exit = yield* Fiber.interrupt(first)
+        expect([Exit.isInterrupted(exit), script.open.now]).toEqual([true, 0])
+        const second = yield* Effect.fork(Effect.flip(session.summarize(id)))
+        yield* TestClock.adjust(10)
+        yield* session.stop(id)
+        expect(script.open.now).toBe(0)
+        expect(yield* Fiber.join(second)).toMatchObject({ _tag: "SessionStopped" })
+        const third = yield* Effect.fork(Effect.flip(session.summarize(id)))
+        yield* TestClock.adjust(10)
+        yield* session.remove(id)
+        expect((yield* Fiber.join(third))._tag).toBe("SessionStopped")
+        expect((yield* Effect.flip(session.get(id)))._tag).toBe("SessionNotFound")
+      })
+    )
+  })
+})
+
+describe("with summaries in the config, a summary", () => {
+  const config = { summaries: true }
+
+  it.effect("is renewed beside the session after each turn that changed files, at any depth", () => {
+    const script = Scripted.make({
+      build: [changing, "one", "two", Scripted.tasks({ worker: "Change b" }), "three"],
+      worker: [Scripted.call("edit", { filePath: "b.ts" }), "b is done"],
+      summary: [{ text: "First", delay: { first: 5_000 } }, { text: "Second", delay: { first: 5_000 } }]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        // The answer does not wait for it.
+        yield* session.prompt(id, "Change a")
+        expect(yield* summaryOf(id)).toBeUndefined()
+        const waiting = yield* Effect.fork(session.summarized(id))
+        yield* TestClock.adjust(5_000)
+        yield* Fiber.join(waiting)
+        expect((yield* summaryOf(id))?.text).toBe("First")
+        yield* session.prompt(id, "What is there?")
+        yield* session.summarized(id)
+        expect(summaries(script)).toHaveLength(1)
+        yield* session.prompt(id, "Change b")
+        yield* TestClock.adjust(5_000)
+        expect(yield* summaryOf(id)).toMatchObject({ text: "Second", files: ["src/a.ts", "b.ts"] })
+        // One for the root, none for the child.
+        expect(summaries(script).map(({ origin }) => origin.sessionID)).toEqual([id, id])
+      }),
+      config
+    )
+  })
+
+  it.effect("is begun anew by the next turn, and the one before is given up", () => {
+    const script = Scripted.make({ build: [changing, "one", changing, "two"], summary: [{ hangs: true }, "Second"] })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        yield* TestClock.adjust(10)
+        expect(script.open.now).toBe(1)
+        yield* session.prompt(id, "On")
+        yield* session.summarized(id)
+        expect((yield* summaryOf(id))?.text).toBe("Second")
+        expect(script.open.now).toBe(0)
+      }),
+      config
+    )
+  })
+
+  it.effect("that fails changes nothing, and ends nobody's wait", () => {
+    const script = Scripted.make({ build: [changing, "one"], summary: [Scripted.fault("overloaded")] })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        expect((yield* session.prompt(id, "Go")).text).toBe("one")
+        yield* session.summarized(id)
+        expect(yield* summaryOf(id)).toBeUndefined()
+        expect(summaries(script)).toHaveLength(1)
+      }),
+      config
+    )
+  })
+
+  it.effect("is not made without that setting", () => {
+    const script = Scripted.make({ build: [changing, "one"] })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        yield* session.summarized(id)
+        yield* TestClock.adjust("1 hour")
+        expect(summaries(script)).toEqual([])
+      })
+    )
+  })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import * as Task from "@skein/core/Task"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import { childrenOf, root } from "./support/tree.ts"
+
+const prompt = "You were created to handle: {task_description}. Only {task_description}!"
+
+const asks = (description: string, more: Readonly<Record<string, unknown>> = {}) =>
+  Scripted.call("task", { description, prompt: "Go", subagent_type: "worker", ...more })
+
+/** The first line of the system prompts that an agent was given. */
+const told = ({ requests }: Scripted.Scripted, agent: string) =>
+  requests.filter(({ origin }) => origin.path.at(-1) === agent).map(({ messages: [first] }) =>
+    first?.role === "system" ? first.content.split("\n", 1)[0] : undefined
+  )
+
+const layer = (script: Scripted.Scripted) =>
+  SkeinTest.layer(script, {
+    agents: [SkeinTest.agent("worker", { prompt }), SkeinTest.agent("lead", { mode: "all", prompt })]
+  })
+
+const handles = (description: string) => `You were created to handle: ${description}. Only ${description}!`
+
+describe("{task_description} in an agent's prompt", () => {
+  it.effect("is the description of the task, and of the next run where it is resumed", () => {
+    const script = Scripted.make({
+      build: ({ messages, origin: { step } }) =>
+        step === 0
+          ? asks("Find the entry")
+          : step === 1
+          ? asks("Mend the entry", { task_id: /ses_\w+/.exec(JSON.stringify(messages.at(-1)))?.[0] ?? "" })
+          : "ok",
+      worker: ["found"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      const [child] = yield* childrenOf(id)
+      expect(told(script, "worker")).toEqual([handles("Find the entry"), handles("Mend the entry")])
+      // Prompted by itself, it is still there for what it did last.
+      if (child !== undefined) yield* Session.prompt(child.id, "And?")
+      expect(told(script, "worker").at(-1)).toBe(handles("Mend the entry"))
+    }).pipe(Effect.provide(layer(script)))
+  })
+
+  for (const description of ["{task_description}", "costs $& and $1 and $$"]) {
+    it.effect(`takes ${description} as it is`, () => {
+      const script = Scripted.make({ build: [asks(description), "ok"], worker: ["found"] })
+      return Effect.gen(function*() {
+        const { id } = yield* root()
+        yield* Session.prompt(id, "Go")
+        expect(told(script, "worker")).toEqual([handles(description)])
+      }).pipe(Effect.provide(layer(script)))
+    })
+  }
+
+  it.effect("is the title where there is no task: the first words of the prompt, until there is another", () => {
+    const script = Scripted.make({ lead: ["ok"], title: ["Found entries"] })
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* session.create({ directory: "/work", agent: "lead" })
+      yield* session.prompt(id, "Where is the entry?\nI looked.")
+      yield* session.rename(id, "The entry")
+      yield* session.prompt(id, "And now?")
+      expect(told(script, "lead")).toEqual([handles("Where is the entry?"), handles("The entry")])
+      yield* Task.run({ agent: "lead", prompt: "A long story", description: "A short one" })
+      yield* Task.run({ agent: "lead", prompt: "A  story" })
+      expect(told(script, "lead").slice(2)).toEqual([handles("A short one"), handles("A story")])
+    }).pipe(Effect.provide(layer(script)))
+  })
+})
