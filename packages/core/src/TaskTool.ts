@@ -10,6 +10,7 @@ import * as prompts from "./internal/prompts.ts"
 import { subjectOf } from "./internal/session/offer.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
 import { acceptedText, outcomeText } from "./internal/tasks/taskTexts.ts"
+import { servicesForLater } from "./internal/traced.ts"
 import { Permission } from "./Permission.ts"
 import type { Spill } from "./Spill.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -196,7 +197,7 @@ export const TaskTool = {
   /** Adds the tool to the tools that there are. */
   layer: Layer.scopedDiscard(Effect.gen(function*() {
     const tools = yield* Tools
-    const context = yield* Effect.context<Tasks | Agent | Permission | Config | SessionTable | Spill>()
+    const context = yield* servicesForLater<Tasks | Agent | Permission | Config | SessionTable | Spill>()
     yield* tools.register(define<TaskInput>({
       name: "task",
       describe: (caller) => Effect.provide(Effect.orElseSucceed(describe(caller), () => undefined), context),

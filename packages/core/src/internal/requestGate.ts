@@ -7,6 +7,7 @@ import type * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
 import type { RequestGate } from "../Governor.ts"
+import { changeRequests, countWait } from "../Metrics.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */
@@ -16,6 +17,7 @@ const spread = 1_000
 interface Ticket {
   readonly rootID: SessionID
   readonly granted: Deferred.Deferred<void>
+  readonly since: number
 }
 
 /** Makes the gate of one rate limit; `fork` runs what opens it again. */
@@ -39,6 +41,9 @@ export const makeRequestGate = (
     const ticket = urgent.take() ?? later.take()
     if (ticket === undefined) return false
     sent++
+    changeRequests("waiting", -1)
+    changeRequests("sent", 1)
+    countWait(clock.unsafeCurrentTimeMillis() - ticket.since)
     Deferred.unsafeDone(ticket.granted, Effect.void)
     return true
   }
@@ -69,11 +74,13 @@ export const makeRequestGate = (
     if (closed && closedFor() === 0) closed = false
     if (closed || sent >= limit || waiting() > 0) return false
     sent++
+    changeRequests("sent", 1)
     return true
   }
 
   const leave = () => {
     sent--
+    changeRequests("sent", -1)
     grantNext()
   }
 
@@ -85,13 +92,19 @@ export const makeRequestGate = (
           return exit
         })
       }
-      const ticket: Ticket = { rootID: sender.rootID, granted: Deferred.unsafeMake(noFiber) }
+      const ticket: Ticket = {
+        rootID: sender.rootID,
+        granted: Deferred.unsafeMake(noFiber),
+        since: clock.unsafeCurrentTimeMillis()
+      }
       const queue = sender.urgent ? urgent : later
       queue.add(ticket)
+      changeRequests("waiting", 1)
       const position = queue.position(ticket) + (sender.urgent ? 0 : urgent.size())
       const turn = Effect.zipRight(sender.queued(position), Deferred.await(ticket.granted))
       return Effect.flatMap(Effect.exit(restore(Effect.zipRight(turn, request))), (exit) => {
-        if (!queue.remove(ticket)) leave()
+        if (queue.remove(ticket)) changeRequests("waiting", -1)
+        else leave()
         return exit
       })
     })

@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
 import type { Call, Slot, SlotNews } from "../Governor.ts"
+import { changeAgents } from "../Metrics.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
 
 /** All at the same time; one alone needs no fiber of its own. */
@@ -33,6 +34,8 @@ export const makePool = (perRoot: number, perProcess: number) => {
   const grantNext = (queue: FairQueue<Ticket>): boolean => {
     const ticket = queue.take(hasRoom)
     if (ticket === undefined) return false
+    changeAgents("queued", -1)
+    changeAgents("running", 1)
     held++
     heldBy.set(ticket.rootID, (heldBy.get(ticket.rootID) ?? 0) + 1)
     Deferred.unsafeDone(ticket.granted, Effect.void)
@@ -45,6 +48,7 @@ export const makePool = (perRoot: number, perProcess: number) => {
 
   const release = (rootID: SessionID) => {
     held--
+    changeAgents("running", -1)
     const left = (heldBy.get(rootID) ?? 1) - 1
     if (left === 0) heldBy.delete(rootID)
     else heldBy.set(rootID, left)
@@ -62,11 +66,17 @@ export const makePool = (perRoot: number, perProcess: number) => {
       const ticket: Ticket = { rootID, granted: Deferred.unsafeMake(noFiber) }
       const queue = goesOn ? resumed : fresh
       queue.add(ticket)
+      changeAgents("queued", 1)
       grant()
       const position = queue.position(ticket)
       if (position === 0) return Effect.void
       return restore(Effect.zipRight(queued(position), Deferred.await(ticket.granted))).pipe(
-        Effect.onInterrupt(() => Effect.sync(() => queue.remove(ticket) || release(rootID)))
+        Effect.onInterrupt(() =>
+          Effect.sync(() => {
+            if (queue.remove(ticket)) changeAgents("queued", -1)
+            else release(rootID)
+          })
+        )
       )
     })
 

@@ -82,6 +82,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           disposable: new Map(),
           connected: Effect.unsafeMakeLatch(),
           wanted: new Map(),
+          span: undefined,
           consents: new Set(),
           spawns: 0
         }

@@ -14,6 +14,7 @@ import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
+import { countUsage } from "../../Metrics.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
@@ -260,6 +261,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     yield* open
     buffer.close()
     const usage = usageOf(model, buffer)
+    countUsage(model.info, usage)
     const finish = buffer.finish ?? "other"
     const closing: Part = { ...base(clock.unsafeCurrentTimeMillis()), type: "step-finish", usage, finish }
     const calls = yield* start(buffer.calls, finish)

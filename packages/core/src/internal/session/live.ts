@@ -13,6 +13,7 @@ import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
+import type * as Tracer from "effect/Tracer"
 import type { Slot } from "../../Governor.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
@@ -89,6 +90,8 @@ export interface Live {
   readonly connected: Effect.Latch
   /** Answers of a given form that prompts in the inbox or in this turn ask for, by the id of their message. */
   readonly wanted: Map<MessageID, Wanted>
+  /** The span of the prompt that its loop was last started for: what news begins later stands under it. */
+  span: Tracer.AnySpan | undefined
   /** Subagents that the user named in this turn: asking for them again is not needed. */
   readonly consents: Set<string>
   /** Tasks that this turn has started, at all levels; counted at the root. */

@@ -9,17 +9,18 @@ import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { turnWorks } from "../budget/account.ts"
 import { exhausted, warning } from "../budget/review.ts"
-import { traced } from "../traced.ts"
+import { type Ended, traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, type Wanted } from "./finalAnswer.ts"
 import { conclusion } from "./history.ts"
-import { failedToStore, type Live, type LiveMessage, pathOf, wantsAnswer } from "./live.ts"
+import { failedToStore, type Live, type LiveMessage, wantsAnswer } from "./live.ts"
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { runSubtasks } from "./runSubtasks.ts"
 import { sayToModel } from "./sayToModel.ts"
 import { SessionTable } from "./SessionTable.ts"
 import { setStatus } from "./setStatus.ts"
+import { sessionAttributes, usageAttributes } from "./spanAttributes.ts"
 import { takeInbox } from "./takeInbox.ts"
 import { toolCalls } from "./toolCalls.ts"
 
@@ -62,6 +63,19 @@ const cutOffAgain = (step: Step) =>
     retryable: false,
     message: `${formatRef(step.model)} ran into its output limit in the middle of a call ${cutOffLimit} times in a row.`
   })
+
+const endOfStep = ({ finish, message, model }: Step): Ended => ({
+  outcome: "completed",
+  failed: false,
+  attributes: {
+    "gen_ai.provider.name": model.providerID,
+    "gen_ai.request.model": model.modelID,
+    "gen_ai.response.finish_reasons": [finish],
+    ...(message.info.role === "assistant" ? usageAttributes(message.info.usage) : {}),
+    "skein.message.id": message.info.id,
+    "skein.retries": message.parts.filter((part) => part.type === "retry").length
+  }
+})
 
 /** Closes a turn that did not come to its end. What could not be stored is no longer believed: the session is read again. */
 const breakOff = Effect.fnUntraced(
@@ -125,8 +139,9 @@ export const runTurn = Effect.fnUntraced(
       yield* heedBudgets(live, lastUser(messages) ?? user, from)
       const step = yield* traced(
         "Step",
-        () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), step: count }),
-        modelStep(live, lastUser(messages) ?? user, subject, count, wanted)
+        () => ({ "gen_ai.operation.name": "chat", ...sessionAttributes(live), "skein.step": count }),
+        modelStep(live, lastUser(messages) ?? user, subject, count, wanted),
+        (exit) => Exit.isSuccess(exit) ? endOfStep(exit.value) : undefined
       )
       const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), wanted))
       if (ended) return yield* turnOf(live, "denied", before)

@@ -8,6 +8,7 @@ import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
@@ -16,7 +17,7 @@ import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { opened as openedBudget } from "../budget/account.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
-import { traced } from "../traced.ts"
+import { servicesForLater, traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { beside } from "./beside.ts"
 import { want } from "./finalAnswer.ts"
@@ -27,6 +28,7 @@ import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
 import { removeSession } from "./removeSession.ts"
 import { atRest, type LoopServices, submit, withdrawn } from "./runner.ts"
 import { SessionTable } from "./SessionTable.ts"
+import { sessionAttributes, usageAttributes } from "./spanAttributes.ts"
 
 const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
   wellFormed(typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt)
@@ -49,7 +51,7 @@ export const makeSession = Effect.gen(function*() {
   const agents = yield* Agent
   const ids = yield* Ids
   const { settings } = yield* Config
-  const context = yield* Effect.context<LoopServices>()
+  const context = yield* servicesForLater<LoopServices>()
 
   const store = Effect.fnUntraced(function*(info: SessionInfo, parent: Live | undefined) {
     yield* journal.commit(
@@ -159,7 +161,16 @@ export const makeSession = Effect.gen(function*() {
       })
     ).pipe(
       Effect.provide(context),
-      (effect) => traced("Session.prompt", () => ({ sessionID: id, agent: live.info.agent }), effect)
+      (effect) =>
+        traced(
+          "Session.prompt",
+          () => ({ "gen_ai.operation.name": "invoke_agent", ...sessionAttributes(live) }),
+          effect,
+          (exit) =>
+            Exit.isSuccess(exit)
+              ? { outcome: exit.value.end, failed: false, attributes: usageAttributes(exit.value.usage) }
+              : undefined
+        )
     )
   })
 

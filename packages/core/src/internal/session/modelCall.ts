@@ -4,8 +4,10 @@ import { formatRef } from "@skein/domain/Model"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { RequestGate, Sender } from "../../Governor.ts"
+import { countRetry } from "../../Metrics.ts"
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
 import { firstOf } from "../firstOf.ts"
+import { counted } from "./counted.ts"
 import { retryDelay } from "./retryDelay.ts"
 
 type Phase = "connect" | "first_event" | "idle"
@@ -98,7 +100,7 @@ export const modelCall = <E>(options: {
       return options.queued(position)
     }
   }
-  const ask = Effect.zipRight(askOnce(model, request, deadlines, emit), check)
+  const ask = counted(model.info, "turn", Effect.zipRight(askOnce(model, request, deadlines, emit), check))
   const sent = Effect.suspend(() => {
     if (!away) return ask
     away = false
@@ -114,6 +116,7 @@ export const modelCall = <E>(options: {
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
       if (!error.retryable || attempt >= retry.attempts || nothing >= triesForNothing) return Effect.fail(error)
       away = true
+      countRetry(model.info, error.reason)
       return failed(failure).pipe(
         Effect.zipRight(Effect.sleep(Duration.millis(delay))),
         Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing)))

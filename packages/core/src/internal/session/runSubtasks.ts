@@ -13,6 +13,7 @@ import type { Subject } from "../../Permission.ts"
 import { candidates } from "./candidates.ts"
 import { type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 import type { Step } from "./modelStep.ts"
+import { observedCall } from "./observedCall.ts"
 import { sayToModel } from "./sayToModel.ts"
 import { toolCall } from "./toolCall.ts"
 
@@ -87,16 +88,19 @@ export const runSubtasks = Effect.fnUntraced(function*(
   const results = yield* live.slot.calls(
     begun,
     ({ step, tool }, call) =>
-      toolCall({
-        live,
-        step,
-        part: tool,
-        subject,
-        call,
-        permits,
-        wanted: undefined,
-        byUser: true
-      })
+      observedCall(
+        { live, message: step.message, part: tool, wanted: undefined },
+        toolCall({
+          live,
+          step,
+          part: tool,
+          subject,
+          call,
+          permits,
+          wanted: undefined,
+          byUser: true
+        })
+      )
   )
   if (wanted.some(({ part }) => part.command !== undefined)) yield* sayToModel(live, last.user, goOn)
   return results.some((result) => result.endsTurn)

@@ -11,8 +11,9 @@ import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
+import { spanNow, underSpan } from "../traced.ts"
 import { halt } from "./halt.ts"
-import { failedToStore, type Live, type Running, wantsAnswer } from "./live.ts"
+import { failedToStore, type Live, pathOf, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
 import { renewSummary } from "./makeSummary.ts"
 import { setStatus } from "./setStatus.ts"
@@ -82,7 +83,8 @@ const start = (live: Live, waiters: Running["waiters"]) => {
   const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
   live.running = running
   // A fiber inherits that its parent cannot be interrupted; the loop can.
-  return Effect.forkIn(Effect.interruptible(turns(live, running)), live.scope).pipe(
+  const named = Effect.annotateLogs(turns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
+  return Effect.forkIn(Effect.interruptible(named), live.scope).pipe(
     Effect.flatMap((fiber) => {
       // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
       fiber.addObserver(() => {
@@ -99,7 +101,9 @@ const start = (live: Live, waiters: Running["waiters"]) => {
 /** Starts the loop for what waits in the inbox, though nobody waits for the answer; one that runs looks there by itself. */
 export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() =>
-    live.running === undefined && live.inbox.some(wantsAnswer) ? Effect.asVoid(start(live, new Map())) : Effect.void
+    live.running === undefined && live.inbox.some(wantsAnswer)
+      ? Effect.asVoid(underSpan(live.span, start(live, new Map())))
+      : Effect.void
   )
 
 /** Ends when nothing of a session goes on: no turn, and no task in the background. */
@@ -172,7 +176,10 @@ export const submit = (
     live.inbox.push(row)
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
     if (running === undefined) {
-      const started = start(live, new Map([[row.id, waiter]]))
+      const started = Effect.flatMap(spanNow, (span) => {
+        live.span = span
+        return start(live, new Map([[row.id, waiter]]))
+      })
       return Effect.flatMap(started, (begun) => wait(live, row.id, begun, waiter, restore))
     }
     running.waiters.set(row.id, waiter)

@@ -2,10 +2,10 @@
 import * as Effect from "effect/Effect"
 import { Governor } from "../../Governor.ts"
 import type { Subject } from "../../Permission.ts"
-import { traced } from "../traced.ts"
 import type { Wanted } from "./finalAnswer.ts"
-import { type Live, pathOf } from "./live.ts"
+import type { Live } from "./live.ts"
 import type { Step } from "./modelStep.ts"
+import { observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
 
 /** Runs the calls of a step; says whether the turn ends with them. */
@@ -20,9 +20,8 @@ export const toolCalls = Effect.fnUntraced(function*(
   const results = yield* live.slot.calls(
     step.calls,
     (part, call) =>
-      traced(
-        `Tool.${part.tool}`,
-        () => ({ sessionID: live.info.id, path: pathOf(live).join("/"), partID: part.id }),
+      observedCall(
+        { live, message: step.message, part, wanted },
         toolCall({ live, step, part, subject, call, permits, wanted, byUser: false })
       )
   )

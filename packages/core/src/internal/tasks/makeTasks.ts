@@ -21,9 +21,10 @@ import { opened } from "../budget/account.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
 import { reserve } from "../budget/reservations.ts"
 import { change, type Live, rootOf } from "../session/live.ts"
-import { traced } from "../traced.ts"
+import { servicesForLater } from "../traced.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
+import { observedRun } from "./observedRun.ts"
 import { factsOf, openRun } from "./openRun.ts"
 import { type End, endOf, type Start, stoppedFromOutside } from "./runEnd.ts"
 import type { RunningTask, TaskServices } from "./runningTask.ts"
@@ -139,7 +140,8 @@ const launch = Effect.fnUntraced(function*(
     const model = task.live.info.model ?? checked.agent.model[0]
     yield* progress.started({ taskID: task.row.taskID, runID: task.row.id, model })
   }
-  const body = Effect.zipLeft(carryOut(checked, task, request, progress, before), leave(checked.parent, task))
+  const work = observedRun(task, carryOut(checked, task, request, progress, before))
+  const body = Effect.zipLeft(work, leave(checked.parent, task))
   const fiber = yield* Effect.forkIn(Effect.uninterruptible(body), checked.parent.scope)
   task.fiber = fiber
   // Also where the scope was closed before the fiber could begin.
@@ -223,7 +225,7 @@ const acceptedOf = ({ row }: RunningTask): Accepted => ({ status: "accepted", ta
 
 /** Makes the service. */
 export const makeTasks = Effect.gen(function*() {
-  const context = yield* Effect.context<TaskServices>()
+  const context = yield* servicesForLater<TaskServices>()
 
   const run = (request: TaskRequest, progress?: TaskProgress) =>
     Effect.uninterruptibleMask((restore) =>
@@ -239,12 +241,7 @@ export const makeTasks = Effect.gen(function*() {
     run: (
       request: TaskRequest,
       progress?: TaskProgress
-    ): Effect.Effect<Outcome | Accepted, TaskRefused | StorageError> =>
-      traced(
-        "Task.run",
-        () => ({ agent: request.agent, parentID: request.parentID, description: request.description }),
-        Effect.provide(run(request, progress), context)
-      ),
+    ): Effect.Effect<Outcome | Accepted, TaskRefused | StorageError> => Effect.provide(run(request, progress), context),
     ...makeControl(relay, context)
   }
 })

@@ -16,11 +16,16 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   if (outcome !== undefined) {
     return outcome.status === "completed" ? "completed" : `${outcome.status}: ${reason(outcome)}`
   }
-  if (live === undefined || run.state === "queued") return "waits for its turn"
+  if (live === undefined) return "waits for its turn"
   const { status } = live
+  const asked = run.state === "queued" ? "waits for a free place" : "waits to ask the model"
   if (live.person.waiting > 0) return "waits for a person's answer"
-  if (status.type === "queued") return `waits for a free place, at position ${status.position}`
-  if (status.type === "retry") return `tries the model again (attempt ${status.attempt}): ${status.message}`
+  if (status.type === "queued") return `${asked}, at position ${status.position} when it came`
+  if (run.state === "queued") return "waits for its turn"
+  if (status.type === "retry") {
+    const again = new Date(status.next).toISOString()
+    return `tries the model again at ${again} (attempt ${status.attempt} failed): ${status.message}`
+  }
   if (live.tasks.size > 0) return `waits for ${live.tasks.size} ${live.tasks.size === 1 ? "task" : "tasks"} of its own`
   const calls = callsOf(live).flatMap(({ state, tool }) =>
     state.status === "running" ? [state.title === undefined ? tool : `${tool} ${state.title}`] : []

@@ -1,0 +1,118 @@
+/**
+ * Decides what is counted of models, tools and tasks. The metrics stand in Effect's registry under these names, for whoever
+ * reads it; durations are in seconds.
+ */
+import type { ModelRef } from "@skein/domain/Model"
+import type { Usage } from "@skein/domain/Usage"
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as MetricLabel from "effect/MetricLabel"
+
+type Labels = ReadonlyArray<MetricLabel.MetricLabel>
+
+/** What OpenTelemetry advises for model requests. */
+const requestSeconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+const workSeconds = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1800, 3600]
+const tokenCounts = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
+
+const histogram = (
+  name: string,
+  unit: string,
+  boundaries: ReadonlyArray<number>,
+  description: string
+): Metric.Metric.Histogram<number> =>
+  Metric.histogram(name, MetricBoundaries.fromIterable(boundaries), description).pipe(Metric.tagged("unit", unit))
+
+const counter = (name: string, unit: string, description: string, incremental = true): Metric.Metric.Counter<number> =>
+  Metric.counter(name, { description, incremental }).pipe(Metric.tagged("unit", unit))
+
+/** Model requests, each try by itself, by model, purpose and outcome. */
+export const requestDuration = histogram(
+  "gen_ai.client.operation.duration",
+  "s",
+  requestSeconds,
+  "Model requests, each try by itself"
+)
+/** Tokens of a request by kind: `input` and `output` are totals, `cache_read`, `cache_write` and `reasoning` parts of them. */
+export const tokenUsage = histogram("gen_ai.client.token.usage", "{token}", tokenCounts, "Tokens of a request, by kind")
+/** What requests cost, where prices are known. */
+export const cost = counter("skein.cost", "USD", "What requests cost, where prices are known")
+/** Tries that are followed by another one, by what went wrong. */
+export const retries = counter("skein.model.retries", "{retry}", "Tries that are followed by another one")
+/** How long requests waited for the gate of their rate limit; those that did not wait are not counted. */
+export const requestWait = histogram("skein.request.wait", "s", workSeconds, "How long requests waited to be sent")
+/** Requests that are sent and those that wait for the gate of their rate limit, now. */
+export const requests = counter("skein.requests", "{request}", "Requests that are sent, and those that wait", false)
+/** Tool calls from beginning to result, also the time that a person took to allow them. */
+export const toolDuration = histogram("skein.tool.duration", "s", workSeconds, "Tool calls from beginning to result")
+/** Runs of tasks from being asked for to their outcome. */
+export const taskDuration = histogram("skein.task.duration", "s", workSeconds, "Runs of tasks from request to outcome")
+/** Subagents that work and those that wait for a slot, now. */
+export const agents = counter("skein.agents", "{agent}", "Subagents that work, and those that wait for a slot", false)
+
+// A metric finds its cell by the very array of labels: looked up by their text they would be hashed at each update.
+const known = new Map<string, Labels>()
+
+const labels = (pairs: Readonly<Record<string, string>>): Labels => {
+  const key = Object.entries(pairs).flat().join("\0")
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const made = Object.entries(pairs).map(([name, value]) => MetricLabel.make(name, value))
+  known.set(key, made)
+  return made
+}
+
+const modelLabels = ({ modelID, providerID }: ModelRef) => ({
+  "gen_ai.provider.name": providerID,
+  "gen_ai.request.model": modelID
+})
+
+/** Counts a request; `outcome` is `completed`, `interrupted` or what went wrong. */
+export const countRequest = (model: ModelRef, purpose: "turn" | "title", outcome: string, milliseconds: number): void =>
+  requestDuration.unsafeUpdate(
+    milliseconds / 1000,
+    labels({
+      "gen_ai.operation.name": "chat",
+      ...modelLabels(model),
+      "skein.purpose": purpose,
+      "skein.outcome": outcome
+    })
+  )
+
+/** Counts what a request used. */
+export const countUsage = (model: ModelRef, { cost: spent, tokens }: Pick<Usage, "cost" | "tokens">): void => {
+  const kinds = {
+    input: tokens.input,
+    output: tokens.output,
+    cache_read: tokens.cacheRead,
+    cache_write: tokens.cacheWrite,
+    reasoning: tokens.reasoning
+  }
+  for (const [kind, count] of Object.entries(kinds)) {
+    if (count > 0) tokenUsage.unsafeUpdate(count, labels({ ...modelLabels(model), "gen_ai.token.type": kind }))
+  }
+  if (spent !== "unknown" && spent !== "0") cost.unsafeUpdate(Number(spent), labels(modelLabels(model)))
+}
+
+/** Counts a try that is followed by another one. */
+export const countRetry = (model: ModelRef, reason: string): void =>
+  retries.unsafeUpdate(1, labels({ ...modelLabels(model), "error.type": reason }))
+
+/** Counts the end of a request's wait. */
+export const countWait = (milliseconds: number): void => requestWait.unsafeUpdate(milliseconds / 1000, [])
+
+/** Counts requests that come to be sent or to wait, or are no longer so. */
+export const changeRequests = (state: "sent" | "waiting", by: number): void =>
+  requests.unsafeUpdate(by, labels({ "skein.state": state }))
+
+/** Counts a tool call; `outcome` is `completed` or what went wrong. */
+export const countCall = (tool: string, outcome: string, milliseconds: number): void =>
+  toolDuration.unsafeUpdate(milliseconds / 1000, labels({ "gen_ai.tool.name": tool, "skein.outcome": outcome }))
+
+/** Counts a run that has settled. */
+export const countRun = (agent: string, outcome: string, milliseconds: number): void =>
+  taskDuration.unsafeUpdate(milliseconds / 1000, labels({ "gen_ai.agent.name": agent, "skein.outcome": outcome }))
+
+/** Counts agents that come to work or to wait, or no longer do. */
+export const changeAgents = (state: "running" | "queued", by: number): void =>
+  agents.unsafeUpdate(by, labels({ "skein.state": state }))

@@ -1,0 +1,35 @@
+/** A run of a task as it is seen from outside: in a span of its own, and counted. */
+import type { Outcome } from "@skein/domain/Outcome"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { countRun } from "../../Metrics.ts"
+import { sessionAttributes, usageAttributes } from "../session/spanAttributes.ts"
+import { traced } from "../traced.ts"
+import type { RunningTask } from "./runningTask.ts"
+
+/** Ends that somebody wanted. */
+const wanted = new Set<Outcome["status"]>(["completed", "stopped"])
+
+/** Works on a run so that it can be seen; its span and its log lines name it. */
+export const observedRun = <E, R>(
+  task: RunningTask,
+  work: Effect.Effect<Outcome, E, R>
+): Effect.Effect<Outcome, E, R> =>
+  traced(
+    "Task.run",
+    () => ({
+      "gen_ai.operation.name": "invoke_agent",
+      ...sessionAttributes(task.live),
+      "skein.run.id": task.row.id,
+      "skein.caller.id": task.row.parentID
+    }),
+    Effect.tap(work, ({ durationMs, status }) => Effect.sync(() => countRun(task.row.agent, status, durationMs))),
+    (exit) =>
+      Exit.isSuccess(exit)
+        ? {
+          outcome: exit.value.status,
+          failed: !wanted.has(exit.value.status),
+          attributes: { ...usageAttributes(exit.value.usage), "skein.background": task.row.background }
+        }
+        : undefined
+  ).pipe(Effect.annotateLogs({ task: task.row.taskID, run: task.row.id }))

@@ -1,0 +1,122 @@
+import { expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import { ToolError } from "@skein/core/Tool"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import { agent, layer, tool } from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
+import * as MetricState from "effect/MetricState"
+import * as TestClock from "effect/TestClock"
+import { root } from "./support/tree.ts"
+
+/** What was counted so far, by name and labels: the sum of a counter, or number and sum of a histogram. */
+const counted = () =>
+  new Map(
+    Metric.unsafeSnapshot().flatMap(({ metricKey, metricState }): ReadonlyArray<readonly [string, Counted]> => {
+      const labels = metricKey.tags.filter(({ key }) => key !== "unit").map(({ key, value }) => `${key}=${value}`)
+      const name = [metricKey.name, ...labels].join(" ")
+      if (MetricState.isCounterState(metricState)) return [[name, { count: 0, sum: Number(metricState.count) }]]
+      return MetricState.isHistogramState(metricState)
+        ? [[name, { count: metricState.count, sum: metricState.sum }]]
+        : []
+    })
+  )
+
+interface Counted {
+  readonly count: number
+  readonly sum: number
+}
+
+/** What is counted while an effect runs: the registry belongs to the process. */
+const countedBy = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const before = counted()
+    return Effect.map(effect, () => {
+      const all = [...counted()].map(([name, { count, sum }]) =>
+        [name, {
+          count: count - (before.get(name)?.count ?? 0),
+          sum: Number((sum - (before.get(name)?.sum ?? 0)).toFixed(9))
+        }] as const
+      )
+      return Object.fromEntries(all.filter(([name, { count, sum }]) => / /.test(name) && (count !== 0 || sum !== 0)))
+    })
+  })
+
+const model = "gen_ai.provider.name=scripted gen_ai.request.model=model"
+const agents = [agent("worker")]
+
+it.effect("requests, tokens, cost, calls and tasks are counted", () => {
+  const used = { tokens: { input: 100, output: 20, reasoning: 0, cacheRead: 40, cacheWrite: 0 } }
+  const script = Scripted.make({
+    build: [Scripted.call("broken", {}), Scripted.tasks({ worker: "Look" }), Scripted.text("Done.", used)],
+    worker: [
+      Scripted.fault("overloaded", { retryable: true }),
+      Scripted.call("slow", {}),
+      Scripted.text("Found.", { delay: { first: 1_000 } })
+    ]
+  }, { providerID: "scripted", modelID: "model", price: { input: "10", output: "100" } })
+  const tools = [
+    tool("slow", () => Effect.as(Effect.sleep(2_000), "here")),
+    tool("broken", () => Effect.fail(new ToolError({ kind: "failed", message: "no" })))
+  ]
+  return Effect.gen(function*() {
+    const { id } = yield* root()
+    const fiber = yield* Effect.fork(countedBy(Session.prompt(id, "Begin")))
+    yield* TestClock.adjust("1 minute")
+    const all = yield* Fiber.join(fiber)
+    const request = (outcome: string) =>
+      all[
+        `gen_ai.client.operation.duration gen_ai.operation.name=chat ${model} skein.purpose=turn skein.outcome=${outcome}`
+      ]
+    expect(request("completed")).toEqual({ count: 5, sum: 1 })
+    expect(request("overloaded")).toEqual({ count: 1, sum: 0 })
+    expect(all[`skein.model.retries ${model} error.type=overloaded`]).toMatchObject({ sum: 1 })
+    expect(all[`gen_ai.client.token.usage ${model} gen_ai.token.type=cache_read`]).toEqual({ count: 1, sum: 40 })
+    expect(all[`gen_ai.client.token.usage ${model} gen_ai.token.type=input`]?.count).toBe(5)
+    expect(all[`skein.cost ${model}`]?.sum).toBeGreaterThanOrEqual(0.003)
+    expect(all["skein.tool.duration gen_ai.tool.name=slow skein.outcome=completed"]).toEqual({ count: 1, sum: 2 })
+    expect(all["skein.tool.duration gen_ai.tool.name=broken skein.outcome=failed"]).toMatchObject({ count: 1 })
+    expect(all["skein.task.duration gen_ai.agent.name=worker skein.outcome=completed"]?.count).toBe(1)
+    // What was taken was given back.
+    expect(Object.keys(all).filter((name) => /^skein\.(agents|requests) /.test(name))).toEqual([])
+  }).pipe(Effect.provide(layer(script, { agents, tools })))
+})
+
+it.effect("agents and requests that wait are counted while they do", () => {
+  const script = Scripted.make({
+    build: [Scripted.tasks({ worker: "a" }, { worker: "b" }, { worker: "c" }), "Done."],
+    worker: () => Effect.succeed(Scripted.text("Found.", { delay: { first: 60_000 } }))
+  })
+  const limits = { concurrency: 2, requests: 1 }
+  return Effect.gen(function*() {
+    const { id } = yield* root()
+    const fiber = yield* Effect.fork(countedBy(Session.prompt(id, "Begin")))
+    const now = yield* countedBy(TestClock.adjust("30 seconds"))
+    expect(now).toMatchObject({
+      "skein.agents skein.state=running": { sum: 2 },
+      "skein.agents skein.state=queued": { sum: 1 },
+      "skein.requests skein.state=sent": { sum: 1 },
+      "skein.requests skein.state=waiting": { sum: 1 }
+    })
+    yield* TestClock.adjust("5 minutes")
+    yield* Fiber.join(fiber)
+  }).pipe(Effect.provide(layer(script, { agents, config: { limits } })))
+})
+
+it.effect("nothing is left of what waits and is stopped", () => {
+  const script = Scripted.make({
+    build: [Scripted.tasks({ worker: "a" }, { worker: "b" }, { worker: "c" }), "Done."],
+    worker: () => Effect.succeed(Scripted.text("Found.", { delay: { first: 60_000 } }))
+  })
+  return Effect.gen(function*() {
+    const { id } = yield* root()
+    const all = yield* countedBy(Effect.gen(function*() {
+      const fiber = yield* Effect.fork(Session.prompt(id, "Begin"))
+      yield* TestClock.adjust("30 seconds")
+      yield* Fiber.interrupt(fiber)
+    }))
+    expect(Object.keys(all).filter((name) => /^skein\.(agents|requests) /.test(name))).toEqual([])
+    expect(all["skein.task.duration gen_ai.agent.name=worker skein.outcome=stopped"]).toMatchObject({ count: 3 })
+  }).pipe(Effect.provide(layer(script, { agents, config: { limits: { concurrency: 2, requests: 1 } } })))
+})
