@@ -32,6 +32,9 @@ import { runTurn } from "./turn.ts"
 /** What was typed after `skein run`. */
 export type RunInput = Input<typeof runFlags>
 
+/** How long a summary that is being written may take once the answer was told, in milliseconds. */
+const summaryPatience = 10_000
+
 /** A run as far as it has come. */
 interface Progress {
   /** What there is to show where it does not come to its end. */
@@ -41,9 +44,6 @@ interface Progress {
   isOver: boolean
   readonly denials: Denials
 }
-
-/** How long a summary that is being written may take once the answer was told, in milliseconds. */
-const summaryPatience = 10_000
 
 /** The agents, of which the one at the root may make only so many steps. */
 const bounded = (agents: ReadonlyArray<AgentInfo>, name: string, steps: number | undefined) =>
