@@ -150,6 +150,46 @@ describe("limits", () => {
     expect(llm.requests).toHaveLength(2)
   })
 
+  it("--budget-tokens ends the whole tree before it is exceeded, hands out what there was, and exits with 4", async () => {
+    const { llm, place } = await world(({ messages, user: [asked = ""] }) => {
+      if (!asked.startsWith("child")) {
+        return { calls: [{ tool: "task", args: { description: "d", prompt: "child", subagent_type: "general" } }] }
+      }
+      return {
+        text: `page ${messages.length}`,
+        calls: [{ tool: "list", args: { path: ".", ignore: [`${messages.length}`] } }]
+      }
+    })
+    const args = [...run, "--budget-tokens", "500", "--title", "t", "--format", "json", "go"]
+    const ended = await place.run(args)
+    expect(ended.code).toBe(4)
+    const lines = ended.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+    const result = lines.at(-1)
+    // Each request uses 110: the fifth was allowed when 440 were used.
+    expect(llm.requests).toHaveLength(5)
+    expect(result).toMatchObject({
+      outcome: "budget_exhausted",
+      exitCode: 4,
+      usage: { steps: 5 },
+      error: { tag: "BudgetExhausted", message: expect.stringContaining("--budget-tokens") }
+    })
+    const failed = lines.find(({ type }) => type === "subagent.failed")
+    expect(failed.properties.outcome).toMatchObject({ status: "budget_exhausted", which: "tokens", text: /^page/ })
+    const again = await place.run(["sessions", "resume", result.sessionID, "--format", "quiet"])
+    expect(again).toMatchObject({ code: 4, stdout: "" })
+    const shown = await place.run(["sessions", "show", result.sessionID])
+    expect(shown.stdout).toContain("budget: 550 of 500 tokens used")
+    expect(llm.requests).toHaveLength(5)
+  })
+
+  it("--budget-usd is refused with a model of unknown price, and exits with 2", async () => {
+    const { llm, place } = await world(() => "never")
+    const ended = await place.run([...run, "--budget-usd", "0.50", "--title", "t", "go"])
+    expect(ended).toMatchObject({ code: 2, stdout: "" })
+    expect(ended.stderr).toContain("The price of openai/m is not known")
+    expect(llm.requests).toHaveLength(0)
+  })
+
   it("--concurrency and --max-tasks hold for the tree", async () => {
     let most = 0
     const { llm, place } = await world((request) => {

@@ -60,6 +60,14 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a count of zero", ["run", "--concurrency", "0", "go"], /--concurrency needs a whole number from 1 on, and got "0"/],
   ["a count that is none", ["run", "--max-tasks", "NaN", "go"], /--max-tasks needs a whole number/],
   ["half a step", ["run", "--max-steps", "1.5", "go"], /--max-steps needs a whole number/],
+  [
+    "a budget of no money",
+    ["run", "--budget-usd", "0", "go"],
+    /--budget-usd needs an amount of USD above zero.*got "0"/
+  ],
+  ["a budget below zero", ["run", "--budget-usd=-1", "go"], /--budget-usd needs an amount of USD above zero/],
+  ["a budget that is none", ["run", "--budget-usd", "NaN", "go"], /--budget-usd needs an amount of USD above zero/],
+  ["a budget of no tokens", ["run", "--budget-tokens", "0", "go"], /--budget-tokens needs a whole number/],
   ["an unknown format", ["run", "--format", "xml", "go"], /--format needs one of default, json, quiet, and got "xml"/],
   ["a switch with a value", ["run", "--auto=yes", "go"], /--auto takes no value/],
   ["a missing operand", ["sessions", "show"], /`skein sessions show` needs ID/],

@@ -57,7 +57,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
   it.scoped("lets the nearer file win, and tells where each value comes from", () =>
     Effect.gen(function*() {
       const { files, origins, root, settings } = yield* loadFiles({
-        [userFile]: { small_model: "a/user", model: "a/user", limits: { concurrency: 1, max_tasks: 1 } },
+        [userFile]: { small_model: "a/user", model: "a/user", limits: { concurrency: 1, max_tasks: 3 } },
         "project/skein.json": { model: "a/top", limits: { max_tasks: 2 } },
         "project/app/skein.jsonc": { model: "a/near" }
       }, { at: "project/app" })

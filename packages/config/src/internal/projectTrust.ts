@@ -2,6 +2,7 @@
  * Decides what a project's own files may set while nobody has said that the project is trusted: they may take away, and
  * they may choose, but they may not allow, reach for secrets, or say where requests and keys go.
  */
+import { defaults } from "@skein/core/Config"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { narrow } from "./narrow.ts"
 import { coversAll, overlaps } from "./pattern.ts"
@@ -36,8 +37,23 @@ export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
     : undefined
 
 /** Whether a project wants requests that its user did not want: they cost money, and nobody at work waits for them. */
-const asksForMore = ([top]: ReadonlyArray<string>, node: Sourced, user: SourcedRecord): node is SourcedLeaf =>
-  top === "summaries" && node.kind === "leaf" && node.value !== false && at(user, "leaf", ["summaries"])?.value !== true
+const asksForMore = ([top]: ReadonlyArray<string>, node: SourcedLeaf, user: SourcedRecord): boolean =>
+  top === "summaries" && node.value !== false && at(user, "leaf", ["summaries"])?.value !== true
+
+/** Whether a value is an amount of what may be used, of which a project may only take away. */
+const isAmount = (path: ReadonlyArray<string>): boolean =>
+  (path.length === 2 && (path[0] === "limits" || path[0] === "budget"))
+  || (path.length === 3 && path[0] === "provider" && path[2] === "max_requests")
+  || (path.length === 4 && path[0] === "agent" && path[2] === "budget")
+
+/** What the user grants, where that is less than what a project wants. */
+const grantedLess = (path: ReadonlyArray<string>, node: Sourced, user: SourcedRecord): string | undefined => {
+  if (node.kind !== "leaf" || !isAmount(path)) return undefined
+  const [top = "", key = ""] = path
+  const usual: unknown = top === "limits" ? Reflect.get(defaults.limits, key) : undefined
+  const granted: unknown = at(user, "leaf", path)?.value ?? usual
+  return granted === undefined || Number(node.value) <= Number(granted) ? undefined : String(granted)
+}
 
 /** What is left of a project's config. */
 export interface Admitted {
@@ -60,7 +76,12 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
       warn(origin, path, `a project's file may not say where requests and keys go; ${mend}`)
       return undefined
     }
-    if (asksForMore(path, node, user)) {
+    const granted = grantedLess(path, node, user)
+    if (granted !== undefined && node.kind === "leaf") {
+      warn(node.origin, path, `a project's file may take away from what you grant (${granted}), not add to it; ${mend}`)
+      return undefined
+    }
+    if (node.kind === "leaf" && asksForMore(path, node, user)) {
       warn(node.origin, path, `a project's file may not ask for requests of their own; ${mend}`)
       return undefined
     }

@@ -50,6 +50,38 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect([both.settings.summaries, both.warnings]).toEqual([true, []])
     }))
 
+  it.scoped("lets a project take away from what may be used, and not add to it", () =>
+    Effect.gen(function*() {
+      const { root, settings, warnings } = yield* loadFiles({
+        [userFile]: {
+          limits: { concurrency: 32 },
+          budget: { tokens: 1000, usd: "0.50" },
+          agent: { review: { budget: { steps: 5 } } },
+          provider: { mine: { max_requests: 2 } }
+        },
+        [file]: {
+          limits: { concurrency: 33, process_concurrency: 8, max_tasks: 257 },
+          budget: { tokens: 500, usd: "1.50", steps: 9 },
+          agent: { review: { budget: { steps: 6, tokens: 10 } } },
+          provider: { mine: { max_requests: 3 } }
+        }
+      })
+      expect(settings.limits).toMatchObject({ concurrency: 32, process_concurrency: 8, max_tasks: 256 })
+      expect(settings.budget).toEqual({ tokens: 500, usd: "0.50", steps: 9 })
+      expect(settings.agent?.["review"]?.budget).toEqual({ steps: 5, tokens: 10 })
+      expect(settings.provider?.["mine"]?.max_requests).toBe(2)
+      expect(warnings.map(({ key }) => key)).toEqual([
+        "limits.concurrency",
+        "limits.max_tasks",
+        "budget.usd",
+        "agent.review.budget.steps",
+        "provider.mine.max_requests"
+      ])
+      expect(warnings.map((warning) => told(root, warning))[0]).toBe(
+        `${file}:3 limits.concurrency is ignored: a project's file may take away from what you grant (32), not add to it; put it into your own config if you want it`
+      )
+    }))
+
   it.scoped("ignores where a project would send requests and keys", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({

@@ -2,6 +2,7 @@
 import { Session } from "@skein/core/Session"
 import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -103,6 +104,13 @@ const messageText = ({ info, parts }: MessageWithParts): string => {
   return `--- ${formatTime(info.time.created)} ${escapeLine(head)}\n${parts.map(partText).join("")}${error}`
 }
 
+/** What is used of a budget, each amount with its bound. */
+const budgetText = ({ limit, spent }: Account): string =>
+  bounds.flatMap((bound) => {
+    const most = limit[bound]
+    return most === undefined ? [] : [`${spent[bound]} of ${formatAmount(bound, most)} used`]
+  }).join(", ")
+
 /** Shows one. */
 export const showSession = ({ flags, operands: [id = ""] }: {
   readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
@@ -120,7 +128,8 @@ export const showSession = ({ flags, operands: [id = ""] }: {
       return ExitCode.done
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
-    const { summary } = session
+    const { budget, summary } = session
+    if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
     if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)
     stdio.out(messages.rows.map(messageText).join("\n"))
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
