@@ -82,6 +82,71 @@ describe("an agent that goes round in circles", () => {
       expect(requests).toBe(3)
     }))
 
+  it.effect("is noticed when other agents of the session go on with it", () => {
+    const script = Scripted.make({ build: [same, "so far"], plan: [same, "so far"], other: [same] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      yield* Session.prompt(id, "Go on", { agent: "plan" })
+      const end = yield* Session.prompt(id, "Go on", { agent: "other" })
+      expect(end.end).toBe("denied")
+      expect((yield* callsMade(id)).map(said)[2]).toContain("doom_loop")
+    }).pipe(
+      Effect.provide(SkeinTest.layer(script, { tools, agents: [SkeinTest.agent("other", { mode: "all" })] }))
+    )
+  })
+
+  it.effect("is noticed across the resumes of a task", () => {
+    const script = Scripted.make({
+      build: (request) => {
+        const [id] = /ses_\w+/.exec(JSON.stringify(request.messages.filter(({ role }) => role === "tool"))) ?? []
+        const input = { description: "d", prompt: `go ${request.origin.step}`, subagent_type: "worker" }
+        if (request.origin.step === 3) return "done"
+        return Scripted.call("task", id === undefined ? input : { ...input, task_id: id })
+      },
+      worker: [same, "so far", same, "so far", same, "so far"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      const [child] = yield* childrenOf(id)
+      expect((yield* callsMade(child?.id ?? id)).map(said)[2]).toContain("doom_loop")
+      expect((yield* callsMade(id)).map(said)[2]).toContain("state: failed")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: [SkeinTest.agent("worker")] })))
+  })
+
+  it.effect("is noticed when it asks for the same task again and again under other labels", () =>
+    Effect.gen(function*() {
+      const again = (description: string) =>
+        Scripted.call("task", { description, prompt: "Find it", subagent_type: "explore" })
+      const script = Scripted.make({ build: [again("Try"), again("Retry"), again("Once more")], explore: ["no"] })
+      const calls = yield* Effect.gen(function*() {
+        const { id } = yield* root()
+        expect((yield* Session.prompt(id, "Go")).end).toBe("denied")
+        return (yield* callsMade(id)).map(said)
+      }).pipe(Effect.provide(SkeinTest.layer(script)))
+      expect(calls[2]).toContain("doom_loop (task)")
+      expect(script.requests.filter(({ origin }) => origin.path.length === 2)).toHaveLength(2)
+    }))
+
+  it.effect("is noticed when agents hand the same task down to one another", () => {
+    const down = Scripted.call("task", { description: "d", prompt: "Do it", subagent_type: "worker" })
+    const script = Scripted.make({ build: [down, "done"], worker: [down, "told"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect((yield* Session.prompt(id, "Go")).text).toBe("done")
+      const depths = script.requests.map(({ origin }) => origin.path.length)
+      expect(Math.max(...depths)).toBe(3)
+      const [first] = yield* childrenOf(id)
+      const [second] = yield* childrenOf(first?.id ?? id)
+      expect((yield* callsMade(second?.id ?? id)).map(said)[0]).toContain("doom_loop (task)")
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, {
+      config: { limits: { subagent_depth: 8 } },
+      agents: [SkeinTest.agent("worker", { permission: { task: "allow" } })]
+    })))
+  })
+
   it.effect("may do other things, and the same with other arguments", () =>
     Effect.gen(function*() {
       const others = ["a", "b", "c", "a", "a", "b", "b"].map((words) => Scripted.call("echo", { words }))

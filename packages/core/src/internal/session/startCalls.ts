@@ -8,7 +8,7 @@ import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import type { Live } from "./live.ts"
-import { repeats, signature } from "./repetition.ts"
+import { circles, signature } from "./repetition.ts"
 
 /** A call as it begins: with the intent of what it is about to do. */
 export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number): ToolPart => ({
@@ -48,7 +48,7 @@ export const startCalls = Effect.fnUntraced(function*(
   for (const [at, part] of answered.calls.entries()) {
     const tool = toolOf(tools, part.tool, wanted)
     const input = checkCall(part, answered, tool)
-    if (tool === undefined || Either.isLeft(input) || repeats(history, part, input.right)) continue
+    if (tool === undefined || Either.isLeft(input) || circles(live, history, part, input.right)) continue
     parts[at] = yield* mayBegin(part, tool, input.right).pipe(
       Effect.catchTag("ToolError", () => Effect.succeed(part)),
       Effect.catchAllDefect(() => Effect.succeed(part))

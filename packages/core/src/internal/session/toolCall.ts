@@ -20,7 +20,7 @@ import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart, rootOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { callerOf } from "./offer.ts"
-import { repeats } from "./repetition.ts"
+import { circles } from "./repetition.ts"
 import { changesFiles } from "./sessionFacts.ts"
 import { begunAs, toolOf } from "./startCalls.ts"
 import { disposeOf, takeNews } from "./toldRuns.ts"
@@ -146,7 +146,9 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const begin = Effect.gen(function*() {
     // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
-    if (step.finish !== "length" && repeats(live.messages ?? [], part, given)) yield* ask(circle(caller.name, given))
+    if (step.finish !== "length" && circles(live, live.messages ?? [], part, given)) {
+      yield* ask(circle(caller.name, given))
+    }
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
     for (const each of yield* known.authorise(given, context)) yield* ask(each)
