@@ -50,6 +50,7 @@ beforeAll(async () => {
     })
   )
   cpSync(join(root, "test", "examples"), join(project, "src"), { recursive: true })
+  cpSync(join(root, "test", "readmes", "workspace.test.ts"), join(project, "src", "workspace.test.ts"))
   writeFileSync(
     join(project, "tsconfig.json"),
     JSON.stringify({
@@ -88,12 +89,12 @@ it(
   }
 )
 
-it("runs a user's test of an agent tree", { timeout: 120_000 }, async () => {
+it("runs a user's tests, of an agent tree and of one that works on files", { timeout: 120_000 }, async () => {
   const { stdout } = await run(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "src"], {
     cwd: project,
     env: { ...process.env, NO_COLOR: "1" }
   })
-  expect(stdout).toMatch(/Tests\s+1 passed/)
+  expect(stdout).toMatch(/Tests\s+2 passed/)
 })
 
 it("keeps internals closed", async () => {

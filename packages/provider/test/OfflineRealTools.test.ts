@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
+import * as Workspace from "@skein/testing/Workspace"
 import * as Effect from "effect/Effect"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { go, large, mixed, monorepo, python } from "./OfflineFixtures.ts"
 import { runWith } from "./OfflineLoop.ts"
@@ -12,16 +12,13 @@ import { type Files, run } from "./OfflineWorkspace.ts"
 const prompt = "Survey this repository: entry points, modules, dependencies, open TODOs."
 
 const onDisk = (files: Files) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-offline-")))
-      for (const [path, text] of Object.entries(files)) {
-        mkdirSync(join(directory, dirname(path)), { recursive: true })
-        writeFileSync(join(directory, path), text ?? Buffer.from([0x89, 0x50, 0, 1, 2, 0xff]))
-      }
-      return directory
-    }),
-    (directory) => Effect.sync(() => rmSync(directory, { recursive: true }))
+  Effect.map(
+    Workspace.make(
+      Object.fromEntries(
+        Object.entries(files).map(([path, text]) => [path, text ?? new Uint8Array([0x89, 0x50, 0, 1, 2, 0xff])])
+      )
+    ),
+    ({ directory }) => directory
   )
 
 describe("with the real tools", () => {

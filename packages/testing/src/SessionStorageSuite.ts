@@ -4,15 +4,13 @@ import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import type { Tests } from "./internal/storage/access.ts"
 import { commits } from "./internal/storage/commits.ts"
 import { content } from "./internal/storage/content.ts"
 import { inboxes } from "./internal/storage/inboxes.ts"
 import { lists } from "./internal/storage/lists.ts"
 import { logs } from "./internal/storage/logs.ts"
+import * as Workspace from "./Workspace.ts"
 
 /** A backend of SessionStorage. */
 export interface StorageBackend {
@@ -25,10 +23,7 @@ export interface StorageBackend {
 
 const tests: Tests = { ...content, ...commits, ...inboxes, ...logs, ...lists }
 
-const directory = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "skein-storage-"))),
-  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
-)
+const directory = Effect.map(Workspace.make(), (place) => place.directory)
 
 /** Registers the tests of a backend with vitest. */
 export const sessionStorageSuite = ({ lasts, layer, name }: StorageBackend): void => {
