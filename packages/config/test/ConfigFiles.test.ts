@@ -218,11 +218,11 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
           },
           provider: { mine: { base_url: "https://{env:HOST_NAME}/v1" } }
         },
-        "home/.config/skein/prompts/review.md": "Review {env:SECRET} {file:/etc/passwd}\r\n\r\n",
+        "home/.config/skein/prompts/review.md": "Review {task_description} {env:SECRET} {file:/etc/passwd}\r\n\r\n",
         "home/about.txt": "\uFEFFReviews"
       }, { env: { WHO: "{env:SECRET}", SECRET: "s3cret", HOST_NAME: "models.example" } })
       expect(settings.agent?.["review"]).toEqual({
-        prompt: "Review {env:SECRET} {file:/etc/passwd} by {env:SECRET}",
+        prompt: "Review {task_description} {env:SECRET} {file:/etc/passwd} by {env:SECRET}",
         description: "Reviews"
       })
       expect(settings.provider?.["mine"]?.base_url).toBe("https://models.example/v1")

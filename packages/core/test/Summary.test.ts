@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Provider } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import type { AnyTool, ToolResult } from "@skein/core/Tool"
+import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -238,6 +240,49 @@ Nothing more.`)
         expect((yield* Fiber.join(asking)).text).toBe("Whole")
       })
     )
+  })
+
+  it.effect("that covers more is not overwritten by one that came later and covers less", () => {
+    const script = Scripted.make({ build: ["ok"], summary: [{ text: "Old", delay: { first: 60_000 } }, "New"] })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "Go")
+        const slow = yield* Effect.fork(session.summarize(id))
+        yield* TestClock.adjust(10)
+        yield* session.prompt(id, "On")
+        yield* session.summarize(id)
+        yield* TestClock.adjust("1 minute")
+        expect((yield* Fiber.join(slow)).text).toBe("New")
+        expect((yield* summaryOf(id))?.text).toBe("New")
+      })
+    )
+  })
+
+  it.effect("comes from the agent's own model, else from that of the agent at work", () => {
+    const [own, worker, usual] = ["own", "worker", "usual"].map((modelID) =>
+      Scripted.make({ lead: ["ok"], build: ["ok"], summary: [modelID] }, { modelID })
+    ) as [Scripted.Scripted, Scripted.Scripted, Scripted.Scripted]
+    const refs = (modelID: string) => [{ providerID: "scripted", modelID }]
+    const textWith = (agents: ReadonlyArray<AgentInfo>, agent: string) =>
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root({ agent })
+        yield* session.prompt(id, "Go")
+        return (yield* session.summarize(id)).text
+      }).pipe(
+        Effect.provide(SkeinTest.layer(
+          { layer: Provider.layerModels([usual.model, own.model, worker.model]) },
+          { agents: [SkeinTest.agent("lead", { mode: "all", model: refs("worker") }), ...agents] }
+        ))
+      )
+    return Effect.gen(function*() {
+      expect(yield* textWith([], "build")).toBe("usual")
+      expect(yield* textWith([], "lead")).toBe("worker")
+      expect(yield* textWith([SkeinTest.agent("summary", { hidden: true, model: refs("own") })], "lead")).toBe("own")
+    })
   })
 
   it.effect("that nobody waits for any more closes its request, and one whose session is stopped says so", () => {

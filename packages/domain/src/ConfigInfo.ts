@@ -101,7 +101,7 @@ export const ConfigInfo = Schema.Struct({
   $schema: Schema.optional(Schema.String),
   /** The model of agents that name none. */
   model: Schema.optional(ModelName),
-  /** The model of small jobs, such as titles. */
+  /** The model of small jobs: titles and summaries. */
   small_model: Schema.optional(ModelName),
   /** Whether a model describes what became of a session after each turn that changed files: one more request for such a turn. */
   summaries: Schema.optional(Schema.Boolean),
