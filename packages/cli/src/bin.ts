@@ -23,7 +23,10 @@ switch (parsed._tag) {
     break
   case "Run":
     Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
-      launch(execute(parsed.input), { verbose: parsed.input.flags["verbose"] === true })
+      launch(execute(parsed.input), {
+        verbose: parsed.input.flags["verbose"] === true,
+        json: parsed.input.flags["log-format"] === "json"
+      })
     ).catch((cause: unknown) => {
       const reason = cause instanceof Error ? cause.message : String(cause)
       process.stderr.write(`skein: A part of the program cannot be loaded (${reason}). Install it again.\n`)

@@ -40,8 +40,9 @@ export const describeConfig = ({ entries, settings }: LoadedConfig): ConfigDescr
 
 const shownValue = ({ path, shown, value }: ConfigEntry): unknown => {
   if (shown !== undefined) return shown
-  if (path[0] === "provider" && path[2] === "headers" && typeof value === "string") return "(hidden)"
-  if (path[0] === "provider" && path[2] === "base_url") return String(value).replace(/\/\/[^/@]*@/, "//(hidden)@")
+  const key = path[0] === "telemetry" ? path[1] : path[0] === "provider" ? path[2] : undefined
+  if (key === "headers" && typeof value === "string") return "(hidden)"
+  if (key === "base_url" || key === "endpoint") return String(value).replace(/\/\/[^/@]*@/, "//(hidden)@")
   return value
 }
 

@@ -7,6 +7,7 @@ import type { Usage } from "@skein/domain/Usage"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
+import type { RequestOrigin } from "./Provider.ts"
 
 type Labels = ReadonlyArray<MetricLabel.MetricLabel>
 
@@ -68,7 +69,12 @@ const modelLabels = ({ modelID, providerID }: ModelRef) => ({
 })
 
 /** Counts a request; `outcome` is `completed`, `interrupted` or what went wrong. */
-export const countRequest = (model: ModelRef, purpose: "turn" | "title", outcome: string, milliseconds: number): void =>
+export const countRequest = (
+  model: ModelRef,
+  purpose: RequestOrigin["purpose"],
+  outcome: string,
+  milliseconds: number
+): void =>
   requestDuration.unsafeUpdate(
     milliseconds / 1000,
     labels({

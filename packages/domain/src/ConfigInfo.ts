@@ -10,6 +10,8 @@ const ModelName = Schema.String.pipe(
   Schema.pattern(/^[^/\s]+\/\S+$/, { message: () => "a model as provider/model, such as openai/gpt-5" })
 )
 
+const HttpUrl = Schema.String.pipe(Schema.pattern(/^https?:\/\//, { message: () => "an http(s) URL" }))
+
 /** How many of a thing there may be; see `defaults` in core's Config for what holds without a value. */
 export const Limits = Schema.Struct({
   /** The deepest level at which a session may be: sessions there are not offered `task`. */
@@ -50,7 +52,7 @@ export const ModelConfig = Schema.Struct({
 export const ProviderConfig = Schema.Struct({
   /** Which preset to start from, for a provider with a name of one's own: `openai` or `openai-compatible`. */
   type: Schema.optional(Schema.Literal("openai", "openai-compatible")),
-  base_url: Schema.optional(Schema.String.pipe(Schema.pattern(/^https?:\/\//, { message: () => "an http(s) URL" }))),
+  base_url: Schema.optional(HttpUrl),
   api: Schema.optional(Schema.Literal("chat", "responses")),
   /** The name of the environment variable that holds the key. */
   key_env: Schema.optional(Schema.NonEmptyString),
@@ -61,6 +63,14 @@ export const ProviderConfig = Schema.Struct({
 })
 /** The type of a provider's settings. */
 export interface ProviderConfig extends Schema.Schema.Type<typeof ProviderConfig> {}
+
+/** Where traces, metrics and logs are sent, by OTLP over HTTP: the base URL, and headers such as a key. */
+export const TelemetryConfig = Schema.Struct({
+  endpoint: Schema.optional(HttpUrl),
+  headers: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: Schema.String }))
+})
+/** The type of the telemetry settings. */
+export interface TelemetryConfig extends Schema.Schema.Type<typeof TelemetryConfig> {}
 
 /** The colour that marks an agent while it works. */
 const AgentColor = Schema.String.pipe(
@@ -114,7 +124,8 @@ export const ConfigInfo = Schema.Struct({
   /** What each new session at a root may use, with everything below it. */
   budget: Schema.optional(Budget),
   deadlines: Schema.optional(Schema.partial(Deadlines)),
-  retry: Schema.optional(Schema.partial(Retry))
+  retry: Schema.optional(Schema.partial(Retry)),
+  telemetry: Schema.optional(TelemetryConfig)
 })
 /** The type of config. */
 export interface ConfigInfo extends Schema.Schema.Type<typeof ConfigInfo> {}

@@ -8,7 +8,7 @@ import { type Place, toModelError } from "./internal/failure.ts"
 import { onAnswer } from "./internal/fetch.ts"
 import { type PromptStyle, toCallOptions } from "./internal/prompt.ts"
 import { ErrorPart, pump } from "./internal/pump.ts"
-import { makeRedactor } from "./internal/redact.ts"
+import { makeRedactor } from "./Redactor.ts"
 
 /** What the adapter needs beside the model. */
 export interface AdapterOptions {

@@ -28,5 +28,6 @@ export const directoryFlags = {
 
 /** For every command. */
 export const verboseFlags = {
-  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" }
+  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" },
+  "log-format": { type: "choice", choices: ["text", "json"], description: "How each line of the log is written" }
 } as const satisfies Flags

@@ -1,5 +1,6 @@
 /** Declares `skein run`. */
 import { command, type Flags } from "../CommandSpec.ts"
+import { verboseFlags } from "./listing.ts"
 
 /** The flags of every command that prompts a session. */
 export const promptFlags = {
@@ -41,7 +42,7 @@ export const promptFlags = {
     completes: "file",
     description: "The database; SKEIN_DB or the data directory otherwise"
   },
-  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" }
+  ...verboseFlags
 } as const satisfies Flags
 
 /** The flags of `skein run`. */

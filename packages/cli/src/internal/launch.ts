@@ -11,6 +11,8 @@ import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
 import { Stop } from "../Stop.ts"
 import { errorLine, explain } from "./explain.ts"
+import type { LogForm } from "./logging.ts"
+import { Redaction } from "./Redaction.ts"
 
 /** How long a command that was told to stop may take, in milliseconds. */
 const patience = 6_000
@@ -28,10 +30,14 @@ const untilStopped = <A, E, R>(command: Effect.Effect<A, E, R>) =>
   })
 
 const report = (cause: Cause.Cause<CommandError>, verbose: boolean) =>
-  Effect.map(Stdio, (stdio) => {
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
     const { exitCode, message } = explain(cause)
     stdio.err(errorLine(message))
-    if (verbose) stdio.err(errorLine(Cause.pretty(cause, { renderErrorCause: true })))
+    if (verbose) {
+      const { redact } = yield* Redaction
+      stdio.err(errorLine(redact(Cause.pretty(cause, { renderErrorCause: true }))))
+    }
     return exitCode
   })
 
@@ -62,9 +68,8 @@ const errorsOnly = Layer.unwrapEffect(
     ))
 )
 
-const everything = Layer.unwrapEffect(
-  Effect.map(Effect.promise(() => import("./verboseLogger.ts")), ({ layer }) => layer)
-)
+const log = (form: LogForm) =>
+  Layer.unwrapEffect(Effect.map(Effect.promise(() => import("./logging.ts")), ({ layer }) => layer(form)))
 
 /** What ends the process without having been asked to: one line in the place of Node's own report. */
 const crash = (verbose: boolean) => (cause: unknown) => {
@@ -77,8 +82,9 @@ const crash = (verbose: boolean) => (cause: unknown) => {
 /** Runs a command to its end and then exits the process. */
 export const launch = (
   command: Effect.Effect<number, CommandError, Stdio | Stop>,
-  { verbose }: { readonly verbose: boolean }
+  form: LogForm
 ): Promise<never> => {
+  const { json, verbose } = form
   process.on("uncaughtException", crash(verbose))
   // Where nothing is left that could wake the program, it would end as if all were well.
   process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that cannot come any more")))
@@ -86,8 +92,9 @@ export const launch = (
     Effect.exit,
     Effect.map(Exit.flatten),
     Effect.flatMap((exit) => finished(exit, verbose)),
-    Effect.provide(verbose ? everything : errorsOnly),
-    Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer))
+    Effect.provide(verbose || json ? log(form) : errorsOnly),
+    Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
+    Effect.provideServiceEffect(Redaction, Redaction.ofProcess)
   )
   // Sockets that are kept alive, and whatever else still waits, need not be waited for.
   return Effect.runPromiseExit(program).then((exit) =>

@@ -20,7 +20,8 @@ const mend = "put it into your own config if you want it"
 
 /** Whether a value of a project's file never counts, whatever it is. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
-  top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env")))
+  top === "telemetry"
+  || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
 /** Why an environment variable may not be put into this value of a project's file. */
 export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
@@ -73,7 +74,13 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
   const keep = (node: Sourced, path: ReadonlyArray<string>): Sourced | undefined => {
     if (isIgnored(path)) {
       const origin = node.kind === "rules" ? project.origin : node.origin
-      warn(origin, path, `a project's file may not say where requests and keys go; ${mend}`)
+      warn(
+        origin,
+        path,
+        `a project's file may not say where ${
+          path[0] === "telemetry" ? "telemetry goes" : "requests and keys go"
+        }; ${mend}`
+      )
       return undefined
     }
     const granted = grantedLess(path, node, user)

@@ -20,6 +20,8 @@ import { limitsOf, platform, services, settle, storage } from "../app.ts"
 import { formatDuration } from "../duration.ts"
 import { errorLine, explain } from "../explain.ts"
 import { currentDirectory } from "../place.ts"
+import { hideConfigured, Redaction } from "../Redaction.ts"
+import { telemetry } from "../telemetry/telemetry.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { checkModels, readModel } from "./models.ts"
@@ -173,8 +175,10 @@ const work = (input: RunInput, shown: Shown, progress: Progress) =>
     }
     const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
     const asks = flags.auto ? "auto" : shown.canAsk ? "person" : "nobody"
+    yield* hideConfigured(settled.settings)
+    const watched = yield* telemetry(settled.settings.telemetry, shown.presenter.note)
     const context = yield* Layer.build(services(settled, bounded(settled.agents, root, flags["max-steps"]), asks))
-    return yield* Effect.provide(prompted(input, target, Fiber.join(reading), shown, progress), context)
+    return yield* watched(Effect.provide(prompted(input, target, Fiber.join(reading), shown, progress), context))
   })
 
 /** Runs it. */
@@ -197,7 +201,10 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const { canAsk } = shown
         for (const line of closingLines(result, progress.denials, { canAsk, readerIsGone })) stdio.err(line)
-        if (Exit.isFailure(exit) && flags.verbose) stdio.err(errorLine(Cause.pretty(exit.cause)))
+        if (Exit.isFailure(exit) && flags.verbose) {
+          const { redact } = yield* Redaction
+          stdio.err(errorLine(redact(Cause.pretty(exit.cause))))
+        }
         // A person who has the answer may leave.
         if (Exit.isSuccess(exit)) yield* Effect.exit(restore(progress.after))
         return result.exitCode

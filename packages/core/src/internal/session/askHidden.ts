@@ -1,16 +1,21 @@
 /** Asks a hidden agent one question beside the work of a session. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { parseRef } from "@skein/domain/Model"
+import { costOf, noTokens } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
+import { countUsage } from "../../Metrics.ts"
 import { Provider, type RequestOrigin } from "../../Provider.ts"
+import { traced } from "../traced.ts"
 import { nothingSaid } from "./askModel.ts"
 import { candidates } from "./candidates.ts"
 import type { Live } from "./live.ts"
 import { modelCall } from "./modelCall.ts"
 import { promptFor } from "./promptFor.ts"
+import { sessionAttributes, usageAttributes } from "./spanAttributes.ts"
 
 /** How much of an answer is kept, in characters: what a hidden agent is asked for is short. */
 const longest = 16_000
@@ -46,7 +51,8 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
       let answer = ""
-      yield* modelCall({
+      let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
+      const asking = modelCall({
         model,
         gate: governor.requests(model),
         request: {
@@ -73,6 +79,9 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
         urgent,
         emit: (event) => {
           if (event.type === "text-delta" && answer.length < longest) answer += event.delta
+          if (event.type !== "finish" || event.tokens === undefined) return
+          used = { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) }
+          countUsage(model.info, used)
         },
         check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
         failed: () =>
@@ -82,6 +91,19 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
         queued: () => Effect.void,
         resumed: Effect.void
       })
+      yield* traced(
+        "Step",
+        () => ({
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": ref.providerID,
+          "gen_ai.request.model": ref.modelID,
+          ...sessionAttributes(live),
+          "skein.purpose": purpose
+        }),
+        asking,
+        (exit) =>
+          Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
+      )
       return answer.slice(0, longest).toWellFormed().trim()
     })
   ))

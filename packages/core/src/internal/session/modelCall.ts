@@ -100,7 +100,11 @@ export const modelCall = <E>(options: {
       return options.queued(position)
     }
   }
-  const ask = counted(model.info, "turn", Effect.zipRight(askOnce(model, request, deadlines, emit), check))
+  const ask = counted(
+    model.info,
+    request.origin.purpose,
+    Effect.zipRight(askOnce(model, request, deadlines, emit), check)
+  )
   const sent = Effect.suspend(() => {
     if (!away) return ask
     away = false

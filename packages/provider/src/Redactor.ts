@@ -1,4 +1,4 @@
-/** Keeps keys out of messages. */
+/** Decides what is taken out of a text that is shown, logged or sent: secrets that are known, and what looks like one. */
 import * as Redacted from "effect/Redacted"
 
 /** Shorter values are more likely a word of the message than a secret. */
@@ -7,7 +7,12 @@ const shortest = 6
 const patterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(Bearer|Basic)\s+[\w~+/.=-]{6,}/gi, "$1 [redacted]"],
   [/\b(?:sk|pk|rk|gsk|xai|key|tgp)[-_][\w-]{6,}/g, "[redacted]"],
-  [/\/\/[^/@\s]+@/g, "//[redacted]@"]
+  [/\/\/[^/@\s"']+@/g, "//[redacted]@"],
+  [/([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)[^&\s"'#]+/gi, "$1[redacted]"],
+  [
+    /\b((?:proxy-)?authorization|[\w-]*api[-_]?key)(["']?\s*[:=]\s*["']?)(?!(?:Bearer|Basic)\s)[^\s"',;\\[]{6,}/gi,
+    "$1$2[redacted]"
+  ]
 ]
 
 /** Takes these secrets, and whatever looks like a key, out of a text. */

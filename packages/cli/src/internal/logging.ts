@@ -1,0 +1,58 @@
+/** Logs to standard error, without secrets: lines for people, or one JSON object a line for programs. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as HashMap from "effect/HashMap"
+import * as Inspectable from "effect/Inspectable"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import { Stdio } from "../Stdio.ts"
+import { escapeLine } from "./escape.ts"
+import { Redaction } from "./Redaction.ts"
+
+/** What is logged, and how. */
+export interface LogForm {
+  /** Whether everything is logged, and not only errors that nobody waits for. */
+  readonly verbose: boolean
+  /** Whether a line is a JSON object. */
+  readonly json: boolean
+}
+
+const messageOf = (message: unknown): string =>
+  (Array.isArray(message) ? message : [message]).map((each) => Inspectable.toStringUnknown(each, 0)).join(": ")
+
+/** One JSON object a line: time, level and message, what the line belongs to, and the cause where there is one. */
+const jsonLogger = Logger.make<unknown, string>(({ annotations, cause, date, logLevel, message }) =>
+  JSON.stringify({
+    ...Object.fromEntries(
+      HashMap.toEntries(annotations).map(([key, value]) => [key, Inspectable.toStringUnknown(value, 0)])
+    ),
+    ...(Cause.isEmpty(cause) ? {} : { cause: Cause.pretty(cause, { renderErrorCause: true }) }),
+    time: date.toISOString(),
+    level: logLevel._tag.toLowerCase(),
+    message: messageOf(message)
+  })
+)
+
+/** Takes the secrets out of the texts of a JSON object, and keeps its form. */
+const redactJson = (redact: (text: string) => string) => (line: string) =>
+  JSON.stringify(JSON.parse(line), (_, value: unknown) => typeof value === "string" ? redact(value) : value)
+
+/** The log of this process, in the place of the default logger. */
+export const layer = ({ json, verbose }: LogForm): Layer.Layer<never, never, Stdio> =>
+  Layer.unwrapEffect(
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const { redact } = yield* Redaction
+      const lines = json
+        ? Logger.map(jsonLogger, redactJson(redact))
+        : Logger.map(Logger.logfmtLogger, (line) => escapeLine(redact(line)))
+      const logger = Logger.make<unknown, void>((options) => {
+        if (verbose || LogLevel.greaterThanEqual(options.logLevel, LogLevel.Error)) stdio.err(lines.log(options))
+      })
+      return Layer.merge(
+        Logger.replace(Logger.defaultLogger, logger),
+        Logger.minimumLogLevel(verbose ? LogLevel.Debug : LogLevel.Info)
+      )
+    })
+  )

@@ -1,0 +1,53 @@
+/** Owns the way to the collector: bounded in time, and silent about all failures but the first. */
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientError from "@effect/platform/HttpClientError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Redaction } from "../Redaction.ts"
+
+/** How long a request may take, in milliseconds. */
+const limit = 10_000
+
+const reasonOf = (error: HttpClientError.HttpClientError): string => {
+  if (error._tag === "ResponseError") return `it answered ${error.response.status}`
+  return error.cause instanceof Error ? error.cause.message : error.message
+}
+
+/** An HTTP client for telemetry; when `end.is` is set nothing is tried again. */
+export const client = (end: { readonly is: boolean }): Effect.Effect<Layer.Layer<HttpClient.HttpClient>> =>
+  Effect.map(Redaction, ({ redact }) => {
+    let told = false
+    const tell = (error: HttpClientError.HttpClientError) =>
+      Effect.suspend(() => {
+        if (told) return Effect.void
+        told = true
+        const { origin } = new URL(error.request.url)
+        return Effect.logWarning(
+          `Telemetry cannot be sent to ${origin}: ${redact(reasonOf(error))}. The run goes on without it.`
+        )
+      })
+    const guarded = (http: HttpClient.HttpClient) =>
+      HttpClient.transform(http, (sending, request) => {
+        const late = () =>
+          new HttpClientError.RequestError({
+            request,
+            reason: "Transport",
+            cause: new Error(`no answer in ${limit} ms`)
+          })
+        // What is under way at the end of the program is not cut off: the end itself waits no longer than it may.
+        return Effect.interruptible(sending).pipe(
+          Effect.timeoutFail({ duration: limit, onTimeout: late }),
+          Effect.uninterruptible,
+          Effect.tapError(tell),
+          Effect.mapError((error) =>
+            end.is ? new HttpClientError.RequestError({ request, reason: "Encode", cause: error }) : error
+          )
+        )
+      })
+    const layer = Layer.effect(
+      HttpClient.HttpClient,
+      Effect.map(HttpClient.HttpClient, (http) => guarded(HttpClient.filterStatusOk(http)))
+    )
+    return layer.pipe(Layer.provide(NodeHttpClient.layer))
+  })

@@ -1,0 +1,77 @@
+/** Sends traces, metrics and logs by OTLP over HTTP, beside the work and never in its way. */
+import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"
+import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
+import type { OtlpSerialization } from "@effect/opentelemetry/OtlpSerialization"
+import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
+import type { HttpClient } from "@effect/platform/HttpClient"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Scope from "effect/Scope"
+import { Redaction } from "../Redaction.ts"
+import { client } from "./client.ts"
+import { serialization } from "./serialization.ts"
+import type { Target } from "./target.ts"
+import type { Watch } from "./telemetry.ts"
+import { onlyOurs } from "./tracer.ts"
+
+declare const __SKEIN_VERSION__: string | undefined
+
+/** How long the end of the program waits for what is not sent yet, in milliseconds. */
+const patience = 1_000
+
+/** The library tells of every pause that it makes; one line of ours tells why. */
+const quietly = Logger.withMinimumLogLevel(LogLevel.Info)
+
+/** Opens what is sent to; its scope's end sends the rest. */
+export const open = (target: Target): Effect.Effect<Watch, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { redact } = yield* Redaction
+    const end = { is: false }
+    // What sends is closed at once, and not one after the other, so that the wait is bounded.
+    const scopes: Array<Scope.CloseableScope> = []
+    const { headers, logs, metrics, traces } = target
+    const resource = {
+      serviceName: target.service,
+      attributes: target.attributes,
+      ...(typeof __SKEIN_VERSION__ === "undefined" ? {} : { serviceVersion: __SKEIN_VERSION__ })
+    }
+    yield* Effect.addFinalizer(() => {
+      end.is = true
+      const closed = Effect.forEach(scopes, (scope) => Scope.close(scope, Exit.void), {
+        concurrency: "unbounded",
+        discard: true
+      })
+      return quietly(Effect.timeoutOption(Effect.disconnect(Effect.interruptible(closed)), patience))
+    })
+    const sending = yield* client(end)
+    const from = <A>(
+      url: string | undefined,
+      make: (options: {
+        readonly url: string
+        readonly resource: typeof resource
+        readonly headers: Target["headers"]
+        readonly shutdownTimeout: number
+      }) => Effect.Effect<A, never, HttpClient | OtlpSerialization | Scope.Scope>
+    ): Effect.Effect<A | undefined> =>
+      Effect.gen(function*() {
+        if (url === undefined) return undefined
+        const scope = yield* Scope.make()
+        scopes.push(scope)
+        return yield* make({ url, resource, headers, shutdownTimeout: patience }).pipe(Scope.extend(scope))
+      }).pipe(
+        Effect.provide(Layer.merge(sending, serialization(redact))),
+        Effect.withConfigProvider(ConfigProvider.fromMap(new Map())),
+        quietly
+      )
+    const logger = yield* from(logs, OtlpLogger.make)
+    yield* from(metrics, OtlpMetrics.make)
+    const tracer = yield* from(traces, OtlpTracer.make)
+    return (effect) => {
+      const logged = logger === undefined ? effect : Effect.provide(effect, Logger.add(logger))
+      return tracer === undefined ? logged : Effect.withTracer(logged, onlyOurs(tracer))
+    }
+  })
