@@ -131,7 +131,35 @@ Nothing more.`)
         const { files, text } = yield* session.summarize(child?.id ?? id)
         expect([files, text]).toEqual([["b.ts"], "A summary"])
         expect(asked(script)).toContain("Asked:\n- Half")
+        expect(asked(script)).not.toContain("Tasks of subagents")
         expect(yield* summaryOf(id)).toBeUndefined()
+      })
+    )
+  })
+
+  it.effect("names files in the order of time, whoever changed them, and asks only what people asked", () => {
+    const script = Scripted.make({
+      build: [
+        Scripted.call("task", { description: "Later", prompt: "Go", subagent_type: "worker", background: true }),
+        Scripted.call("edit", { filePath: "first.ts" }),
+        { calls: [{ tool: "edit", input: { filePath: "last.ts" } }], delay: { first: 2_000 } },
+        "ok"
+      ],
+      worker: [{ calls: [{ tool: "edit", input: { filePath: "middle.ts" } }], delay: { first: 1_000 } }, "done"]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        const turn = yield* Effect.fork(Effect.zipRight(session.prompt(id, "Go"), session.untilIdle(id)))
+        yield* TestClock.adjust("1 minute")
+        yield* Fiber.join(turn)
+        // What told of the task was a message of the runtime.
+        expect(JSON.stringify(yield* session.messages(id))).toContain("<task-notification")
+        expect((yield* session.summarize(id)).files).toEqual(["first.ts", "middle.ts", "last.ts"])
+        expect(asked(script)).toContain("Asked:\n- Go\n\nFiles changed:")
+        expect(asked(script)).toContain("- Later (worker), completed: done")
       })
     )
   })

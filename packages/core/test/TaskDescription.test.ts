@@ -4,6 +4,8 @@ import * as Task from "@skein/core/Task"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
 import { childrenOf, root } from "./support/tree.ts"
 
 const prompt = "You were created to handle: {task_description}. Only {task_description}!"
@@ -43,6 +45,26 @@ describe("{task_description} in an agent's prompt", () => {
       // Prompted by itself, it is still there for what it did last.
       if (child !== undefined) yield* Session.prompt(child.id, "And?")
       expect(told(script, "worker").at(-1)).toBe(handles("Mend the entry"))
+    }).pipe(Effect.provide(layer(script)))
+  })
+
+  it.effect("is that of the run at work, while another one waits for it", () => {
+    const script = Scripted.make({
+      build: ({ messages, origin: { step } }) =>
+        step === 0
+          ? asks("First", { background: true })
+          : step === 1
+          ? asks("Second", { background: true, task_id: /ses_\w+/.exec(JSON.stringify(messages.at(-1)))?.[0] ?? "" })
+          : "ok",
+      worker: [{ calls: [{ tool: "look", input: {} }], delay: { first: 1_000 } }, "one", "two"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const session = yield* Session
+      const turn = yield* Effect.fork(Effect.zipRight(session.prompt(id, "Go"), session.untilIdle(id)))
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(turn)
+      expect(told(script, "worker")).toEqual([handles("First"), handles("First"), handles("Second")])
     }).pipe(Effect.provide(layer(script)))
   })
 

@@ -82,7 +82,7 @@ const renewed = (live: Live): Effect.Effect<void, never, Effect.Effect.Context<R
 /** Begins to renew the summary of a root, where that is wanted and files were changed since; ends at once. */
 export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.Exit<unknown, unknown>) {
   const { settings } = yield* Config
-  if (settings.summaries !== true || live.parent !== undefined || live.changed === 0 || Exit.isFailure(turn)) return
+  if (settings.summaries !== true || live.changed === 0 || Exit.isFailure(turn)) return
   live.changed = 0
   // What the last turn led to is covered by this one.
   if (live.renewal !== undefined) yield* Fiber.interruptFork(live.renewal)

@@ -7,9 +7,8 @@ import type { Live } from "./live.ts"
 /** Stands in an agent's prompt for what its session is there for. */
 const placeholder = "{task_description}"
 
-/** What a session is there for: the description of the run that is at work, or was last; at a root, its title. */
-const descriptionOf = Effect.fnUntraced(function*({ info, parent }: Live) {
-  if (parent === undefined) return info.title
+/** What a session is there for: the description of the run that is at work, or was last; where there is none, its title. */
+const descriptionOf = Effect.fnUntraced(function*({ info }: Live) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ taskID: info.id })
   return (rows.find(({ state }) => state === "running") ?? rows.at(-1))?.description ?? info.title
