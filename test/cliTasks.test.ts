@@ -70,3 +70,81 @@ describe("tasks", () => {
     expect((await place.run(["tasks", "clean"])).stderr).toBe("No task has left a worktree.\n")
   })
 })
+
+describe("tasks at work in another process", () => {
+  /** A run whose one task waits in its first request until it is let go; what its model hears after that decides what it does. */
+  const working = async (then: (request: LlmRequest) => LlmAnswer | string) => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => release = resolve)
+    const llm = await startLlm(async (request) => {
+      if (!request.user.some((text) => text.startsWith("child"))) {
+        const last = request.messages.at(-1)
+        if (last?.role === "tool") return `told: ${String(last.content)}`
+        return {
+          calls: [{ tool: "task", args: { description: "Work", prompt: "child", subagent_type: "general" } }]
+        }
+      }
+      if (request.messages.every(({ role }) => role !== "tool") && request.tools.length > 0) {
+        await held
+        return { text: "half done", calls: [{ tool: "list", args: { path: "." } }] }
+      }
+      return then(request)
+    })
+    const place = sandbox({ llm: llm.url })
+    cleanup.push(llm.close, place.remove)
+    const running = place.start(["run", "-m", "openai/m", "--title", "t", "--format", "quiet", "go"])
+    await llm.asked(2)
+    const [run] = JSON.parse((await place.run(["tasks", "list", "--format", "json"])).stdout)
+    return { llm, place, running, release, id: String(run.taskID) }
+  }
+
+  it("read what is sent to them at their next step", async () => {
+    const { id, place, release, running } = await working(({ user }) => `heard: ${user.at(-1)}`)
+    const sent = await place.run(["tasks", "send", id, "also", "look at b"])
+    expect(sent).toMatchObject({ code: 0, stdout: `The task ${id} reads it at its next step.\n`, stderr: "" })
+    release()
+    const { code, stdout } = await running.ended
+    expect(code).toBe(0)
+    expect(stdout).toContain("heard: also look at b")
+    const late = await place.run(["tasks", "send", id, "too late"])
+    expect(late.code).toBe(2)
+    expect(late.stderr).toContain(`The task ${id} is not at work: it has settled (completed).`)
+  })
+
+  it("conclude when they are stopped, and their caller gets what there is", async () => {
+    const { id, place, release, running } = await working(({ tools }) =>
+      tools.length === 0 ? "what I have" : { text: "on and on", hangs: true }
+    )
+    const stopping = place.run(["tasks", "stop", id, "--reason", "enough"])
+    const stopped = await stopping
+    release()
+    expect(stopped).toMatchObject({ code: 0, stderr: "" })
+    expect(stopped.stdout).toContain("! The task was stopped by the user: enough.\n\nwhat I have\n")
+    const { stdout } = await running.ended
+    expect(stdout).toContain("state: stopped")
+    expect(stdout).toContain("what I have")
+    expect(await place.run(["tasks", "stop", id])).toMatchObject({
+      code: 0,
+      stdout: `The task ${id} was not at work: it has settled (stopped).\n`
+    })
+  })
+
+  it("keep what is sent to them when their process is gone", async () => {
+    const { id, place, running } = await working(() => "never")
+    running.child.kill("SIGKILL")
+    await running.ended
+    const sent = await place.run(["tasks", "send", id, "are you there"])
+    expect(sent).toMatchObject({ code: 1, stdout: "" })
+    expect(sent.stderr).toContain(`No process answers for the task ${id}`)
+    expect((await place.run(["tasks", "stop", id])).code).toBe(1)
+  })
+
+  it.each([["send", "ses_x", "hello"], ["stop", "ses_x"]])("are named by their ids: %s", async (...args) => {
+    const place = sandbox({ llm: "http://127.0.0.1:9/v1" })
+    cleanup.push(place.remove)
+    expect(await place.run(["tasks", ...args])).toMatchObject({
+      code: 2,
+      stderr: "skein: There is no task ses_x. See `skein tasks` for those that there are.\n"
+    })
+  })
+})

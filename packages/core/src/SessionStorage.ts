@@ -84,6 +84,11 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
     readonly rootID?: SessionID
     readonly unsettled?: boolean
   }) => Effect.Effect<Found<TaskRun>, StorageError>
+  /**
+   * What other processes have put into inboxes for the tasks of this one, and nobody has taken; undefined where nothing was
+   * stored by others since the last look, which costs next to nothing. Absent where no other process has access.
+   */
+  readonly mail?: Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>
   /** What waits for a session, oldest first. */
   readonly inbox: (id: SessionID) => Effect.Effect<ReadonlyArray<InboxRow>, StorageError>
   /**

@@ -88,9 +88,12 @@ const makeMessage = (tasks: Supervisor, describe: AnyTool["describe"]) =>
     title: ({ task_id }) => task_id,
     authorise: ({ message, task_id }, { sessionID }) =>
       Effect.map(statusesOf(tasks, sessionID, [task_id]), (found) => askFor(found, message)),
-    execute: Effect.fnUntraced(function*({ message, task_id }, { sessionID }) {
+    execute: Effect.fnUntraced(function*({ message, task_id }, { byUser, sessionID }) {
       const [status] = yield* statusesOf(tasks, sessionID, [task_id])
-      const end = yield* Effect.mapError(tasks.message({ parentID: sessionID, taskID: task_id }, message), taskError)
+      const end = yield* Effect.mapError(
+        tasks.message({ parentID: sessionID, taskID: task_id, byUser }, message),
+        taskError
+      )
       const output = end === "steered"
         ? `The task ${task_id} is at work, and reads the message at its next step.`
         : acceptedText({ agent: status?.agent ?? "", description: status?.description ?? "", taskID: end.taskID })

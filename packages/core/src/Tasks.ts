@@ -71,6 +71,8 @@ export interface Accepted {
 export interface TaskName {
   readonly parentID: SessionID
   readonly taskID: string
+  /** Whether the user says so, and not a model; a model may not begin runs of what only a user may start. */
+  readonly byUser?: boolean
 }
 
 /** How a task stands. */
@@ -145,5 +147,5 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   readonly wait: (wait: TaskWait) => Effect.Effect<TaskWaited, TaskRefused | StorageError>
 }>() {
   /** Tasks whose subagents run in this process. */
-  static readonly layer = Layer.effect(Tasks, makeTasks)
+  static readonly layer = Layer.scoped(Tasks, makeTasks)
 }

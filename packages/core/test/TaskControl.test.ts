@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, root, said } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker"), SkeinTest.agent("lead", { permission: { task: "allow" } })]
 const slow = SkeinTest.tool("slow", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "waited"))
@@ -132,6 +132,28 @@ describe("a message to a task", () => {
       })
       simulate(Effect.provide(program, SkeinTest.layer(script, { agents })), { seed })
     }
+  })
+
+  it.effect("does not make a model go on with an agent that only a user may start", () => {
+    const script = Scripted.make({ build: ["made"], plan: ["planned", "planned more"] })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const { id } = yield* root()
+      const run = yield* Effect.flatMap(
+        tasks.run({ parentID: id, agent: "plan", description: "Plan", prompt: "Plan it", byUser: true }),
+        outcomeOf
+      )
+      const name = { parentID: id, taskID: run.taskID }
+      expect(yield* Effect.flip(tasks.message({ ...name, byUser: false }, "more"))).toMatchObject({
+        _tag: "TaskRefused",
+        reason: "unknown_agent"
+      })
+      expect(script.requests).toHaveLength(1)
+      expect(yield* tasks.message(name, "more")).toMatchObject({ status: "accepted" })
+      yield* untilIdle(id)
+      expect(script.requests.filter(({ origin }) => origin.path.at(-1) === "plan")).toHaveLength(2)
+      yield* expectStill(id, script)
+    }).pipe(provide(script))
   })
 
   it.effect.each(["", "  "])("must say something: %j", (message) => {

@@ -6,12 +6,17 @@ import { PartInput } from "./Part.ts"
 
 /**
  * Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes, unless
- * a younger message is there by then. A `note` asks for no answer: it waits for whatever makes the session work next.
+ * a younger message is there by then. A `note` asks for no answer: it waits for whatever makes the session work next. A
+ * `stop` is for whoever runs the session, and becomes no message.
  */
 export const InboxRow = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
-  kind: Schema.Literal("prompt", "steer", "notification", "note"),
+  kind: Schema.Literal("prompt", "steer", "notification", "note", "stop"),
+  /** Put there by another process than the one that runs the session. */
+  foreign: Schema.optional(Schema.Literal(true)),
+  /** Of a `stop`: the run that is to come to its end, and why. */
+  stop: Schema.optional(Schema.Struct({ runID: RunID, reason: Schema.optional(Schema.String) })),
   /** The run that this tells of: at most one row in a session's life for each run. */
   runID: Schema.optional(RunID),
   parts: Schema.Array(PartInput),

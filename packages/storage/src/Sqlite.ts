@@ -40,7 +40,8 @@ const open = Effect.fnUntraced(function*(file: string) {
   const hasLog = mode?.["journal_mode"] === "wal"
   yield* run(`PRAGMA synchronous = ${hasLog ? "NORMAL" : "FULL"}`)
   const flush = hasLog ? yield* makeFlush(file) : Effect.void
-  return { connection, flush, dialect: sqlite(file) }
+  const othersVersion = Effect.map(run("PRAGMA data_version"), ([row]) => row?.["data_version"])
+  return { connection, flush, dialect: sqlite(file), othersVersion }
 })
 
 /** Storage in this file. Fails, and leaves the file as it is, where it is not one of Skein's or cannot be used. */

@@ -34,6 +34,28 @@ const wait = command({
   load: () => load().then(({ waitForTasks }) => waitForTasks)
 })
 
+const loadMail = () => import("../internal/list/taskMail.ts")
+
+const send = command({
+  name: "send",
+  summary: "Says something to a task that is at work; it reads that at its next step",
+  operands: { usage: "ID MESSAGE…", least: 2, most: Infinity },
+  flags: { ...databaseFlags, ...verboseFlags },
+  load: () => loadMail().then(({ sendToTask }) => sendToTask)
+})
+
+const stop = command({
+  name: "stop",
+  summary: "Asks a task to come to its end: it may conclude, and its caller gets what there is",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: {
+    reason: { type: "text", value: "TEXT", description: "Why; the subagent and its caller are told" },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => loadMail().then(({ stopTask }) => stopTask)
+})
+
 const clean = command({
   name: "clean",
   summary: "Removes worktrees that tasks have left, but none with work that is nowhere else",
@@ -46,11 +68,11 @@ const clean = command({
   load: () => import("../internal/list/worktrees.ts").then(({ cleanWorktrees }) => cleanWorktrees)
 })
 
-/** Lists and shows tasks, waits for them, and clears away what they left. */
+/** Lists and shows tasks, speaks to them, stops and awaits them, and clears away what they left. */
 export const tasks = command({
   name: "tasks",
-  summary: "Lists and shows tasks, waits for them, and clears away what they left",
+  summary: "Lists and shows tasks, speaks to them, stops and awaits them, and clears away what they left",
   flags: listFlags,
-  commands: [list, show, wait, clean],
+  commands: [list, show, send, stop, wait, clean],
   load: () => load().then(({ listTasks }) => listTasks)
 })

@@ -19,6 +19,8 @@ export interface Database {
   readonly dialect: Dialect
   /** A connection that nobody else uses. */
   readonly connection: Connection
+  /** Changes whenever another process has committed something; absent where no other can. */
+  readonly othersVersion?: Effect.Effect<unknown, StorageError>
   /** Makes durable what was committed. */
   readonly flush: Effect.Effect<void, StorageError>
 }

@@ -5,6 +5,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Database } from "./database.ts"
+import { makeMail } from "./mail.ts"
 import { type Op, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makeQueries } from "./queries.ts"
@@ -31,7 +32,7 @@ const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, 
  * without further ado, and a reader never sees a transaction that is not committed, since the two take turns.
  */
 export const makeSqlStorage = (
-  { connection, dialect, flush }: Database
+  { connection, dialect, flush, othersVersion }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const turns = yield* makeTurns
@@ -41,7 +42,11 @@ export const makeSqlStorage = (
       plan: makePlan(dialect),
       transaction: makeTransaction(connection, dialect)
     })
+    const mail = othersVersion === undefined
+      ? undefined
+      : yield* makeMail(othersVersion, makeSelect(connection, dialect), turns)
     return {
+      ...(mail === undefined ? {} : { mail }),
       ...makeQueries(makeSelect(connection, dialect), turns),
       commit: (writes) => Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
     }

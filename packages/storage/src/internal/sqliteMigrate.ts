@@ -11,7 +11,10 @@ export interface Migration {
 }
 
 /** All migrations in order; the schema of a file counts how many it has had. They are loaded only when one is missing. */
-export const migrations: ReadonlyArray<() => Promise<Migration>> = [() => import("../migrations/0001_tables.ts")]
+export const migrations: ReadonlyArray<() => Promise<Migration>> = [
+  () => import("../migrations/0001_tables.ts"),
+  () => import("../migrations/0002_mail.ts")
+]
 
 /** The schema that a file has. */
 export const schemaOf = (connection: Connection, file: string): Effect.Effect<number, StorageError> =>

@@ -74,7 +74,8 @@ export const listTasks = ({ flags, operands: [given] }: {
     })
   }).pipe(Effect.provide(database(flags.db)))
 
-const runText = (run: TaskRun, now: number): string => {
+/** A run, with its prompt and how it ended. */
+export const runText = (run: TaskRun, now: number): string => {
   const { outcome } = run
   const head = `--- ${run.id}  ${stateOf(run)}  ${formatDuration((run.time.settled ?? now) - run.time.created)}\n${
     escapeText(run.prompt.trim())
@@ -88,6 +89,14 @@ const runText = (run: TaskRun, now: number): string => {
     }.\n`
   return `${head}${why}${outcome.text === "" ? "" : `\n${escapeText(outcome.text)}\n`}${where}`
 }
+
+/** The newest run of a task. */
+export const newestRun = (id: string) =>
+  Effect.flatMap(SessionStorage, (store) =>
+    Effect.flatMap(store.runs({ taskID: id as SessionID }), ({ rows }) => {
+      const run = rows.at(-1)
+      return run === undefined ? Effect.fail(noTask(id)) : Effect.succeed(run)
+    }))
 
 /** Shows the runs of a task. */
 export const showTask = ({ flags, operands: [id = ""] }: {
@@ -115,16 +124,10 @@ export const waitForTasks = ({ flags, operands }: {
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const store = yield* SessionStorage
     const stdio = yield* Stdio
-    const newest = (id: string) =>
-      Effect.flatMap(store.runs({ taskID: id as SessionID }), ({ rows }) => {
-        const run = rows.at(-1)
-        return run === undefined ? Effect.fail(noTask(id)) : Effect.succeed(run)
-      })
-    yield* Effect.forEach(operands, newest)
+    yield* Effect.forEach(operands, newestRun)
     const settled = (id: string) =>
-      Effect.repeat(Effect.zipLeft(newest(id), Effect.sleep(pace)), { until: (run) => run.state === "settled" })
+      Effect.repeat(Effect.zipLeft(newestRun(id), Effect.sleep(pace)), { until: (run) => run.state === "settled" })
     const waited = Effect.forEach(operands, settled, { concurrency: "unbounded" })
     const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)
     if (Option.isNone(found)) {

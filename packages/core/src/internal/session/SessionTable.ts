@@ -60,7 +60,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           scope: own,
           captured: [],
           messages: undefined,
-          inbox: [...waiting],
+          inbox: waiting.filter(({ kind }) => kind !== "stop"),
           running: undefined,
           status: { type: "idle" },
           slot: governor.free,

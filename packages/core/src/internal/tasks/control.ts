@@ -1,6 +1,6 @@
 /** What can be done with tasks while they run, each bounded in time and only for the session that started them. */
 import { Ids } from "@skein/domain/Id"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Clock from "effect/Clock"
@@ -9,15 +9,17 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
-import { SessionStorage } from "../../SessionStorage.ts"
+import { SessionStorage, type Write } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskName, Tasks, TaskWait, TaskWaited } from "../../Tasks.ts"
 import type { Live } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
-import { findChild, findParent } from "./checkTask.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+import { checkTask, findChild, findParent } from "./checkTask.ts"
 import { factsOf } from "./openRun.ts"
-import type { RunningTask, TaskServices } from "./runningTask.ts"
+import type { Receive } from "./postman.ts"
+import type { RunningTask, StopRequest, TaskServices } from "./runningTask.ts"
 import { statusOf } from "./taskStatus.ts"
 
 /** How long tasks are waited for where nothing is said, in milliseconds. */
@@ -80,47 +82,96 @@ type Relay = (
   live: Live
 ) => Effect.Effect<RunningTask, TaskRefused | StorageError, TaskServices>
 
+/** Lets a task read what was put into its inbox: the run at work does, and where there is none one begins. */
+const deliver = Effect.fnUntraced(function*(relay: Relay, parent: Live, child: Live) {
+  const storage = yield* SessionStorage
+  const [task] = unsettled(parent, child)
+  if (task !== undefined) {
+    // A run that waits for its turn reads it then; one that waits for its own tasks is woken.
+    if (task.row.time.started !== undefined) yield* wake(child)
+    return "steered" as const
+  }
+  const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
+  const { row: { id: runID, taskID } } = yield* relay(parent, {
+    agent: child.info.agent,
+    description: last?.description ?? child.info.title
+  }, child)
+  return { status: "accepted", taskID, runID } satisfies Accepted
+})
+
+const steer = (sessionID: SessionID, id: MessageID, text: string, now: number): InboxRow => ({
+  id,
+  sessionID,
+  kind: "steer",
+  parts: [{ type: "text", text: text.toWellFormed() }],
+  time: { created: now }
+})
+
 const makeMessage = (relay: Relay) =>
-  Effect.fnUntraced(function*(name: TaskName, message: string) {
+  Effect.fnUntraced(function*({ byUser = true, ...name }: TaskName, message: string) {
     const journal = yield* Journal
     const ids = yield* Ids
-    const storage = yield* SessionStorage
     if (message.trim() === "") return yield* refuse("bad_message", "task_message.message must be a non-empty string")
     const { child, parent } = yield* named(name)
+    // It may have to begin a run: whoever speaks must be somebody who may.
+    yield* checkTask({
+      parentID: parent.info.id,
+      taskID: child.info.id,
+      agent: child.info.agent,
+      description: child.info.title,
+      prompt: message,
+      byUser
+    })
     const now = yield* Clock.currentTimeMillis
-    const row: InboxRow = {
-      id: ids.unsafeMake("msg", now),
-      sessionID: child.info.id,
-      kind: "steer",
-      parts: [{ type: "text", text: message.toWellFormed() }],
-      time: { created: now }
-    }
+    const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now)
     yield* journal.commit([{ _tag: "Inbox", row }], [])
     child.inbox.push(row)
-    const [task] = unsettled(parent, child)
-    if (task !== undefined) {
-      // A run that waits for its turn reads it then; one that waits for its own tasks is woken.
-      if (task.row.time.started !== undefined) yield* wake(child)
-      return "steered" as const
-    }
-    const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
-    const { row: { id: runID, taskID } } = yield* relay(parent, {
-      agent: child.info.agent,
-      description: last?.description ?? child.info.title
-    }, child)
-    return { status: "accepted", taskID, runID } satisfies Accepted
+    return yield* deliver(relay, parent, child)
   }, Effect.uninterruptible)
+
+/** Takes what another process has said to a task that runs here; nobody else takes it then. */
+const makeReceive = (relay: Relay) =>
+  Effect.fnUntraced(function*(row: InboxRow) {
+    const journal = yield* Journal
+    const ids = yield* Ids
+    const table = yield* SessionTable
+    const child = table.peek(row.sessionID)
+    const parent = child?.parent
+    if (child === undefined || parent === undefined || child.inbox.some(({ id }) => id === row.id)) {
+      return false
+    }
+    const tasks = unsettled(parent, child)
+    if (tasks.length === 0) return false
+    const now = yield* Clock.currentTimeMillis
+    const taken: Write = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
+    if (row.kind === "stop") {
+      yield* journal.commit([taken], [])
+      const { reason, runID } = row.stop ?? {}
+      const task = tasks.find((each) => each.row.id === runID)
+      if (task !== undefined) yield* end(task, { by: "the user", reason })
+      return true
+    }
+    const { foreign: _, ...own } = { ...row, id: ids.unsafeMake("msg", now) }
+    yield* journal.commit([taken, { _tag: "Inbox", row: own }], [])
+    child.inbox.push(own)
+    yield* deliver(relay, parent, child)
+    return true
+  }, Effect.uninterruptible)
+
+/** Asks a run to come to its end. */
+const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (task.stop !== undefined || task.isSettling) return Effect.void
+    task.stop = stop
+    const fiber = task.working ?? task.fiber
+    return fiber === undefined ? Effect.void : Fiber.interruptFork(fiber)
+  })
 
 const stop = Effect.fnUntraced(
   function*(name: TaskName, { by, reason }: { readonly by: string; readonly reason?: string }) {
     const { child, parent } = yield* named(name)
     const tasks = unsettled(parent, child)
-    for (const task of tasks) {
-      if (task.stop !== undefined || task.isSettling) continue
-      task.stop = { by, reason }
-      const fiber = task.working ?? task.fiber
-      if (fiber !== undefined) yield* Fiber.interruptFork(fiber)
-    }
+    for (const task of tasks) yield* end(task, { by, reason })
     return yield* Effect.forEach(tasks, ({ ended }) => Deferred.await(ended), { concurrency: "unbounded" })
   }
 )
@@ -158,9 +209,13 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
 export const makeControl = (
   relay: Relay,
   context: Context.Context<TaskServices>
-): Pick<Context.Tag.Service<typeof Tasks>, "promote" | "status" | "message" | "stop" | "wait"> => {
+): Pick<Context.Tag.Service<typeof Tasks>, "promote" | "status" | "message" | "stop" | "wait"> & {
+  readonly receive: Receive
+} => {
   const message = makeMessage(relay)
+  const receive = makeReceive(relay)
   return {
+    receive: (row) => Effect.provide(receive(row), context),
     promote: (task) => Effect.provide(promote(task), context),
     status: (of) => Effect.provide(status(of), context),
     message: (task, text) => Effect.provide(message(task, text), context),

@@ -26,6 +26,7 @@ import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
 import { observedRun } from "./observedRun.ts"
 import { factsOf, openRun } from "./openRun.ts"
+import { postman } from "./postman.ts"
 import { type End, endOf, type Start, stoppedFromOutside } from "./runEnd.ts"
 import type { RunningTask, TaskServices } from "./runningTask.ts"
 import { settleRun } from "./settleRun.ts"
@@ -235,6 +236,9 @@ export const makeTasks = Effect.gen(function*() {
           : awaitRun(launched, restore, progress))
     )
 
+  const { receive, ...controls } = makeControl(relay, context)
+  yield* postman(receive)
+
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
       Effect.provide(Effect.asVoid(checkTask(request)), context),
@@ -242,6 +246,6 @@ export const makeTasks = Effect.gen(function*() {
       request: TaskRequest,
       progress?: TaskProgress
     ): Effect.Effect<Outcome | Accepted, TaskRefused | StorageError> => Effect.provide(run(request, progress), context),
-    ...makeControl(relay, context)
+    ...controls
   }
 })

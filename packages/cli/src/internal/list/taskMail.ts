@@ -1,0 +1,117 @@
+/** What `skein tasks send` and `skein tasks stop` do: they say something to the process that runs a task, through the database. */
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { Ids } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { TaskRun } from "@skein/domain/Outcome"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { platform, storage } from "../app.ts"
+import { escapeLine } from "../escape.ts"
+import { errorLine } from "../explain.ts"
+import { newestRun, runText } from "./tasks.ts"
+
+/** How often the database is looked at, in milliseconds. */
+const pace = 100
+
+/** How long a process may take to hear what is said to it, in milliseconds: it listens four times a second. */
+const hearing = 3_000
+
+/** How long a task that was asked to stop may take, in milliseconds: half a minute to conclude, and some more. */
+const stopping = 45_000
+
+const database = (db: string | undefined) =>
+  Layer.merge(Layer.provideMerge(storage, platform({ database: db })), Ids.layer)
+
+/** Says something to whoever runs a task; whether anybody has heard it. */
+const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | "stop">, { taskID }: TaskRun) {
+  const store = yield* SessionStorage
+  const ids = yield* Ids
+  const id = yield* ids.make("msg")
+  const row: InboxRow = {
+    id,
+    sessionID: taskID,
+    foreign: true,
+    ...what,
+    time: { created: yield* Clock.currentTimeMillis }
+  }
+  yield* store.commit([{ _tag: "Inbox", row }])
+  const isTaken = Effect.map(store.inbox(taskID), (rows) => rows.every((each) => each.id !== id))
+  const heard = Effect.repeat(Effect.zipRight(Effect.sleep(pace), isTaken), { until: (taken) => taken })
+  return Option.isSome(yield* Effect.timeoutOption(heard, hearing))
+})
+
+const settledAlready = ({ outcome, parentID, taskID }: TaskRun): UsageError =>
+  new UsageError({
+    message:
+      `The task ${taskID} is not at work: it has settled (${outcome?.status}). Go on with it by \`skein run -s ${taskID}\`, or with its caller by \`skein sessions resume ${parentID}\`.`
+  })
+
+/** Says something to a task that is at work. */
+export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
+  readonly flags: { readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const text = words.join(" ").trim()
+    if (text === "") {
+      return yield* new UsageError({ message: "There is no message. Write it after the id of the task." })
+    }
+    const run = yield* newestRun(id)
+    if (run.state === "settled") return yield* settledAlready(run)
+    if (yield* say({ kind: "steer", parts: [{ type: "text", text: text.toWellFormed() }] }, run)) {
+      stdio.out(`The task ${escapeLine(id)} reads it at its next step.\n`)
+      return ExitCode.done
+    }
+    stdio.err(
+      errorLine(
+        `No process answers for the task ${
+          escapeLine(id)
+        }: it may have ended. The message is kept, and read when the task goes on.`
+      )
+    )
+    return ExitCode.failed
+  }).pipe(Effect.provide(database(flags.db)))
+
+/** Asks a task to come to its end, and waits for that. */
+export const stopTask = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly reason: string | undefined; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const run = yield* newestRun(id)
+    if (run.state === "settled") {
+      stdio.out(`The task ${escapeLine(id)} was not at work: it has settled (${run.outcome?.status}).\n`)
+      return ExitCode.done
+    }
+    const { reason } = flags
+    const stop = { runID: run.id, ...(reason === undefined ? {} : { reason }) }
+    const heard = yield* say({ kind: "stop", parts: [], stop }, run)
+    const settled = Effect.repeat(Effect.zipLeft(newestRun(id), Effect.sleep(pace)), {
+      until: ({ id: newest, state }) => state === "settled" || newest !== run.id
+    })
+    const end = heard ? yield* Effect.timeoutOption(settled, stopping) : Option.none()
+    if (Option.isSome(end)) {
+      stdio.out(runText(end.value, yield* Clock.currentTimeMillis))
+      return ExitCode.done
+    }
+    stdio.err(
+      errorLine(
+        heard
+          ? `The task ${escapeLine(id)} was told, and has not come to its end yet. See \`skein tasks show ${
+            escapeLine(id)
+          }\`.`
+          : `No process answers for the task ${escapeLine(id)}: it may have ended. See \`skein tasks show ${
+            escapeLine(id)
+          }\`.`
+      )
+    )
+    return ExitCode.failed
+  }).pipe(Effect.provide(database(flags.db)))

@@ -1,0 +1,34 @@
+/** Looks now and then what other processes have said to the tasks of this one. */
+import type { InboxRow } from "@skein/domain/InboxRow"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { StorageError } from "../../StorageError.ts"
+import type { TaskRefused } from "../../TaskError.ts"
+
+/** How often, in milliseconds. */
+const pace = 250
+
+/** Takes what was said to a task that runs here; whether there is no more to do about it. */
+export type Receive = (row: InboxRow) => Effect.Effect<boolean, TaskRefused | StorageError>
+
+/** Runs for as long as the scope, where other processes have access at all. */
+export const postman = (receive: Receive): Effect.Effect<void, never, Scope.Scope | SessionStorage> =>
+  Effect.flatMap(SessionStorage, ({ mail }) => {
+    if (mail === undefined) return Effect.void
+    let waiting: ReadonlyArray<InboxRow> = []
+    const take = (row: InboxRow) =>
+      Effect.catchAll(receive(row), (error) => {
+        // Another process, or the session itself, was quicker.
+        if (error._tag === "StorageError" && error.reason === "constraint") return Effect.succeed(true)
+        return Effect.as(Effect.logWarning("What another process said was not taken", error.message), false)
+      })
+    const look = Effect.gen(function*() {
+      waiting = (yield* mail) ?? waiting
+      // What is for a task that does not run here yet stays.
+      waiting = yield* Effect.filter(waiting, (row) => Effect.negate(take(row)))
+    }).pipe(
+      Effect.catchAll((error) => Effect.logWarning("What other processes said could not be read", error.message))
+    )
+    return Effect.asVoid(Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), look))))
+  })

@@ -1,0 +1,29 @@
+/** Finds what other processes have said to the tasks of this one. */
+import type { StorageError } from "@skein/core/StorageError"
+import { InboxRow } from "@skein/domain/InboxRow"
+import * as Effect from "effect/Effect"
+import { makeDecode } from "./decode.ts"
+import { readable, type Row } from "./rows.ts"
+import type { Select } from "./select.ts"
+import type { Turns } from "./turns.ts"
+
+const decode = makeDecode(InboxRow)
+
+const waiting = "SELECT id, data FROM inbox WHERE taken_at IS NULL AND kind IN ('steer', 'stop') ORDER BY id"
+
+/** Makes the look at the mail: nothing is read where nobody else has committed since the last one. */
+export const makeMail = (
+  othersVersion: Effect.Effect<unknown, StorageError>,
+  select: Select,
+  turns: Turns
+): Effect.Effect<Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>> =>
+  Effect.sync(() => {
+    let seen: unknown
+    return Effect.flatMap(turns.read(othersVersion), (version) => {
+      if (version === seen) return Effect.succeed(undefined)
+      return Effect.map(turns.read(select<Row>("mail", waiting, [])), (rows) => {
+        seen = version
+        return readable(rows, decode).rows.filter(({ foreign }) => foreign === true)
+      })
+    })
+  })
