@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config"
 
-const conditions = ["skein-source", "module", "node", "development|production"]
+// Not `module`: what stands there is made for bundlers, and Node cannot always load it.
+const conditions = ["skein-source", "node", "development|production"]
 
 export default defineConfig({
   resolve: { conditions },

@@ -1,6 +1,6 @@
 /** The built program, its tasks: what is told of them, and what is left of them. */
 import { execFileSync } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
@@ -55,6 +55,49 @@ describe("tasks", () => {
         stderr: "skein: There is no task ses_x. See `skein tasks` for those that there are.\n"
       })
     }
+  })
+
+  it("that have not settled are shown with what they wait for", async () => {
+    const hanging = async (request: LlmRequest): Promise<LlmAnswer | string> => {
+      const last = request.messages.at(-1)
+      const child = request.user.flatMap((text) => /child \w+$/.exec(text) ?? []).at(0)
+      const task = (prompt: string, subagent_type: string) => ({
+        tool: "task",
+        args: { description: `Do ${prompt}`, prompt: `child ${prompt}`, subagent_type }
+      })
+      if (child === "child thinks") return { hangs: true }
+      if (child === "child fails") return { status: 500 }
+      return last?.role === "tool"
+        ? "done"
+        : { calls: [task("thinks", "lead"), task("fails", "lead"), task("leads", "lead")] }
+    }
+    const lead = (request: LlmRequest) =>
+      request.user.some((text) => text.endsWith("child leads")) && request.messages.at(-1)?.role !== "tool"
+        ? {
+          calls: [{ tool: "task", args: { description: "Do below", prompt: "child thinks", subagent_type: "lead" } }]
+        }
+        : hanging(request)
+    const llm = await startLlm(lead)
+    const place = sandbox({ llm: llm.url })
+    cleanup.push(llm.close, place.remove)
+    const config = join(place.home, "config", "skein")
+    mkdirSync(config, { recursive: true })
+    const agent = { lead: { mode: "subagent", description: "Leads.", permission: { task: "allow" } } }
+    const retry = { base: 3_600_000, max_delay: 3_600_000 }
+    writeFileSync(join(config, "skein.json"), JSON.stringify({ agent, retry }))
+    const running = place.start(["run", "-m", "openai/m", "--auto", "--title", "t", "--format", "quiet", "go"])
+    cleanup.push(() => running.child.kill("SIGKILL"))
+    await llm.asked(5)
+    const shown = async (description: string) => {
+      const runs: ReadonlyArray<{ readonly description: string; readonly taskID: string }> = JSON.parse(
+        (await place.run(["tasks", "list", "--format", "json"])).stdout
+      )
+      const run = runs.find((each) => each.description === description)
+      return (await place.run(["tasks", "show", run?.taskID ?? ""])).stdout
+    }
+    expect(await shown("Do thinks")).toContain("By what is stored it waits for the model.")
+    expect(await shown("Do leads")).toMatch(/it waits for 1 task of its own: ses_\w+\./)
+    await expect.poll(() => shown("Do fails")).toMatch(/it tries the model again at \S+Z \(attempt 1 failed\): /)
   })
 
   it("that have left a worktree keep it until it is cleared away by force", async () => {

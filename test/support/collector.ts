@@ -27,7 +27,7 @@ export interface WireSpan {
 }
 
 /** A number of a metric. */
-export interface WirePoint {
+interface WirePoint {
   readonly name: string
   readonly unit: string
   readonly kind: string
@@ -38,7 +38,7 @@ export interface WirePoint {
 }
 
 /** A log line. */
-export interface WireLog {
+interface WireLog {
   readonly severityText: string
   readonly body: unknown
   readonly attributes: Readonly<Record<string, unknown>>

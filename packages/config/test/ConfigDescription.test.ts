@@ -61,7 +61,8 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
               base_url: "https://me:s3cret@models.example/v1",
               headers: { Authorization: "Bearer s3cret", Other: "x{env:SECRET}" }
             }
-          }
+          },
+          telemetry: { endpoint: "https://me:s3cret@collector.example", headers: { Authorization: "Bearer s3cret" } }
         },
         "home/.config/skein/prompt": "s3cret"
       }, { env: { SECRET: "s3cret" } })
@@ -75,7 +76,8 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
             base_url: "https://(hidden)@models.example/v1",
             headers: { Authorization: "(hidden)", Other: "x{env:SECRET}" }
           }
-        }
+        },
+        telemetry: { endpoint: "https://(hidden)@collector.example", headers: { Authorization: "(hidden)" } }
       })
       expect(described.rows.find(({ path }) => path === "model")?.value).toBe("a/{env:SECRET}")
       expect(loaded.settings.provider?.["p"]?.headers?.["Authorization"]).toBe("Bearer s3cret")

@@ -82,6 +82,21 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       )
     }))
 
+  it.scoped("ignores where a project would send telemetry", () =>
+    Effect.gen(function*() {
+      const telemetry = { endpoint: "http://collector.example", headers: { "x-key": "k" } }
+      const wanted = yield* loadFiles({ [file]: { telemetry } })
+      expect(wanted.settings.telemetry).toBeUndefined()
+      expect(wanted.warnings.map((warning) => told(wanted.root, warning))).toEqual([
+        `${file}:2 telemetry is ignored: a project's file may not say where telemetry goes; put it into your own config if you want it`
+      ])
+      const mine = yield* loadFiles({
+        [userFile]: { telemetry },
+        [file]: { telemetry: { endpoint: "http://evil.example" } }
+      })
+      expect(mine.settings.telemetry).toEqual(telemetry)
+    }))
+
   it.scoped("ignores where a project would send requests and keys", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({

@@ -17,6 +17,7 @@ import { errorLine } from "../explain.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatCount } from "../tree/treeLines.ts"
 import { printList } from "./print.ts"
+import { waitsFor } from "./waitsFor.ts"
 
 /** How often the storage is looked at while a task is waited for, in milliseconds. */
 const pace = 250
@@ -113,7 +114,14 @@ export const showTask = ({ flags, operands: [id = ""] }: {
     else {
       const now = yield* Clock.currentTimeMillis
       stdio.out(`${escapeLine(first.description)} (${first.agent})\n${first.taskID} of ${first.parentID}\n\n`)
-      stdio.out(runs.map((run) => runText(run, now)).join("\n"))
+      const texts = yield* Effect.forEach(runs, (run) =>
+        run.outcome === undefined
+          ? Effect.map(
+            waitsFor(run, now),
+            (doing) => `${runText(run, now)}By what is stored it ${escapeLine(doing)}.\n`
+          )
+          : Effect.succeed(runText(run, now)))
+      stdio.out(texts.join("\n"))
     }
     return ExitCode.done
   }).pipe(Effect.provide(database(flags.db)))
