@@ -18,55 +18,52 @@ const tokenCounts = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 104857
 
 const histogram = (
   name: string,
-  unit: string,
   boundaries: ReadonlyArray<number>,
   description: string
-): Metric.Metric.Histogram<number> =>
-  Metric.histogram(name, MetricBoundaries.fromIterable(boundaries), description).pipe(Metric.tagged("unit", unit))
+): Metric.Metric.Histogram<number> => Metric.histogram(name, MetricBoundaries.fromIterable(boundaries), description)
 
-const counter = (name: string, unit: string, description: string, incremental = true): Metric.Metric.Counter<number> =>
-  Metric.counter(name, { description, incremental }).pipe(Metric.tagged("unit", unit))
+const counter = (name: string, description: string, incremental = true): Metric.Metric.Counter<number> =>
+  Metric.counter(name, { description, incremental })
 
 /** Model requests, each try by itself, by model, purpose and outcome. */
 export const requestDuration = histogram(
   "gen_ai.client.operation.duration",
-  "s",
   requestSeconds,
   "Model requests, each try by itself"
 )
 /** Tokens of a request by kind: `input` and `output` are totals, `cache_read`, `cache_write` and `reasoning` parts of them. */
-export const tokenUsage = histogram("gen_ai.client.token.usage", "{token}", tokenCounts, "Tokens of a request, by kind")
+export const tokenUsage = histogram("gen_ai.client.token.usage", tokenCounts, "Tokens of a request, by kind")
 /** What requests cost, where prices are known. */
-export const cost = counter("skein.cost", "USD", "What requests cost, where prices are known")
+export const cost = counter("skein.cost", "What requests cost, where prices are known")
 /** Tries that are followed by another one, by what went wrong. */
-export const retries = counter("skein.model.retries", "{retry}", "Tries that are followed by another one")
+export const retries = counter("skein.model.retries", "Tries that are followed by another one")
 /** How long requests waited for the gate of their rate limit; those that did not wait are not counted. */
-export const requestWait = histogram("skein.request.wait", "s", workSeconds, "How long requests waited to be sent")
+export const requestWait = histogram("skein.request.wait", workSeconds, "How long requests waited to be sent")
 /** Requests that are sent and those that wait for the gate of their rate limit, now. */
-export const requests = counter("skein.requests", "{request}", "Requests that are sent, and those that wait", false)
+export const requests = counter("skein.requests", "Requests that are sent, and those that wait", false)
 /** Tool calls from beginning to result, also the time that a person took to allow them. */
-export const toolDuration = histogram("skein.tool.duration", "s", workSeconds, "Tool calls from beginning to result")
+export const toolDuration = histogram("skein.tool.duration", workSeconds, "Tool calls from beginning to result")
 /** Runs of tasks from being asked for to their outcome. */
-export const taskDuration = histogram("skein.task.duration", "s", workSeconds, "Runs of tasks from request to outcome")
+export const taskDuration = histogram("skein.task.duration", workSeconds, "Runs of tasks from request to outcome")
 /** Subagents that work and those that wait for a slot, now. */
-export const agents = counter("skein.agents", "{agent}", "Subagents that work, and those that wait for a slot", false)
+export const agents = counter("skein.agents", "Subagents that work, and those that wait for a slot", false)
 
 // A metric finds its cell by the very array of labels: looked up by their text they would be hashed at each update.
 const known = new Map<string, Labels>()
 
-const labels = (pairs: Readonly<Record<string, string>>): Labels => {
-  const key = Object.entries(pairs).flat().join("\0")
+/** The unit, then names and values in turn. */
+const labels = (unit: string, ...words: ReadonlyArray<string>): Labels => {
+  const key = `${unit}\0${words.join("\0")}`
   const found = known.get(key)
   if (found !== undefined) return found
-  const made = Object.entries(pairs).map(([name, value]) => MetricLabel.make(name, value))
+  const made = [MetricLabel.make("unit", unit)]
+  for (let at = 0; at + 1 < words.length; at += 2) made.push(MetricLabel.make(words[at] ?? "", words[at + 1] ?? ""))
   known.set(key, made)
   return made
 }
 
-const modelLabels = ({ modelID, providerID }: ModelRef) => ({
-  "gen_ai.provider.name": providerID,
-  "gen_ai.request.model": modelID
-})
+const ofModel = (unit: string, { modelID, providerID }: ModelRef, ...more: ReadonlyArray<string>): Labels =>
+  labels(unit, "gen_ai.provider.name", providerID, "gen_ai.request.model", modelID, ...more)
 
 /** Counts a request; `outcome` is `completed`, `interrupted` or what went wrong. */
 export const countRequest = (
@@ -77,48 +74,50 @@ export const countRequest = (
 ): void =>
   requestDuration.unsafeUpdate(
     milliseconds / 1000,
-    labels({
-      "gen_ai.operation.name": "chat",
-      ...modelLabels(model),
-      "skein.purpose": purpose,
-      "skein.outcome": outcome
-    })
+    ofModel("s", model, "gen_ai.operation.name", "chat", "skein.purpose", purpose, "skein.outcome", outcome)
   )
+
+const countTokens = (model: ModelRef, kind: string, count: number): void => {
+  if (count > 0) tokenUsage.unsafeUpdate(count, ofModel("{token}", model, "gen_ai.token.type", kind))
+}
 
 /** Counts what a request used. */
 export const countUsage = (model: ModelRef, { cost: spent, tokens }: Pick<Usage, "cost" | "tokens">): void => {
-  const kinds = {
-    input: tokens.input,
-    output: tokens.output,
-    cache_read: tokens.cacheRead,
-    cache_write: tokens.cacheWrite,
-    reasoning: tokens.reasoning
-  }
-  for (const [kind, count] of Object.entries(kinds)) {
-    if (count > 0) tokenUsage.unsafeUpdate(count, labels({ ...modelLabels(model), "gen_ai.token.type": kind }))
-  }
-  if (spent !== "unknown" && spent !== "0") cost.unsafeUpdate(Number(spent), labels(modelLabels(model)))
+  countTokens(model, "input", tokens.input)
+  countTokens(model, "output", tokens.output)
+  countTokens(model, "cache_read", tokens.cacheRead)
+  countTokens(model, "cache_write", tokens.cacheWrite)
+  countTokens(model, "reasoning", tokens.reasoning)
+  if (spent === "unknown" || spent === "0") return
+  cost.unsafeUpdate(Number(spent), ofModel("USD", model))
 }
 
 /** Counts a try that is followed by another one. */
 export const countRetry = (model: ModelRef, reason: string): void =>
-  retries.unsafeUpdate(1, labels({ ...modelLabels(model), "error.type": reason }))
+  retries.unsafeUpdate(1, ofModel("{retry}", model, "error.type", reason))
 
 /** Counts the end of a request's wait. */
-export const countWait = (milliseconds: number): void => requestWait.unsafeUpdate(milliseconds / 1000, [])
+export const countWait = (milliseconds: number): void => requestWait.unsafeUpdate(milliseconds / 1000, none)
+
+const none = labels("s")
+
+const states = {
+  sent: labels("{request}", "skein.state", "sent"),
+  waiting: labels("{request}", "skein.state", "waiting"),
+  running: labels("{agent}", "skein.state", "running"),
+  queued: labels("{agent}", "skein.state", "queued")
+}
 
 /** Counts requests that come to be sent or to wait, or are no longer so. */
-export const changeRequests = (state: "sent" | "waiting", by: number): void =>
-  requests.unsafeUpdate(by, labels({ "skein.state": state }))
+export const changeRequests = (state: "sent" | "waiting", by: number): void => requests.unsafeUpdate(by, states[state])
 
 /** Counts a tool call; `outcome` is `completed` or what went wrong. */
 export const countCall = (tool: string, outcome: string, milliseconds: number): void =>
-  toolDuration.unsafeUpdate(milliseconds / 1000, labels({ "gen_ai.tool.name": tool, "skein.outcome": outcome }))
+  toolDuration.unsafeUpdate(milliseconds / 1000, labels("s", "gen_ai.tool.name", tool, "skein.outcome", outcome))
 
 /** Counts a run that has settled. */
 export const countRun = (agent: string, outcome: string, milliseconds: number): void =>
-  taskDuration.unsafeUpdate(milliseconds / 1000, labels({ "gen_ai.agent.name": agent, "skein.outcome": outcome }))
+  taskDuration.unsafeUpdate(milliseconds / 1000, labels("s", "gen_ai.agent.name", agent, "skein.outcome", outcome))
 
 /** Counts agents that come to work or to wait, or no longer do. */
-export const changeAgents = (state: "running" | "queued", by: number): void =>
-  agents.unsafeUpdate(by, labels({ "skein.state": state }))
+export const changeAgents = (state: "running" | "queued", by: number): void => agents.unsafeUpdate(by, states[state])

@@ -67,7 +67,7 @@ it.effect("requests, tokens, cost, calls and tasks are counted", () => {
     const all = yield* Fiber.join(fiber)
     const request = (outcome: string) =>
       all[
-        `gen_ai.client.operation.duration gen_ai.operation.name=chat ${model} skein.purpose=turn skein.outcome=${outcome}`
+        `gen_ai.client.operation.duration ${model} gen_ai.operation.name=chat skein.purpose=turn skein.outcome=${outcome}`
       ]
     expect(request("completed")).toEqual({ count: 5, sum: 1 })
     expect(request("overloaded")).toEqual({ count: 1, sum: 0 })
