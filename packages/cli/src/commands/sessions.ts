@@ -42,8 +42,7 @@ const summarize = command({
   name: "summarize",
   summary: "Has a model say what became of a session, and keeps it",
   details:
-    "It costs one request, to the model of agent.summary in skein.json, else to small_model, else to that of the session. "
-    + "With `\"summaries\": true` in your skein.json, `skein run` does so after each turn that changed files.",
+    "One request, to the model of agent.summary, of small_model, or of the session. `summaries` in skein.json asks for it.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ summarizeSession }) => summarizeSession)
