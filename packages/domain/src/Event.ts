@@ -65,7 +65,13 @@ export const properties = {
   "session.idle": Schema.Struct({}),
   "session.error": Schema.Struct({ error: ErrorInfo }),
   "message.updated": Schema.Struct({ info: Message }),
+  /**
+   * A part as it is now: it takes the place of what was known of it. Whoever replaces a part with this, and appends its
+   * deltas to it, has after each event exactly what was said of it so far. Where a try failed, its texts are told as empty
+   * before the next try says anything; a part that stays empty is as good as none.
+   */
   "message.part.updated": Schema.Struct({ part: Part }),
+  /** What was said after all that was told of the part before; a part that nothing was told of begins with it. */
   "message.part.delta": Schema.Struct({
     messageID: MessageID,
     partID: PartID,

@@ -4,7 +4,7 @@ import type { AssistantMessage, ErrorInfo, FinishReason, UserMessage } from "@sk
 import { formatRef, type ModelRef } from "@skein/domain/Model"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import type { SessionStatus } from "@skein/domain/SessionInfo"
-import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
+import { add, costOf, none, noTokens, type Tokens, type Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -20,7 +20,7 @@ import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
 import { charge, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
-import { StepBuffer, type Written } from "./stepBuffer.ts"
+import { StepBuffer } from "./stepBuffer.ts"
 
 /** How often parts that grow are stored, in milliseconds. */
 const flushEvery = 200
@@ -48,12 +48,12 @@ export const nothingSaid = (model: ModelRef, finish: FinishReason) =>
       message: `${formatRef(model)} ended without text or tool calls (finish reason: ${finish}).`
     })
 
-const usageOf = (model: LanguageModel, buffer: StepBuffer): Usage => ({
+const usageOf = ({ info }: LanguageModel, tokens: Tokens | undefined, toolCalls: number): Usage => ({
   ...none,
-  tokens: buffer.tokens ?? noTokens,
-  cost: buffer.tokens === undefined ? "unknown" : costOf(buffer.tokens, model.info.price),
+  tokens: tokens ?? noTokens,
+  cost: tokens === undefined ? "unknown" : costOf(tokens, info.price),
   steps: 1,
-  toolCalls: buffer.calls.length
+  toolCalls
 })
 
 const errorOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly message: string }>): ErrorInfo => {
@@ -79,6 +79,14 @@ interface Question<E, R> {
     calls: ReadonlyArray<ToolPart>,
     finish: FinishReason
   ) => Effect.Effect<ReadonlyArray<ToolPart>, E, R>
+}
+
+/** What is stored of an answer at once. */
+interface Change {
+  readonly parts: ReadonlyArray<Part>
+  readonly extra?: ReadonlyArray<Write>
+  /** The message, where this is its end. */
+  readonly info?: AssistantMessage
 }
 
 /**
@@ -132,20 +140,35 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   let isOpen = false
   /** Whether the end of the answer is stored: a stop after that takes nothing of it back. */
   let isComplete = false
+  /** What was used so far, also for answers that came to nothing. */
+  let used = none
+  let isCounted = false
+
+  const count = (usage: Usage, now: number): ReadonlyArray<Write> => {
+    used = add(used, usage)
+    countUsage(model.info, usage)
+    return charge(live, usage, now)
+  }
+  /** An answer that comes to nothing counts where the model said what it took; of its calls none is made. */
+  const countLost = (now: number): ReadonlyArray<Write> =>
+    isCounted || buffer.tokens === undefined ? [] : count(usageOf(model, buffer.tokens, 0), now)
 
   const partWritten = (part: Part, now: number) => journal.event(source, "message.part.updated", { part }, now)
   const messageWritten = (info: AssistantMessage, now: number) =>
     journal.event(source, "message.updated", { info }, now)
 
-  const store = (parts: ReadonlyArray<Part>, extra: ReadonlyArray<Write> = [], info?: AssistantMessage) =>
-    Effect.suspend(() => {
+  // One commit after the other: what is told of a part is told in the order in which it was said.
+  const turn = Effect.unsafeMakeSemaphore(1)
+
+  const store = (what: (now: number) => Change) =>
+    turn.withPermits(1)(Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
+      const { extra = [], info, parts } = what(now)
       for (const part of parts) putPart(message, part)
       if (info !== undefined) putMessage(live, info)
       const first = isOpen ? [] : [begun]
       const all = isOpen ? parts : [opening, ...parts]
       const last = info === undefined ? [] : [info]
-      isOpen = true
       const writes: ReadonlyArray<Write> = [
         ...[...first, ...last].map((each): Write => ({ _tag: "Message", info: each })),
         ...all.map((part): Write => ({ _tag: "Part", part })),
@@ -157,29 +180,28 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
         ...all.map((part) => partWritten(part, now)),
         ...last.map((each) => messageWritten(each, now))
       ]
+      buffer.hold()
       return journal.commit(writes, events).pipe(
         Effect.map(() => {
+          isOpen = true
           isComplete = info !== undefined
-          buffer.open()
+          buffer.toldOf(parts)
         }),
-        Effect.tapError(() =>
-          Effect.sync(() => {
-            isOpen = isOpen && first.length === 0
-          })
-        )
+        Effect.ensuring(Effect.sync(() => {
+          if (isOpen) buffer.release()
+        }))
       )
-    }).pipe(Effect.uninterruptible)
+    })).pipe(Effect.uninterruptible)
 
   // What is told of a message must be stored before.
-  const open = Effect.suspend(() => buffer.waits ? store([]) : Effect.void)
+  const open = Effect.suspend(() => buffer.waits ? store(() => ({ parts: [] })) : Effect.void)
 
   // The end of the step stores the same again, and fails where that is not possible.
   const forgiven = Effect.catchAll((error: StorageError) =>
     Effect.logDebug("Growing text could not be stored", error.message)
   )
 
-  const changed = Effect.suspend(() => store(buffer.takeChanged()))
-  const storeChanged = Effect.suspend(() => buffer.waits ? Effect.zipRight(store([]), changed) : changed)
+  const storeChanged = Effect.zipRight(open, store(() => ({ parts: buffer.takeChanged() })))
 
   // Most steps have no text that takes long: the fiber that stores it in between is started by the first piece of it.
   let flushing: Fiber.RuntimeFiber<never> | undefined
@@ -199,39 +221,35 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     journal.tell(journal.event(source, "session.status", { status }, now))
   }
 
-  const failed = (attempt: Attempt) =>
-    Effect.suspend(() => {
-      const now = clock.unsafeCurrentTimeMillis()
-      const { delay, error } = attempt
-      buffer.restart()
-      tellStatus({ type: "retry", attempt: attempt.attempt, message: error.message, next: now + delay }, now)
+  const failed = ({ attempt, delay, error }: Attempt) =>
+    store((now) => {
+      const next = now + delay
+      const extra = countLost(now)
+      const emptied = buffer.restart()
+      tellStatus({ type: "retry", attempt, message: error.message, next }, now)
       const part: Part = {
         ...base(now),
         type: "retry",
-        attempt: attempt.attempt,
+        attempt,
         error: { tag: error.reason, message: error.message },
-        next: now + delay
+        next
       }
-      return store([part])
+      return { parts: isOpen ? [...emptied, part] : [part], extra }
     })
 
-  const end = (parts: ReadonlyArray<Written>, rest: Partial<AssistantMessage>, extra: ReadonlyArray<Part>) =>
-    Effect.suspend(() => {
-      const now = clock.unsafeCurrentTimeMillis()
+  const end = (of: (now: number) => Change & { readonly rest: Partial<AssistantMessage> }) =>
+    store((now) => {
       const removed = buffer.leftovers()
       for (const id of removed) {
         const at = message.parts.findIndex((part) => part.id === id)
         if (at >= 0) message.parts.splice(at, 1)
       }
-      const used = rest.usage
-      return store(
-        [...parts, ...extra],
-        [
-          ...removed.map((id): Write => ({ _tag: "RemovePart", id, sessionID: live.info.id })),
-          ...(used === undefined ? [] : charge(live, used, now))
-        ],
-        { ...begun, ...rest, time: { ...begun.time, completed: now } }
-      )
+      const { extra = [], parts, rest } = of(now)
+      return {
+        parts,
+        extra: [...removed.map((id): Write => ({ _tag: "RemovePart", id, sessionID: live.info.id })), ...extra],
+        info: { ...begun, ...rest, usage: used, time: { ...begun.time, completed: now } }
+      }
     })
 
   const asking = modelCall({
@@ -260,24 +278,28 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     yield* Effect.ensuring(asking, stopFlushing)
     yield* open
     buffer.close()
-    const usage = usageOf(model, buffer)
-    countUsage(model.info, usage)
     const finish = buffer.finish ?? "other"
-    const closing: Part = { ...base(clock.unsafeCurrentTimeMillis()), type: "step-finish", usage, finish }
     const calls = yield* start(buffer.calls, finish)
     const begunCalls = calls.filter(({ state }) => state.status !== "pending")
-    const rest = { finish, usage, ...(limit === undefined ? {} : { error: limit }) }
-    yield* end(buffer.parts, rest, [closing, ...begunCalls])
+    yield* end((now) => {
+      const extra = count(usageOf(model, buffer.tokens, buffer.calls.length), now)
+      isCounted = true
+      const closing: Part = { ...base(now), type: "step-finish", usage: used, finish }
+      const rest = { finish, ...(limit === undefined ? {} : { error: limit }) }
+      return { parts: [...buffer.parts, closing, ...begunCalls], extra, rest }
+    })
     return { message, calls, finish } satisfies Answer
   }).pipe(
     Effect.onExit((exit) => {
       if (Exit.isSuccess(exit) || isComplete) return Effect.void
       buffer.close()
-      const error = errorOf(exit)
-      const said = buffer.parts.filter((part) => part.type !== "tool")
       const finish = buffer.finish === undefined ? {} : { finish: buffer.finish }
       // Calls of an answer that broke off are not kept: they were never started.
-      return end(said, { ...finish, error }, []).pipe(
+      return end((now) => ({
+        parts: buffer.parts.filter((part) => part.type !== "tool"),
+        extra: countLost(now),
+        rest: { ...finish, error: errorOf(exit) }
+      })).pipe(
         Effect.catchAll((lost) => Effect.logError("The end of a failed step could not be stored", lost.message))
       )
     })

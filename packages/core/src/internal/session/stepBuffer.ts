@@ -2,7 +2,7 @@
 import type { Event } from "@skein/domain/Event"
 import type { Ids, MessageID, PartID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
-import type { ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
+import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
 import type { Tokens } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -25,6 +25,15 @@ export interface StepBufferOptions {
   readonly grown: () => void
 }
 
+const emptyOf = ({ id, messageID, sessionID, time, type }: TextPart | ReasoningPart): Written => ({
+  id,
+  sessionID,
+  messageID,
+  type,
+  text: "",
+  ...(time === undefined ? {} : { time: { start: time.start } })
+})
+
 /** The parts of a step as they grow. `emit` is called for each event of the model. */
 export class StepBuffer {
   readonly #options: StepBufferOptions
@@ -34,8 +43,9 @@ export class StepBuffer {
   #changed = new Set<number>()
   /** Ids of an earlier try: its parts are written over, so that no text is kept twice. */
   #spare: { readonly text: Array<PartID>; readonly reasoning: Array<PartID>; readonly tool: Array<PartID> }
-  /** Deltas that wait for their message to be stored; undefined once it is. */
-  #waiting: Array<() => void> | undefined = []
+  /** How much of each part was told, in UTF-16 units. */
+  #told: Array<number> = []
+  #holds = true
   finish: FinishReason | undefined
   tokens: Tokens | undefined
 
@@ -44,26 +54,44 @@ export class StepBuffer {
     this.#spare = { text: [], reasoning: [], tool: [] }
   }
 
-  /** Forgets the parts of a failed try. */
-  restart(): void {
+  /** Forgets the parts of a failed try; gives those that may have been told, without what is not said any more. */
+  restart(): ReadonlyArray<Written> {
+    const emptied = this.#parts.flatMap((part) => part.type === "tool" ? [] : [emptyOf(part)])
     for (const part of this.#parts) this.#spare[part.type].push(part.id)
     this.#parts = []
     this.#open = new Map()
     this.#changed = new Set()
-    if (this.#waiting !== undefined) this.#waiting = []
+    this.#told = []
     this.finish = undefined
     this.tokens = undefined
+    return emptied
   }
 
   /** Whether there is something to tell that the message has to be stored for. */
   get waits(): boolean {
-    return this.#waiting !== undefined && this.#waiting.length > 0
+    return this.#holds && this.#options.heard() && this.#parts.some((part, at) => this.#untold(part, at) !== "")
   }
 
-  /** The message is stored: tells what waited for that, and does not wait any more. */
-  open(): void {
-    for (const tell of this.#waiting ?? []) tell()
-    this.#waiting = undefined
+  /** What comes from now on is told later: a snapshot that is being stored must not be told after what came after it. */
+  hold(): void {
+    this.#holds = true
+  }
+
+  /** Snapshots of these parts were told. */
+  toldOf(parts: ReadonlyArray<Part>): void {
+    for (const part of parts) {
+      const at = this.#parts.findIndex(({ id }) => id === part.id)
+      if (at >= 0 && (part.type === "text" || part.type === "reasoning")) this.#told[at] = part.text.length
+    }
+  }
+
+  /** Tells what came meanwhile; from now on all is told as it comes. */
+  release(): void {
+    this.#holds = false
+    for (const [at, part] of this.#parts.entries()) {
+      const delta = this.#untold(part, at)
+      if (part.type !== "tool" && delta !== "") this.#tell(at, part, delta)
+    }
   }
 
   /** The parts of this try. */
@@ -153,16 +181,20 @@ export class StepBuffer {
     const part = this.#parts[at]
     if (part === undefined || part.type === "tool") return
     this.#parts[at] = { ...part, text: part.text + delta }
-    if (this.#options.heard()) this.#tell(() => this.#options.journal.tell(this.#delta(part, delta)))
+    if (!this.#holds) this.#tell(at, part, delta)
     if (!this.#changed.has(at)) {
       this.#changed.add(at)
       this.#options.grown()
     }
   }
 
-  #tell(tell: () => void): void {
-    if (this.#waiting === undefined) tell()
-    else this.#waiting.push(tell)
+  #untold(part: Written, at: number): string {
+    return part.type === "tool" ? "" : part.text.slice(this.#told[at] ?? 0)
+  }
+
+  #tell(at: number, part: TextPart | ReasoningPart, delta: string): void {
+    this.#told[at] = (this.#told[at] ?? 0) + delta.length
+    if (this.#options.heard()) this.#options.journal.tell(this.#delta(part, delta))
   }
 
   #delta(part: TextPart | ReasoningPart, delta: string): Event {
