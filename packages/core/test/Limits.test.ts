@@ -7,7 +7,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, root, said, treeOf } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const other = SkeinTest.tool("other", () => Effect.succeed("other"))
@@ -136,10 +136,9 @@ describe("an agent that goes round in circles", () => {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Go")).text).toBe("done")
       const depths = script.requests.map(({ origin }) => origin.path.length)
-      expect(Math.max(...depths)).toBe(3)
-      const [first] = yield* childrenOf(id)
-      const [second] = yield* childrenOf(first?.id ?? id)
-      expect((yield* callsMade(second?.id ?? id)).map(said)[0]).toContain("doom_loop (task)")
+      expect(Math.max(...depths)).toBe(4)
+      const deepest = (yield* treeOf(id)).find(({ depth }) => depth === 3)
+      expect((yield* callsMade(deepest?.id ?? id)).map(said)[0]).toContain("doom_loop (task)")
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, {
       config: { limits: { subagent_depth: 8 } },

@@ -26,7 +26,7 @@ export const lineOf = (live: Live): ReadonlyArray<Live> =>
   live.parent === undefined ? [live] : [live, ...lineOf(live.parent)]
 
 /** What tasks below a session were promised and have not used, but for those that `line` belongs to. */
-export const heldBelow = (live: Live, bound: Bound, line: ReadonlySet<Live>, now: number): Amount => {
+const heldBelow = (live: Live, bound: Bound, line: ReadonlySet<Live>, now: number): Amount => {
   if (bound === "time") return zero
   let sum = zero
   for (const { estimate, limit, live: child, steps } of live.reservations) {
