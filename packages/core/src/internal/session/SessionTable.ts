@@ -70,7 +70,6 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           beside: new Set(),
           renewal: undefined,
           changed: 0,
-          unbegun: new Set(),
           stops: 0,
           halts: 0,
           work: { turns: 0, since: 0, waited: 0 },
@@ -83,6 +82,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           disposable: new Map(),
           connected: Effect.unsafeMakeLatch(),
           wanted: new Map(),
+          form: undefined,
           span: undefined,
           consents: new Set(),
           spawns: 0

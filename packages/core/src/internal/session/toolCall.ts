@@ -15,7 +15,7 @@ import { cut } from "../../Spill.ts"
 import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
-import { notRun } from "./closeTurn.ts"
+import { type CurrentCall, currentCall, makePlace } from "./currentCall.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart, rootOf } from "./live.ts"
@@ -145,12 +145,6 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       })
   }
 
-  /** What is known of the call where it was cut off. */
-  const ended = () => {
-    if (current.state.status === "pending" || live.unbegun.has(part.id)) return notRun
-    return known?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
-  }
-
   const begin = Effect.gen(function*() {
     // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
     if (step.finish !== "length" && circles(live, live.messages ?? [], part, given)) {
@@ -159,23 +153,24 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
     for (const each of yield* known.authorise(given, context)) yield* ask(each)
-    live.unbegun.add(part.id)
     yield* become(begunAs(current, known, given, now()))
     return known
   })
 
   const run = Effect.gen(function*() {
     const tool = part.state.status === "running" && known !== undefined ? known : yield* begin
+    const place = makePlace(permits)
+    const mine: CurrentCall = {
+      caller: context,
+      waiting: (effect) => call.waiting(tool.waits ? effect : place.waiting(effect))
+    }
     // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
     const effect = Effect.catchAllCause(
-      Effect.suspend(() => {
-        live.unbegun.delete(part.id)
-        return tool.execute(given, context)
-      }),
+      Effect.locally(Effect.suspend(() => tool.execute(given, context)), currentCall, mine),
       (cause) =>
         Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
     )
-    const result: ToolResult = yield* tool.waits ? call.waiting(effect) : permits.withPermits(1)(effect)
+    const result: ToolResult = yield* tool.waits ? call.waiting(effect) : place.work(effect)
     const output = yield* cut(live.info.id, `${part.id}.txt`, result.output)
     yield* close({
       status: "completed",
@@ -223,7 +218,10 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           given,
           {
             tag: "interrupted",
-            message: cutOff?.message ?? ended()
+            message: cutOff?.message ??
+              (current.state.status === "running" && known?.effect !== "safe"
+                ? missingResult
+                : "The call was interrupted before it ended.")
           },
           cutOff?.metadata
         ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))

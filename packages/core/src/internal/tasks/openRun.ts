@@ -66,7 +66,12 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
   const info = yield* session.createChild(parent.info.id, {
     agent: agent.name,
     title: `${request.description} (@${agent.name} subagent)`,
-    permission: workspace === undefined ? childRules(agent) : [...childRules(agent), ...apartFrom(parent)],
+    // The last rule that fits counts: none of the caller's lifts a denial.
+    permission: [
+      ...request.permission ?? [],
+      ...childRules(agent),
+      ...(workspace === undefined ? [] : apartFrom(parent))
+    ],
     id,
     ...(workspace === undefined
       ? {}
@@ -148,6 +153,7 @@ export const openRun = Effect.fnUntraced(function*(
     isSettling: false,
     fiber: undefined,
     release: undefined,
+    promotable: request.promotable ?? true,
     note: workspace === undefined ? undefined : workspaceText(workspace),
     ended: Deferred.unsafeMake(noFiber)
   }
