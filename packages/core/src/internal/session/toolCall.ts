@@ -108,6 +108,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   // A call that began with its answer was checked then.
   const input = part.state.status === "running" ? Either.right(part.state.input) : checkCall(part, step, known)
   const given = Either.getOrElse(input, () => askedOf(part))
+  const isAnswer = wanted !== undefined && known === wanted.tool
   const caller = known ?? { name: part.tool, permission: part.tool }
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -153,8 +154,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   }
 
   const begin = Effect.gen(function*() {
-    // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
-    if (step.finish !== "length" && circles(live, live.messages ?? [], part, given)) {
+    // Also calls that cannot be read may go on for ever; those that were cut off, and answers, are counted by the loop.
+    if (step.finish !== "length" && !isAnswer && circles(live, live.messages ?? [], part, given)) {
       yield* ask(circle(caller.name, given))
     }
     if (Either.isLeft(input)) return yield* input.left
