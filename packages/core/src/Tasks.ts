@@ -8,6 +8,7 @@ import type { Usage } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Alarms } from "./internal/tasks/Alarms.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
@@ -147,5 +148,5 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   readonly wait: (wait: TaskWait) => Effect.Effect<TaskWaited, TaskRefused | StorageError>
 }>() {
   /** Tasks whose subagents run in this process. */
-  static readonly layer = Layer.scoped(Tasks, makeTasks)
+  static readonly layer = Layer.scoped(Tasks, makeTasks).pipe(Layer.provide(Alarms.layer))
 }
