@@ -26,8 +26,11 @@ const arrow = {
   cli: ["domain", "core", "tools", "provider", "storage", "config", "cluster"]
 }
 
-/** Packages that know no vendor, SQL, HTTP or process: of what is not ours they import this alone. */
-const pure = { domain: ["effect"], core: ["effect"] }
+/**
+ * Packages that know no vendor, SQL, HTTP or process: of what is not ours they import this alone. The checker of JSON Schema
+ * is a function of values that has no dependency and touches nothing outside.
+ */
+const pure = { domain: ["effect"], core: ["effect", "@cfworker/json-schema"] }
 
 /** The longest a source file may be, in lines. */
 const maximumLines = 600

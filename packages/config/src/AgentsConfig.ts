@@ -5,6 +5,7 @@ import { nearest } from "@skein/core/Nearest"
 import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { AgentConfig } from "@skein/domain/ConfigInfo"
+import { faultOf } from "@skein/domain/JsonSchemaTree"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { fromConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Arr from "effect/Array"
@@ -51,6 +52,8 @@ export const agentsFrom = (
         config.model,
         (text) => report(`${path}.model`, `${path}.model: ${JSON.stringify(text)} is no model; write provider/model`)
       )
+    const fault = config.output === undefined ? undefined : faultOf(config.output)
+    if (fault !== undefined) report(`${path}.output`, `${path}.output: ${fault}`)
     const base = builtin?.permission ?? []
     const own = ownRules(config, [...defaultRules, ...permission, ...base])
     const ceiling = ceilingOf(config, builtin)
@@ -95,6 +98,7 @@ const fields = (config: AgentConfig): Partial<AgentInfo> => ({
   ...(config.maxRetries === undefined ? {} : { maxRetries: config.maxRetries }),
   ...(config.budget === undefined ? {} : { budget: config.budget }),
   ...(config.isolation === undefined ? {} : { isolation: config.isolation }),
+  ...(config.output === undefined ? {} : { output: config.output }),
   ...(config.color === undefined ? {} : { color: config.color })
 })
 

@@ -11,7 +11,10 @@ import type { LanguageModel } from "./Provider.ts"
 
 /** A call of an agent: it counts as work except while it waits. */
 export interface Call {
-  /** Waits for others (tasks, people): the agent gives its slot back meanwhile, where none of its other calls is at work. */
+  /**
+   * Waits for others (tasks, people): the agent gives its slot back meanwhile, where none of its other calls is at work. A
+   * call may wait in several places at once; it is at work again when it waits in none.
+   */
   readonly waiting: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 

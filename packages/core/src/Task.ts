@@ -2,20 +2,22 @@
 import type { Budget } from "@skein/domain/Budget"
 import { SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
+import { type Outcome, reason as sentenceOf } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import { Agent } from "./Agent.ts"
+import { currentCall } from "./internal/session/currentCall.ts"
 import { type PromptError, Session, type Turn } from "./Session.ts"
+import { type TaskRequest, Tasks } from "./Tasks.ts"
 
 /** What an agent is asked to do, in a session of its own. */
-export interface TaskOptions {
+interface Asked {
   /** Any agent that is not hidden. */
   readonly agent: string
   /** All that it is told. */
   readonly prompt: string
-  /** The working directory; that of the process where absent. */
-  readonly directory?: string
   /** The title of its session; the first words of the prompt where absent. */
   readonly description?: string
   readonly model?: ModelRef
@@ -23,15 +25,36 @@ export interface TaskOptions {
   readonly permission?: Ruleset
   /** What it may use, with everything below it. */
   readonly budget?: Budget
+  /** How long it may take, in milliseconds. Where absent, a task below a caller has its agent's, or 30 minutes. */
+  readonly timeout?: number
 }
+
+/** What an agent is asked to do, and where: at the root of a tree of its own, or below a session. */
+export type TaskOptions =
+  & Asked
+  & (
+    | {
+      readonly parentID?: never
+      /** The working directory; that of the process where absent. */
+      readonly directory?: string
+    }
+    | {
+      /** The calling session, such as a tool's `context.sessionID`. The task is a child of it, and works where it does. */
+      readonly parentID: SessionID
+      readonly directory?: never
+    }
+  )
 
 /** The agent did not come to a conclusion; `text` is what there was of one. */
 export class TaskFailed extends Schema.TaggedError<TaskFailed>()("TaskFailed", {
   agent: Schema.String,
   /** Absent where the task could not even begin. */
   sessionID: Schema.optional(SessionID),
-  status: Schema.Literal("failed", "empty", "stopped", "denied", "budget_exhausted"),
-  /** The tag of the error that ended it, where one did. */
+  status: Schema.Literal("failed", "empty", "stopped", "timed_out", "denied", "budget_exhausted", "lost"),
+  /**
+   * More of it in a word: why it could not begin (`depth`, `limit`, `budget`, `unknown_agent` …), the tag of the error that
+   * ended it, what was used up, or which permission was denied.
+   */
   reason: Schema.optional(Schema.String),
   text: Schema.String,
   message: Schema.String
@@ -49,12 +72,17 @@ const statusOf = (error: PromptError): TaskFailed["status"] => {
   return error._tag === "ModelError" && error.reason === "empty_response" ? "empty" : "failed"
 }
 
+const reasonOfError = (error: PromptError): string => {
+  if (error._tag === "BudgetExhausted") return error.which
+  return error._tag === "ModelError" || error._tag === "ModelUnavailable" ? error.reason : error._tag
+}
+
 const failure = ({ agent }: TaskOptions, sessionID: SessionID) => (error: PromptError): TaskFailed =>
   new TaskFailed({
     agent,
     sessionID,
     status: statusOf(error),
-    reason: error._tag === "ModelError" || error._tag === "ModelUnavailable" ? error.reason : error._tag,
+    reason: reasonOfError(error),
     text: error._tag === "OutputInvalid" ? error.last : error._tag === "BudgetExhausted" ? error.text : "",
     message: error.message
   })
@@ -65,13 +93,18 @@ const ends = {
   completed: { status: "empty", message: "ended without any text" }
 } as const
 
+const refused = ({ agent }: TaskOptions, reason: string, message: string) =>
+  new TaskFailed({ agent, status: "failed", reason, text: "", message })
+
+/** Why a session could not be made, in the words of tasks. */
+const refusals = { AgentNotFound: "unknown_agent", BudgetInvalid: "budget", StorageError: "storage" } as const
+
 const begin = Effect.fnUntraced(function*(options: TaskOptions) {
   const agents = yield* Agent
   const session = yield* Session
   const { agent, budget, model, permission } = options
-  const refused = (message: string) => new TaskFailed({ agent, status: "failed", text: "", message })
   if (agents.all.find(({ name }) => name === agent)?.hidden === true) {
-    return yield* refused(`Unknown agent type: ${agent} is not a valid agent type`)
+    return yield* refused(options, "unknown_agent", `Unknown agent type: ${agent} is not a valid agent type`)
   }
   return yield* Effect.mapError(
     session.create({
@@ -82,7 +115,7 @@ const begin = Effect.fnUntraced(function*(options: TaskOptions) {
       ...(permission === undefined ? {} : { permission }),
       ...(budget === undefined ? {} : { budget })
     }),
-    ({ message }) => refused(message)
+    ({ _tag, message }) => refused(options, refusals[_tag], message)
   )
 })
 
@@ -97,10 +130,23 @@ const turnOf = Effect.fnUntraced(
       // What was asked for in a form is the first answer: news that came later lead to words about it.
       return output === undefined ? last ?? first : first
     })
-    return yield* turn.pipe(
+    const { agent, timeout } = options
+    const whole = turn.pipe(
       Effect.onInterrupt(() => Effect.exit(session.stop(id))),
       Effect.mapError(failure(options, id))
     )
+    return yield* timeout === undefined ? whole : Effect.timeoutFail(whole, {
+      duration: timeout,
+      onTimeout: () =>
+        new TaskFailed({
+          agent,
+          sessionID: id,
+          status: "timed_out",
+          reason: "timeout",
+          text: "",
+          message: `The task ran longer than its timeout of ${timeout} ms.`
+        })
+    })
   }
 )
 
@@ -108,30 +154,121 @@ const conclude = (options: TaskOptions, { end, sessionID, text }: Turn): Effect.
   if (end === "completed" && text !== "") return Effect.succeed(text)
   const { message, status } = ends[end]
   const { agent } = options
-  return new TaskFailed({ agent, sessionID, status, text, message: `The agent ${agent} ${message}.` })
+  return new TaskFailed({
+    agent,
+    sessionID,
+    status,
+    ...(end === "steps" ? { reason: end } : {}),
+    text,
+    message: `The agent ${agent} ${message}.`
+  })
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
 type AnySchema = Schema.Schema<any, any>
 
 /** Gives the answer where one was asked for in a form, else the text. */
+const atRoot = (options: TaskOptions, output: AnySchema | undefined) =>
+  Effect.flatMap(
+    turnOf(options, output),
+    (turn) =>
+      output === undefined || turn.end !== "completed" ? conclude(options, turn) : Effect.succeed<unknown>(turn.output)
+  )
+
+const requestOf = (options: TaskOptions, parentID: SessionID, output: AnySchema | undefined): TaskRequest => {
+  const { agent, budget, model, permission, prompt, timeout } = options
+  return {
+    parentID,
+    agent,
+    description: titleOf(options),
+    prompt,
+    byUser: true,
+    promotable: false,
+    ...(model === undefined ? {} : { model }),
+    ...(permission === undefined ? {} : { permission }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(output === undefined ? {} : { output })
+  }
+}
+
+const reasonOfOutcome = (outcome: Exclude<Outcome, { status: "completed" }>): string | undefined => {
+  switch (outcome.status) {
+    case "failed":
+      return outcome.error.tag
+    case "empty":
+      return outcome.finish
+    case "timed_out":
+    case "budget_exhausted":
+      return outcome.which
+    case "denied":
+      return outcome.permission
+    default:
+      return undefined
+  }
+}
+
+const ofOutcome = ({ agent }: TaskOptions, outcome: Exclude<Outcome, { status: "completed" }>) => {
+  const { status, taskID, text } = outcome
+  const why = reasonOfOutcome(outcome)
+  return new TaskFailed({
+    agent,
+    sessionID: taskID,
+    status,
+    ...(why === undefined ? {} : { reason: why }),
+    text,
+    message: sentenceOf(outcome)
+  })
+}
+
+/** Runs it as a child of the calling session, like the tasks of its model. */
+const below = Effect.fnUntraced(
+  function*(options: TaskOptions, parentID: SessionID, output: AnySchema | undefined) {
+    const tasks = yield* Tasks
+    const caller = (yield* FiberRef.get(currentCall))?.caller
+    const request = requestOf(options, parentID, output)
+    const outcome = yield* Effect.mapError(
+      tasks.run(caller?.sessionID === parentID ? { ...request, callerModel: caller.model } : request),
+      (error) => refused(options, error._tag === "TaskRefused" ? error.reason : "storage", error.message)
+    )
+    if (outcome.status === "accepted") return yield* Effect.dieMessage(`${outcome.taskID} was promoted`)
+    if (outcome.status !== "completed") return yield* ofOutcome(options, outcome)
+    const { taskID, text } = outcome
+    if (output === undefined) return text
+    return yield* Effect.mapError(
+      Schema.decodeUnknown(Schema.parseJson(output))(text),
+      ({ message }) => {
+        const { agent } = options
+        return new TaskFailed({ agent, sessionID: taskID, status: "failed", reason: "OutputInvalid", text, message })
+      }
+    )
+  }
+)
+
 const valueOf = (
   options: TaskOptions & { readonly output?: AnySchema }
-): Effect.Effect<unknown, TaskFailed, Agent | Session> =>
-  Effect.flatMap(
-    turnOf(options, options.output),
-    (turn) =>
-      options.output === undefined || turn.end !== "completed" ? conclude(options, turn) : Effect.succeed(turn.output)
-  )
+): Effect.Effect<unknown, TaskFailed, Services> =>
+  Effect.flatMap(FiberRef.get(currentCall), (call) => {
+    const { output, parentID } = options
+    const task: Effect.Effect<unknown, TaskFailed, Services> = parentID === undefined
+      ? atRoot(options, output)
+      : below(options, parentID, output)
+    // A tool that waits for agents holds nothing that they need: else they would wait for it.
+    return call === undefined ? task : call.waiting(task)
+  })
+
+/** What a task needs: all of it is in `Skein.layer`. */
+type Services = Agent | Session | Tasks
 
 /** What a task gives. */
 interface Run {
-  <A, I>(options: TaskOptions & { readonly output: Schema.Schema<A, I> }): Effect.Effect<A, TaskFailed, Agent | Session>
-  (options: TaskOptions): Effect.Effect<string, TaskFailed, Agent | Session>
+  <A, I>(options: TaskOptions & { readonly output: Schema.Schema<A, I> }): Effect.Effect<A, TaskFailed, Services>
+  (options: TaskOptions): Effect.Effect<string, TaskFailed, Services>
 }
 
 /**
- * Has an agent do something, in a tree of its own, and gives its conclusion: as text, or as a value of `output`, which the
- * model gives through a tool and may mend three times. Interruption ends the whole tree.
+ * Has an agent do something, and gives its conclusion: as text, or as a value of `output`, which the model gives through a
+ * tool and may mend three times. Below a session (`parentID`) it has all that a model's task has: limits, budgets, slots,
+ * events, an outcome that is stored; else a tree of its own. Interruption ends all of it.
  */
 export const run: Run = valueOf as Run

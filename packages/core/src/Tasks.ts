@@ -4,10 +4,12 @@ import type { SummaryRow } from "@skein/domain/Event"
 import type { PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
+import type { Ruleset } from "@skein/domain/Rule"
 import type { Usage } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Schema from "effect/Schema"
 import { Alarms } from "./internal/tasks/Alarms.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -41,6 +43,13 @@ export interface TaskRequest {
   readonly budget?: Budget
   /** The tool part of the call that asks. */
   readonly partID?: PartID
+  /** Rules that a new child session cannot exceed, besides those that hold for it anyway. */
+  readonly permission?: Ruleset
+  /** The form of the answer: the outcome's text then is its JSON. As the agent's definition says where absent. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
+  readonly output?: Schema.Schema<any, any>
+  /** Whether the run may be promoted; not where somebody needs the outcome itself. It may where absent. */
+  readonly promotable?: boolean
   /** Whether the user asks, and not a model: then primary agents may be named too. */
   readonly byUser: boolean
 }

@@ -458,7 +458,7 @@ describe("Budget", () => {
       expect(error).toMatchObject({
         _tag: "TaskFailed",
         status: "budget_exhausted",
-        reason: "BudgetExhausted",
+        reason: "tokens",
         text: "look 1"
       })
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))

@@ -136,8 +136,8 @@ describe("an agent that goes round in circles", () => {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Go")).text).toBe("done")
       const depths = script.requests.map(({ origin }) => origin.path.length)
-      expect(Math.max(...depths)).toBe(4)
-      const deepest = (yield* treeOf(id)).find(({ depth }) => depth === 3)
+      expect(Math.max(...depths)).toBe(5)
+      const deepest = (yield* treeOf(id)).find(({ depth }) => depth === 4)
       expect((yield* callsMade(deepest?.id ?? id)).map(said)[0]).toContain("doom_loop (task)")
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, {

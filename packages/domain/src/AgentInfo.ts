@@ -1,6 +1,7 @@
 /** Decides what an agent's definition holds. */
 import * as Schema from "effect/Schema"
 import { Budget } from "./Budget.ts"
+import { JsonSchema } from "./JsonSchema.ts"
 import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 
@@ -32,6 +33,8 @@ export const AgentInfo = Schema.Struct({
   budget: Schema.optional(Budget),
   /** `worktree`: its tasks work apart from their caller, each in a git worktree of its own. */
   isolation: Schema.optional(Schema.Literal("worktree")),
+  /** The form of its answers, which then are JSON; what a prompt asks for itself counts before it. */
+  output: Schema.optional(JsonSchema),
   hidden: Schema.Boolean,
   color: Schema.optional(Schema.String),
   /** Where the definition comes from: `built in`, or a file. */

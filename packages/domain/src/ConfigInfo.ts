@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
+import { JsonSchema } from "./JsonSchema.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Price } from "./Usage.ts"
 
@@ -96,6 +97,8 @@ export const AgentConfig = Schema.Struct({
   maxRetries: Schema.optional(Schema.NonNegativeInt),
   budget: Schema.optional(Budget),
   isolation: Schema.optional(Schema.Literal("worktree")),
+  /** The form of its answers, as a JSON Schema. */
+  output: Schema.optional(JsonSchema),
   hidden: Schema.optional(Schema.Boolean),
   color: Schema.optional(AgentColor),
   disable: Schema.optional(Schema.Boolean),

@@ -84,6 +84,8 @@ const fits = (ast: AST.AST, node: Located): boolean => {
   switch (ast._tag) {
     case "Refinement":
       return fits(ast.from, node)
+    case "Suspend":
+      return fits(ast.f(), node)
     case "StringKeyword":
       return node.kind === "string"
     case "NumberKeyword":
@@ -171,6 +173,8 @@ const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {
       return [ast.rest[0] === undefined ? "a list" : `a list (each ${list(allows(ast.rest[0].type), "or")})`]
     case "UndefinedKeyword":
       return []
+    case "Suspend":
+      return allows(ast.f())
     case "Union":
       return ast.types.flatMap((type) => allows(type))
     default:

@@ -6,7 +6,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { checkShape } from "./checkShape.ts"
 import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
 import { readText } from "./readText.ts"
-import { holdsRules, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
+import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
 /** What a file says. */
@@ -61,8 +61,10 @@ const toRecord = (
       // It tells editors which schema to use, and means nothing in merged config.
       if (path.length === 0 && key === "$schema") return []
       if (holdsRules(inner)) return [[key, { kind: "rules", rules: toRules(value, file, at.line) }]]
-      if (value.kind === "object") return [[key, toRecord(value.entries, inner, file, at.line, refused)]]
-      const parts = value.kind === "array" ? value.items : [value]
+      if (value.kind === "object" && !isWhole(inner)) {
+        return [[key, toRecord(value.entries, inner, file, at.line, refused)]]
+      }
+      const parts = partsOf(value)
       if (parts.some((part) => refused.has(part.at))) return []
       const secret = parts.some((part) => part.kind === "string" && part.raw !== undefined)
       return [[key, { kind: "leaf", value: plain(value), origin, ...(secret ? { shown: written(value) } : {}) }]]
@@ -70,8 +72,27 @@ const toRecord = (
     { name: file, line }
   )
 
-const written = (value: Located): unknown =>
-  value.kind === "array" ? value.items.map(written) : value.kind === "string" ? value.raw ?? value.value : plain(value)
+/** The values that a value consists of. */
+const partsOf = (value: Located): ReadonlyArray<Located> =>
+  value.kind === "array"
+    ? value.items.flatMap(partsOf)
+    : value.kind === "object"
+    ? value.entries.flatMap((entry) => partsOf(entry.value))
+    : [value]
+
+/** A value as it stands in the file, before anything was put in. */
+const written = (value: Located): unknown => {
+  switch (value.kind) {
+    case "array":
+      return value.items.map(written)
+    case "object":
+      return Object.fromEntries(value.entries.map((entry) => [entry.key, written(entry.value)]))
+    case "string":
+      return value.raw ?? value.value
+    default:
+      return value.value
+  }
+}
 
 const toRules = (value: Located, file: string, line: number): ReadonlyArray<SourcedRule> => {
   const rule = (permission: string, pattern: string, action: Located, at: number): SourcedRule => ({

@@ -25,7 +25,7 @@ export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean
 
 /** Why an environment variable may not be put into this value of a project's file. */
 export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
-  top === "agent" && (key === "prompt" || key === "description")
+  top === "agent" && (key === "prompt" || key === "description" || key === "output")
     ? "a project's file may not put environment variables into what a model reads"
     : undefined
 

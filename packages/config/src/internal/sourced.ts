@@ -65,12 +65,16 @@ export const holdsRules = (path: ReadonlyArray<string>): boolean =>
   (path.length === 1 && path[0] === "permission")
   || (path.length === 3 && path[0] === "agent" && (path[2] === "permission" || path[2] === "ceiling"))
 
+/** Whether the object at a path is one value, and not keys of config: what is laid over it takes its place. */
+export const isWhole = (path: ReadonlyArray<string>): boolean =>
+  path.length === 3 && path[0] === "agent" && path[2] === "output"
+
 /** Config that somebody has as a value, with one origin for all of it. */
 export const fromInfo = (info: ConfigInfo, origin: Origin): SourcedRecord => {
   const convert = (value: unknown, path: ReadonlyArray<string>): Sourced =>
     holdsRules(path)
       ? { kind: "rules", rules: fromConfig(value as PermissionConfig).map((rule) => ({ ...rule, origin })) }
-      : typeof value === "object" && value !== null && !Array.isArray(value)
+      : typeof value === "object" && value !== null && !Array.isArray(value) && !isWhole(path)
       ? children(value, path)
       : { kind: "leaf", value, origin }
   const children = (value: object, path: ReadonlyArray<string>): SourcedRecord =>

@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve, sep } from "node:path"
 import type { Fault, Located, LocatedEntry, LocatedText } from "./located.ts"
 import { isIgnored, refusesFile, refusesVariable } from "./projectTrust.ts"
 import { readText } from "./readText.ts"
-import { holdsRules } from "./sourced.ts"
+import { holdsRules, isWhole } from "./sourced.ts"
 
 /** What is known of a file before it is read. */
 export interface ConfigSource {
@@ -73,9 +73,10 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
   return { tree: yield* walk(tree, []), faults, refused }
 })
 
-// A rule needs its action, and a price its parts: there is nothing left of them that could hold.
+// A rule needs its action, and a price or a form its parts: there is nothing left of them that could hold.
 const mayBeLeftOut = (path: ReadonlyArray<string>): boolean =>
-  path.at(-2) !== "price" && path.every((_, index) => !holdsRules(path.slice(0, index + 1)))
+  path.at(-2) !== "price"
+  && path.every((_, index) => !holdsRules(path.slice(0, index + 1)) && !isWhole(path.slice(0, index + 1)))
 
 interface Unfilled {
   /** Not allowed here, rather than not possible. */

@@ -153,26 +153,30 @@ export const makeSlot = (
 
   const call = <A, E, R>(body: (call: Call) => Effect.Effect<A, E, R>) =>
     Effect.suspend(() => {
-      let waits = false
+      /** In how many places it waits: what it runs at the same time may wait as well. */
+      let waits = 0
       const rest = () => {
-        waits = true
+        if (waits++ > 0) return
         waiting++
         giveIfAllWait()
       }
       const goOn = () => {
-        if (waits) waiting--
-        waits = false
+        if (waits > 0 && --waits === 0) waiting--
       }
+      // What waits there and is given up does not wait for a slot: the step does, before it goes on.
       const wait: Call["waiting"] = (effect) =>
-        Effect.suspend(() => {
-          rest()
-          return Effect.flatMap(Effect.exit(effect), (exit) => {
-            goOn()
-            return Effect.zipRight(hold, exit)
+        Effect.uninterruptibleMask((restore) =>
+          Effect.suspend(() => {
+            rest()
+            return Effect.flatMap(Effect.exit(restore(effect)), (exit) => {
+              goOn()
+              return waits > 0 ? exit : Effect.zipRight(restore(hold), exit)
+            })
           })
-        })
+        )
       const end = Effect.sync(() => {
-        goOn()
+        if (waits > 0) waiting--
+        waits = 0
         open--
         giveIfAllWait()
       })

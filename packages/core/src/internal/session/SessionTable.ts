@@ -83,6 +83,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           disposable: new Map(),
           connected: Effect.unsafeMakeLatch(),
           wanted: new Map(),
+          form: undefined,
           span: undefined,
           consents: new Set(),
           spawns: 0

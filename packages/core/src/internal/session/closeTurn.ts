@@ -7,11 +7,12 @@ import { Journal } from "../../Journal.ts"
 import { missingResult } from "./history.ts"
 import { type Live, putMessage, putPart } from "./live.ts"
 
-const endCall = (part: ToolPart, now: number): ToolPart => {
+/** What is said of a call of which nothing has happened. */
+export const notRun = "The call was not run: the turn was stopped before."
+
+const endCall = (part: ToolPart, isUnbegun: boolean, now: number): ToolPart => {
   const { state } = part
-  const error = state.status === "pending"
-    ? { tag: "interrupted", message: "The call was not started: the turn was stopped before." }
-    : { tag: "interrupted", message: missingResult }
+  const error = { tag: "interrupted", message: state.status === "pending" || isUnbegun ? notRun : missingResult }
   const start = state.status === "running" ? state.time.start : now
   return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
 }
@@ -33,8 +34,9 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
     if (info.role === "assistant" && info.time.completed === undefined) answers.push(endAnswer(info, now))
     for (const part of parts) {
       if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
-      calls.push(endCall(part, now))
-      putPart(message, endCall(part, now))
+      const ended = endCall(part, live.unbegun.has(part.id), now)
+      calls.push(ended)
+      putPart(message, ended)
     }
   }
   if (answers.length + calls.length === 0) return
@@ -49,4 +51,5 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
       ...calls.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
     ]
   )
+  live.unbegun.clear()
 })

@@ -1,15 +1,19 @@
 /** The way to an answer of a given shape: a tool that takes it, checks it, and ends the turn. */
 import type { UserMessage } from "@skein/domain/Message"
+import type { Part } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { OutputInvalid } from "../../SessionError.ts"
-import { type AnyTool, define } from "../../Tool.ts"
+import { type AnyTool, define, ToolError } from "../../Tool.ts"
 import type { Live } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { sayToModel } from "./sayToModel.ts"
 
 /** The name of the tool. */
 const finalAnswer = "final_answer"
+
+/** Where in the arguments of the tool the answer stands: forms of all kinds, where providers want an object. */
+export const answerPointer = "#/properties/answer"
 
 /** How often a model may mend its answer. */
 const mends = 3
@@ -23,9 +27,20 @@ export interface Wanted {
   failures: number
 }
 
+const unwritable = (message: string) =>
+  new ToolError({ kind: "invalid_arguments", message: `The answer has no JSON: ${message}` })
+
+/** The answer that a part of a message gave, as JSON; undefined where it gave none. */
+export const answerIn = (part: Part): string | undefined =>
+  part.type === "tool" && part.tool === finalAnswer && part.state.status === "completed"
+    && "answer" in part.state.metadata
+    ? JSON.stringify(part.state.metadata["answer"])
+    : undefined
+
 /** Asks for an answer of this shape. */
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
 export const want = (schema: Schema.Schema<any, any>): Wanted => {
+  const encode = Schema.encode(schema)
   const wanted: Wanted = {
     answer: undefined,
     failures: 0,
@@ -38,9 +53,9 @@ export const want = (schema: Schema.Schema<any, any>): Wanted => {
       title: () => "Final answer",
       authorise: () => Effect.succeed([]),
       execute: ({ answer }) =>
-        Effect.sync(() => {
+        Effect.map(Effect.mapError(encode(answer), ({ message }) => unwritable(message)), (json) => {
           wanted.answer = { value: answer }
-          return { title: "Final answer", output: "Accepted.", metadata: {} }
+          return { title: "Final answer", output: "Accepted.", metadata: { answer: json } }
         })
     })
   }

@@ -8,6 +8,7 @@ import type {
   ToolCallContent,
   ToolResultContent
 } from "../../Provider.ts"
+import { answerIn } from "./finalAnswer.ts"
 import type { LiveMessage } from "./live.ts"
 
 /** What is said of a call whose result is missing. */
@@ -130,8 +131,10 @@ export const makePrompt = (
   return prompt
 }
 
-/** The last non-empty text of a message, trimmed; empty where it has none. */
+/** What a message comes to: its answer in the form that was asked for, else its last text, trimmed; empty where it has none. */
 export const conclusion = (parts: ReadonlyArray<Part>): string => {
+  const answer = parts.map(answerIn).findLast((each) => each !== undefined)
+  if (answer !== undefined) return answer
   const text = parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
   return text?.type === "text" ? text.text.trim() : ""
 }

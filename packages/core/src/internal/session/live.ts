@@ -12,6 +12,7 @@ import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Tracer from "effect/Tracer"
 import type { Slot } from "../../Governor.ts"
@@ -90,6 +91,9 @@ export interface Live {
   readonly connected: Effect.Latch
   /** Answers of a given form that prompts in the inbox or in this turn ask for, by the id of their message. */
   readonly wanted: Map<MessageID, Wanted>
+  /** The form of the answers of all turns of the run of a task that is under way, where its caller asks for one. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
+  form: Schema.Schema<any, any> | undefined
   /** The span of the prompt that its loop was last started for: what news begins later stands under it. */
   span: Tracer.AnySpan | undefined
   /** Subagents that the user named in this turn: asking for them again is not needed. */

@@ -5,17 +5,19 @@ import { since, type Usage } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { Agent } from "../../Agent.ts"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { turnWorks } from "../budget/account.ts"
 import { exhausted, warning } from "../budget/review.ts"
 import { type Ended, traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
-import { checkAnswer, type Wanted } from "./finalAnswer.ts"
+import { checkAnswer, want, type Wanted } from "./finalAnswer.ts"
 import { conclusion } from "./history.ts"
 import { failedToStore, type Live, type LiveMessage, wantsAnswer } from "./live.ts"
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
+import { outputForm } from "./outputForm.ts"
 import { runSubtasks } from "./runSubtasks.ts"
 import { sayToModel } from "./sayToModel.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -93,6 +95,14 @@ const breakOff = Effect.fnUntraced(
     })
 )
 
+/** The answer that a turn is to give for which no prompt says so: in the form of its task's caller, or of its agent. */
+const wantedHere = Effect.fnUntraced(function*(live: Live) {
+  // Who is asked to conclude says in words what there is.
+  if (live.concluding) return undefined
+  const form = live.form ?? (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
+  return form === undefined ? undefined : want(form)
+})
+
 /** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
 const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
   const now = yield* Clock.currentTimeMillis
@@ -127,10 +137,14 @@ export const runTurn = Effect.fnUntraced(
     live.spawns = 0
     live.consents.clear()
     let cutOff = 0
+    let asked: Wanted | undefined
+    let answering: string | undefined
     let wanted: Wanted | undefined
     for (let count = 0;; count++) {
       const taken = yield* takeInbox(live, count === 0)
-      wanted = taken.wanted ?? wanted
+      asked = taken.wanted ?? asked
+      if (answering !== live.info.agent) wanted = asked ?? (yield* wantedHere(live))
+      answering = live.info.agent
       const user = lastUser(messages)
       if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
       yield* setStatus(live, { type: "busy", step: count })

@@ -73,11 +73,11 @@ const tasksAbove = (live: Live): ReadonlyArray<Pick<TaskRun, "agent" | "prompt">
   return [...(mine === undefined ? [] : [mine.row]), ...tasksAbove(live.parent)]
 }
 
-/** Whether a task is handed down from agent to agent: three below one another are at work on it already. */
+/** Whether a task is handed down from agent to agent: more below one another are at work on it than may repeat it. */
 const handsDown = (live: Live, part: ToolPart, input: unknown): boolean => {
   if (part.tool !== "task" || typeof input !== "object" || input === null) return false
   const { prompt, subagent_type: agent } = input as Readonly<Record<string, unknown>>
-  return tasksAbove(live).filter((above) => above.agent === agent && above.prompt === prompt).length >= limit
+  return tasksAbove(live).filter((above) => above.agent === agent && above.prompt === prompt).length > limit
 }
 
 /** Whether a call closes a circle, in its session or among the agents that lead to it. */

@@ -53,6 +53,7 @@ export const startCalls = Effect.fnUntraced(function*(
       Effect.catchTag("ToolError", () => Effect.succeed(part)),
       Effect.catchAllDefect(() => Effect.succeed(part))
     )
+    if (parts[at] !== part) live.unbegun.add(part.id)
   }
   return parts
 })

@@ -15,6 +15,7 @@ import { cut } from "../../Spill.ts"
 import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
+import { type CurrentCall, currentCall, makePlace } from "./currentCall.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart, rootOf } from "./live.ts"
@@ -158,13 +159,18 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const run = Effect.gen(function*() {
     const tool = part.state.status === "running" && known !== undefined ? known : yield* begin
+    const place = makePlace(permits)
+    const mine: CurrentCall = {
+      caller: context,
+      waiting: (effect) => call.waiting(tool.waits ? effect : place.waiting(effect))
+    }
     // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
     const effect = Effect.catchAllCause(
-      Effect.suspend(() => tool.execute(given, context)),
+      Effect.locally(Effect.suspend(() => tool.execute(given, context)), currentCall, mine),
       (cause) =>
         Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
     )
-    const result: ToolResult = yield* tool.waits ? call.waiting(effect) : permits.withPermits(1)(effect)
+    const result: ToolResult = yield* tool.waits ? call.waiting(effect) : place.work(effect)
     const output = yield* cut(live.info.id, `${part.id}.txt`, result.output)
     yield* close({
       status: "completed",

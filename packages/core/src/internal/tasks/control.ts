@@ -39,11 +39,11 @@ const named = Effect.fnUntraced(function*({ parentID, taskID }: TaskName) {
 const promote = Effect.fnUntraced(function*(name: TaskName) {
   const journal = yield* Journal
   const { child, parent } = yield* named(name)
-  const task = unsettled(parent, child).find((each) => !each.row.background)
+  const task = unsettled(parent, child).find((each) => !each.row.background && each.promotable)
   if (task === undefined || task.isSettling) {
     return yield* refuse(
       "settled",
-      `No call waits for the task ${child.info.id}: it has settled, or runs in the background.`
+      `No call waits for the task ${child.info.id}: it has settled, runs in the background, or a program needs its outcome.`
     )
   }
   const now = yield* Clock.currentTimeMillis

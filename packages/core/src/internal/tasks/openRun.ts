@@ -70,7 +70,12 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
   const info = yield* session.createChild(parent.info.id, {
     agent: agent.name,
     title: `${request.description} (@${agent.name} subagent)`,
-    permission: workspace === undefined ? childRules(agent) : [...childRules(agent), ...apartFrom(parent)],
+    // The last rule that fits counts: none of the caller's lifts a denial.
+    permission: [
+      ...request.permission ?? [],
+      ...childRules(agent),
+      ...(workspace === undefined ? [] : apartFrom(parent))
+    ],
     id,
     ...(workspace === undefined
       ? {}
@@ -171,6 +176,7 @@ export const openRun = Effect.fnUntraced(function*(
     isSettling: false,
     fiber: undefined,
     answer: undefined,
+    promotable: request.promotable ?? true,
     note: workspace === undefined ? undefined : workspaceText(workspace),
     ended: Deferred.unsafeMake(noFiber)
   }

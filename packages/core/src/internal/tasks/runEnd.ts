@@ -13,7 +13,12 @@ import type { Live } from "../session/live.ts"
 export type End =
   | { readonly status: "completed" }
   | { readonly status: "empty"; readonly finish: Extract<Outcome, { status: "empty" }>["finish"] }
-  | { readonly status: "failed"; readonly error: { readonly tag: string; readonly message: string } }
+  | {
+    readonly status: "failed"
+    readonly error: { readonly tag: string; readonly message: string }
+    /** What there was of an answer that did not have its form. */
+    readonly text?: string
+  }
   | { readonly status: "stopped"; readonly by: string }
   | { readonly status: "timed_out"; readonly which: "timeout" | "idle"; readonly after: number }
   | { readonly status: "budget_exhausted"; readonly which: BudgetExhausted["which"] }
@@ -49,7 +54,8 @@ const endOfError = (error: PromptError): End => {
   }
   return {
     status: "failed",
-    error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message }
+    error: { tag: error._tag === "ModelError" ? error.reason : error._tag, message: error.message },
+    ...(error._tag === "OutputInvalid" ? { text: error.last } : {})
   }
 }
 

@@ -56,6 +56,8 @@ export interface RunningTask {
   isSettling: boolean
   /** The fiber of the run; interrupted before there is any work, it settles too. */
   fiber: Fiber.RuntimeFiber<Outcome, StorageError> | undefined
+  /** Whether it may go on without its caller. */
+  readonly promotable: boolean
   /** Lets the call go that waits for the run; undefined where none waits. */
   answer: ((end: Exit.Exit<Outcome | Accepted, StorageError>) => void) | undefined
   /** Done when the outcome is stored, and on its way to whoever is told of it. */

@@ -75,7 +75,7 @@ export const settleRun = Effect.fnUntraced(function*(
     ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
     taskID: run.taskID,
     runID: run.id,
-    text: lastWords(live, start),
+    text: (end.status === "failed" && end.text) || lastWords(live, start),
     usage: since(start.usage, live.info.usage.subtree),
     durationMs: now - run.time.created
   } as Outcome

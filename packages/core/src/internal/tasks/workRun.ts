@@ -85,7 +85,13 @@ export const workRun = Effect.fnUntraced(function*(task: RunningTask, request: T
   )
   const working = Effect.withFiberRuntime<End, PromptError, Session | SessionTable>((fiber) => {
     task.working = fiber
-    return attempts(live, promptOf(task, request), request, agent.maxRetries ?? 0)
+    live.form = request.output
+    return Effect.ensuring(
+      attempts(live, promptOf(task, request), request, agent.maxRetries ?? 0),
+      Effect.sync(() => {
+        live.form = undefined
+      })
+    )
   })
   const exit = yield* Effect.exit(firstOf(working, late))
   if (task.stop === undefined) return yield* exit
