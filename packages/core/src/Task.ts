@@ -258,7 +258,7 @@ const valueOf = (
   })
 
 /** What a task needs: all of it is in `Skein.layer`. */
-type Services = Agent | Session | Tasks
+export type Services = Agent | Session | Tasks
 
 /** What a task gives. */
 interface Run {

@@ -1,4 +1,5 @@
 import { expect, it } from "@effect/vitest"
+import { Governor } from "@skein/core/Governor"
 import { Session } from "@skein/core/Session"
 import { ToolError } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -119,4 +120,31 @@ it.effect("nothing is left of what waits and is stopped", () => {
     expect(Object.keys(all).filter((name) => /^skein\.(agents|requests) /.test(name))).toEqual([])
     expect(all["skein.task.duration gen_ai.agent.name=worker skein.outcome=stopped"]).toMatchObject({ count: 3 })
   }).pipe(Effect.provide(layer(script, { agents, config: { limits: { concurrency: 2, requests: 1 } } })))
+})
+
+it.effect("an agent or a request that gives up waiting is not counted as one that waits any more", () => {
+  const script = Scripted.make({ build: ["Done."] })
+  return Effect.gen(function*() {
+    const governor = yield* Governor
+    const { id } = yield* root()
+    const gate = governor.requests(script.model)
+    const slot = () => governor.slot(id, { queued: () => Effect.void, granted: Effect.void })
+    const sender = { rootID: id, urgent: true, queued: () => Effect.void }
+    const all = yield* countedBy(Effect.gen(function*() {
+      yield* Effect.forkScoped(slot().work(Effect.never))
+      yield* Effect.forkScoped(gate.send(sender, Effect.never))
+      yield* TestClock.adjust(1)
+      const waiting = [
+        yield* Effect.fork(slot().work(Effect.never)),
+        yield* Effect.fork(gate.send(sender, Effect.never))
+      ]
+      yield* TestClock.adjust(1)
+      yield* Fiber.interruptAll(waiting)
+    }))
+    expect(all).toMatchObject({
+      "skein.agents skein.state=running": { sum: 1 },
+      "skein.requests skein.state=sent": { sum: 1 }
+    })
+    expect(Object.keys(all).filter((name) => /queued|waiting/.test(name))).toEqual([])
+  }).pipe(Effect.scoped, Effect.provide(layer(script, { agents, config: { limits: { concurrency: 1, requests: 1 } } })))
 })

@@ -71,6 +71,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           beside: new Set(),
           renewal: undefined,
           changed: 0,
+          unbegun: new Set(),
           stops: 0,
           halts: 0,
           work: { turns: 0, since: 0, waited: 0 },

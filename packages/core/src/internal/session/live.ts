@@ -1,5 +1,5 @@
 /** What is held in memory of a session while it is in use. */
-import type { MessageID, RunID, SessionID } from "@skein/domain/Id"
+import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
@@ -67,6 +67,8 @@ export interface Live {
   renewal: Fiber.Fiber<void> | undefined
   /** How many calls have changed files since a summary was last begun, at all levels; counted at the root. */
   changed: number
+  /** Calls that are stored as running and of which nothing has happened: what this process has not begun, it knows. */
+  readonly unbegun: Set<PartID>
   /** Counts how often it was stopped by somebody, or from above: runs that were asked for before do not begin after. */
   stops: number
   /** Counts how often it was halted, for whatever reason: results of tasks from before are kept for later, and wake nobody. */

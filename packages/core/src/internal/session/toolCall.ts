@@ -15,6 +15,7 @@ import { cut } from "../../Spill.ts"
 import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
+import { notRun } from "./closeTurn.ts"
 import { type CurrentCall, currentCall, makePlace } from "./currentCall.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
@@ -107,6 +108,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   // A call that began with its answer was checked then.
   const input = part.state.status === "running" ? Either.right(part.state.input) : checkCall(part, step, known)
   const given = Either.getOrElse(input, () => askedOf(part))
+  const isAnswer = wanted !== undefined && known === wanted.tool
   const caller = known ?? { name: part.tool, permission: part.tool }
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -145,14 +147,21 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       })
   }
 
+  /** What is known of the call where it was cut off. */
+  const ended = () => {
+    if (current.state.status === "pending" || live.unbegun.has(part.id)) return notRun
+    return known?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
+  }
+
   const begin = Effect.gen(function*() {
-    // Also calls that cannot be read may go on for ever; those that were cut off are counted by the loop.
-    if (step.finish !== "length" && circles(live, live.messages ?? [], part, given)) {
+    // Also calls that cannot be read may go on for ever; those that were cut off, and answers, are counted by the loop.
+    if (step.finish !== "length" && !isAnswer && circles(live, live.messages ?? [], part, given)) {
       yield* ask(circle(caller.name, given))
     }
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
     for (const each of yield* known.authorise(given, context)) yield* ask(each)
+    live.unbegun.add(part.id)
     yield* become(begunAs(current, known, given, now()))
     return known
   })
@@ -165,8 +174,12 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       waiting: (effect) => call.waiting(tool.waits ? effect : place.waiting(effect))
     }
     // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
+    const executing = Effect.suspend(() => {
+      live.unbegun.delete(part.id)
+      return tool.execute(given, context)
+    })
     const effect = Effect.catchAllCause(
-      Effect.locally(Effect.suspend(() => tool.execute(given, context)), currentCall, mine),
+      Effect.locally(executing, currentCall, mine),
       (cause) =>
         Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
     )
@@ -218,10 +231,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           given,
           {
             tag: "interrupted",
-            message: cutOff?.message ??
-              (current.state.status === "running" && known?.effect !== "safe"
-                ? missingResult
-                : "The call was interrupted before it ended.")
+            message: cutOff?.message ?? ended()
           },
           cutOff?.metadata
         ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))

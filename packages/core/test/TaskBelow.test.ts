@@ -1,0 +1,241 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import * as Task from "@skein/core/Task"
+import { Tasks } from "@skein/core/Tasks"
+import { define, type ToolContext, ToolError, Tools } from "@skein/core/Tool"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/TestClock"
+import { callsMade, childrenOf, expectStill, root, said, treeOf } from "./support/tree.ts"
+
+const Point = Schema.Struct({ at: Schema.Date, x: Schema.Number })
+const agents = [
+  SkeinTest.agent("worker"),
+  SkeinTest.agent("inner"),
+  SkeinTest.agent("ghost", { hidden: true }),
+  SkeinTest.agent("chief", { mode: "primary" })
+]
+
+/** A tool that runs tasks for its caller: it is added when the services that it needs are there. */
+const asking = (
+  name: string,
+  run: (context: ToolContext) => Effect.Effect<unknown, Task.TaskFailed, Task.Services>,
+  waits = false
+) =>
+  Layer.scopedDiscard(Effect.gen(function*() {
+    const tools = yield* Tools
+    const services = yield* Effect.context<Task.Services>()
+    yield* tools.register(define({
+      name,
+      describe: `The tool ${name} of a test.`,
+      parameters: Schema.Struct({ n: Schema.Number }),
+      effect: "safe",
+      waits,
+      title: () => name,
+      authorise: () => Effect.succeed([]),
+      execute: (_, context) =>
+        run(context).pipe(
+          Effect.provide(services),
+          Effect.mapError(({ message }) => new ToolError({ kind: "task", message })),
+          Effect.map((value) => ({ title: name, output: JSON.stringify(value), metadata: {} }))
+        )
+    }))
+  }))
+
+const provide = (
+  scripts: SkeinTest.Scripts,
+  options: SkeinTest.SkeinTestOptions = {},
+  ...tools: ReadonlyArray<ReturnType<typeof asking>>
+) => {
+  const services = SkeinTest.layer(scripts, { agents, ...options })
+  return Effect.provide(tools.reduce((all, tool) => Layer.provideMerge(tool, all), services))
+}
+
+const answer = (value: unknown) => Scripted.call("final_answer", { answer: value })
+
+describe("a task of a program below a session", () => {
+  it.effect("is a child of it, told of and stored like a model's", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const events = yield* record()
+      expect(yield* Task.run({ parentID: id, agent: "worker", prompt: "p", description: "Look" })).toBe("found")
+      const [child] = yield* childrenOf(id)
+      expect(child).toMatchObject({ parentID: id, depth: 1, title: "Look (@worker subagent)", directory: "/work" })
+      expect(events.of("subagent.created").map(({ properties }) => properties.path)).toEqual([["build", "worker"]])
+      expect(events.of("subagent.completed")[0]?.properties.outcome).toMatchObject({
+        status: "completed",
+        text: "found"
+      })
+      const tasks = yield* Tasks
+      expect(yield* tasks.status({ parentID: id })).toMatchObject([{ taskID: child?.id, state: "settled" }])
+    }).pipe(Effect.scoped, provide({ worker: ["found"] })))
+
+  it.effect("gives a value of the form that is asked for; its outcome is the JSON of it", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const events = yield* record()
+      const point = yield* Task.run({ parentID: id, agent: "worker", prompt: "p", output: Point })
+      expect(point.at.getTime() + point.x).toBe(2)
+      expect(events.of("subagent.completed")[0]?.properties.outcome.text).toBe(
+        "{\"at\":\"1970-01-01T00:00:00.000Z\",\"x\":2}"
+      )
+    }).pipe(Effect.scoped, provide({ worker: [answer({ at: "1970-01-01T00:00:00.000Z", x: 2 })] })))
+
+  it.effect("may be of any agent that is not hidden", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      expect(yield* Task.run({ parentID: id, agent: "chief", prompt: "p" })).toBe("done")
+    }).pipe(provide({ chief: ["done"] })))
+
+  it.effect.each([
+    ["an agent that is hidden", { agent: "ghost" }, {}, "unknown_agent"],
+    ["an agent that there is not", { agent: "nobody" }, {}, "unknown_agent"],
+    ["the depth", {}, { subagent_depth: 0 }, "depth"],
+    ["the limit of tasks", {}, { max_tasks: 0 }, "limit"],
+    ["a budget of nonsense", { budget: { usd: "-1" } }, {}, "budget"]
+  ])("is refused for %s", ([, more, limits, reason]) =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const error = yield* Effect.flip(Task.run({ parentID: id, agent: "worker", prompt: "p", ...more }))
+      expect(error).toMatchObject({ _tag: "TaskFailed", status: "failed", reason, text: "" })
+      expect(error.sessionID).toBeUndefined()
+      expect(yield* childrenOf(id)).toEqual([])
+    }).pipe(
+      provide({ worker: ["never"] }, { config: { limits: { ...limits, max_tasks: limits.max_tasks ?? 1 } as never } })
+    ))
+
+  it.effect("gives up nothing of its rules to what the caller says", () => {
+    const script = Scripted.make({ worker: ["ok"] })
+    const permission = [
+      { permission: "task", pattern: "*", action: "allow" },
+      { permission: "bash", pattern: "*", action: "deny" }
+    ] as const
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Task.run({ parentID: id, agent: "worker", prompt: "p", permission })
+      expect(script.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([[]])
+    }).pipe(provide(script, { tools: [SkeinTest.tool("bash", () => Effect.succeed("run"))] }))
+  })
+
+  it.effect.each(
+    [
+      ["its timeout", { timeout: 1_000 }, ["Halfway", "timed_out", "timeout"]],
+      ["its budget", { budget: { steps: 1 } }, ["Halfway", "budget_exhausted", "steps"]]
+    ] as const
+  )("fails typed at %s, with what there is", ([, more, [text, status, reason]]) => {
+    const script = Scripted.make({ worker: [{ ...Scripted.call("slow", {}), text: "Halfway" }] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(Effect.flip(Task.run({ parentID: id, agent: "worker", prompt: "p", ...more })))
+      yield* TestClock.adjust("1 minute")
+      const error = yield* Fiber.join(fiber)
+      const [child] = yield* childrenOf(id)
+      expect(error).toMatchObject({ status, reason, text, sessionID: child?.id })
+      yield* expectStill(id, script)
+    }).pipe(provide(script, { tools: [SkeinTest.tool("slow", () => Effect.as(Effect.sleep(30_000), "slow"))] }))
+  })
+
+  it.effect("fails with the last answer where that never has its form", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const error = yield* Effect.flip(Task.run({ parentID: id, agent: "worker", prompt: "p", output: Point }))
+      expect(error).toMatchObject({ status: "failed", reason: "OutputInvalid", text: "{\"answer\":4}" })
+    }).pipe(provide({ worker: [answer(4)] })))
+
+  it.effect("ends with its requests when a race is lost, and when the caller is stopped", () => {
+    const script = Scripted.make({
+      worker: (request) => ({ text: "me", delay: { first: Scripted.lastText(request) === "quick" ? 1_000 : 60_000 } })
+    })
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* root()
+      const ask = (prompt: string) => Task.run({ parentID: id, agent: "worker", prompt })
+      const race = yield* Effect.fork(Effect.raceAll([ask("slow"), ask("quick")]))
+      yield* TestClock.adjust(1_000)
+      expect(yield* Fiber.join(race)).toBe("me")
+      yield* expectStill(id, script)
+      const late = yield* Effect.fork(Effect.flip(ask("slow")))
+      yield* TestClock.adjust(1_000)
+      yield* session.stop(id)
+      expect(yield* Fiber.join(late)).toMatchObject({ status: "stopped" })
+      yield* expectStill(id, script)
+    }).pipe(provide(script))
+  })
+
+  it.effect("is not promoted, since the program needs its outcome", () =>
+    Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(Task.run({ parentID: id, agent: "worker", prompt: "p" }))
+      yield* TestClock.adjust(500)
+      const [child] = yield* childrenOf(id)
+      expect(yield* Effect.flip(tasks.promote({ parentID: id, taskID: child!.id }))).toMatchObject({
+        reason: "settled"
+      })
+      yield* TestClock.adjust(500)
+      expect(yield* Fiber.join(fiber)).toBe("found")
+    }).pipe(provide({ worker: [{ text: "found", delay: { first: 1_000 } }] })))
+})
+
+describe("a tool that runs tasks for its caller", () => {
+  const two = (agent: string) => ({ sessionID: parentID }: ToolContext) =>
+    Effect.all([1, 2].map((n) => Task.run({ parentID, agent, prompt: `${n}` })), { concurrency: "unbounded" })
+  const found = "[\"found\",\"found\"]"
+
+  it.effect.each([false, true])("gives its slot back, at all levels (waits: %s)", (waits) => {
+    const script = Scripted.make({
+      build: [Scripted.call("outer", { n: 1 }, { n: 2 }), "ok"],
+      worker: [Scripted.call("nested", { n: 1 }, { n: 2 }), { text: "found", delay: { first: 10 } }],
+      inner: [{ text: "found", delay: { first: 10 } }]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 minute")
+      expect((yield* Fiber.join(turn)).text).toBe("ok")
+      expect((yield* callsMade(id)).map(said)).toEqual([found, found])
+      expect(yield* treeOf(id)).toHaveLength(1 + 4 + 16)
+      expect(script.open.most).toBe(1)
+      yield* expectStill(id, script)
+    }).pipe(
+      provide(
+        script,
+        { config: { limits: { concurrency: 1, process_concurrency: 1 } } },
+        asking("outer", two("worker"), waits),
+        asking("nested", two("inner"), waits)
+      )
+    )
+  })
+
+  it.effect("works again when one of its tasks has won, and holds nothing too much", () => {
+    const script = Scripted.make({
+      build: [Scripted.call("race", { n: 1 }, { n: 2 }, { n: 3 }), "ok"],
+      worker: (request) => ({ text: "me", delay: { first: Number(Scripted.lastText(request)) } })
+    })
+    const race = ({ sessionID: parentID }: ToolContext) =>
+      Effect.raceAll([10, 50].map((n) => Task.run({ parentID, agent: "worker", prompt: `${n}` })))
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(turn)
+      expect((yield* callsMade(id)).map(said)).toEqual(["\"me\"", "\"me\"", "\"me\""])
+      yield* expectStill(id, script)
+    }).pipe(provide(script, { config: { limits: { concurrency: 2 } } }, asking("race", race)))
+  })
+
+  it.effect("hands down the model that calls it", () => {
+    const script = Scripted.make({ build: [Scripted.call("outer", { n: 1 }), "ok"], worker: ["found"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      const [child] = yield* childrenOf(id)
+      expect(child?.model).toEqual({ providerID: "scripted", modelID: "model" })
+    }).pipe(provide(script, {}, asking("outer", two("worker"))))
+  })
+})
