@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
-import type { Write } from "../../SessionStorage.ts"
+import { StorageError } from "../../StorageError.ts"
 import { change, type Live, withoutBudget } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
@@ -19,6 +19,13 @@ import { notificationText } from "./taskTexts.ts"
 
 /** How the end of a run is stored where that fails at first: it is worth more than a try. Takes a second and a half at most. */
 const again = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(4))
+
+/** How it is tried after that, as long as the session is there. */
+const later = Schedule.union(Schedule.exponential("3 seconds"), Schedule.spaced("30 seconds"))
+
+/** There is nothing left that the end of a run could be stored with. */
+const removed = ({ taskID }: TaskRun) =>
+  new StorageError({ operation: "commit", reason: "constraint", message: `The session ${taskID} was removed.` })
 
 const notification = Effect.fnUntraced(function*(run: TaskRun, outcome: Outcome, now: number) {
   const ids = yield* Ids
@@ -44,11 +51,11 @@ const leftIn = (
   diffStat
 })
 
-/** What the run did not use is free again; the session is not bound by it any more. */
-const endBudget = ({ live, reservation }: RunningTask, now: number): ReadonlyArray<Write> => {
-  if (reservation.live === undefined || reservation.limit === undefined) return []
+/** What the run did not use is free again, and the session is not bound by it any more; says whether it was. */
+const endBudget = ({ live, reservation }: RunningTask): boolean => {
+  if (reservation.live === undefined || reservation.limit === undefined) return false
   withoutBudget(live)
-  return [change(live, now, {})]
+  return true
 }
 
 /** Stores the outcome of a run and tells who is to know: the call that waits, or the session's inbox. */
@@ -89,17 +96,39 @@ export const settleRun = Effect.fnUntraced(function*(
       ? []
       : [journal.event(live.info, isDone ? "background_task.completed" : "background_task.failed", properties, now)])
   ]
-  const writes = [
-    { _tag: "Run", run: settled } as const,
-    ...endBudget(task, now),
-    ...(row === undefined ? [] : [{ _tag: "Inbox", row } as const])
-  ]
-  yield* Effect.retry(journal.commit(writes, events), again)
+  const wasBound = endBudget(task)
+  const store = (news: InboxRow | undefined) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) =>
+      table.peek(run.taskID) === live
+        ? journal.commit([
+          { _tag: "Run", run: settled },
+          ...(wasBound ? [change(live, at, {})] : []),
+          ...(news === undefined ? [] : [{ _tag: "Inbox", row: news } as const])
+        ], events)
+        : removed(run))
+  const tell = (news: InboxRow) =>
+    Effect.suspend(() => {
+      parent.inbox.push(news)
+      // Nothing wakes a session that was stopped meanwhile: it reads the news when it is next prompted.
+      return run.background && parent.halts === haltsBefore ? wake(parent) : Effect.void
+    })
+
+  // Nobody is held up by a storage that fails: whoever waits is told of that, and of the outcome when it is stored.
+  const storeLater = Effect.fnUntraced(function*() {
+    const news = row ?? (yield* notification(run, outcome, now))
+    const storing = Effect.retry(store(news), { schedule: later, while: ({ reason }) => reason !== "constraint" })
+    yield* Effect.forkIn(
+      Effect.interruptible(Effect.catchAll(
+        Effect.zipRight(storing, tell(news)),
+        (error) => Effect.logError("The outcome of a task could not be stored", error.message)
+      )),
+      parent.scope
+    )
+  })
+
+  yield* Effect.tapError(Effect.retry(store(row), again), storeLater)
   task.row = settled
   table.rest(live)
-  if (row === undefined) return outcome
-  parent.inbox.push(row)
-  // Nothing wakes a session that was stopped meanwhile: it reads the news when it is next prompted.
-  if (parent.halts === haltsBefore) yield* wake(parent)
+  if (row !== undefined) yield* tell(row)
   return outcome
 })
