@@ -1,10 +1,13 @@
 /** Proves that the ways to compose agents of the core's README do what they say. */
 import { expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
+import { uses } from "./readmes/below.ts"
 import { agreed, fix, quickest, review } from "./readmes/compose.ts"
 
 const provide = (script: Scripted.Scripted) => Effect.provide(Skein.layer({ provider: script.layer }))
@@ -57,3 +60,26 @@ it.effect("a pipeline", () =>
       Scripted.make({ explore: ["a loop"], build: inTurn(Scripted.fault("invalid_request"), { text: "mended" }) })
     )
   ))
+
+it.effect("a tool that asks below its caller", () => {
+  const script = Scripted.make({
+    build: (request) => {
+      const last = request.messages.at(-1)
+      return last?.role === "tool" ? JSON.stringify(last.content) : Scripted.call("uses", { name: "narrow" })
+    },
+    explore: (request) => answer([Scripted.lastText(request).includes("test") ? "a.test.ts" : "a.ts"])
+  })
+  return Effect.gen(function*() {
+    const { id } = yield* Session.create({ directory: "/work", agent: "build", title: "Test" })
+    const { text } = yield* Session.prompt(id, "Who uses it?")
+    expect(JSON.parse(text)[0].output.value).toBe("{\"calls\":[\"a.ts\"],\"tests\":[\"a.test.ts\"]}")
+    expect(yield* Effect.flatMap(Session, (session) => session.children(id))).toHaveLength(2)
+  }).pipe(
+    Effect.provide(
+      Layer.provideMerge(
+        uses,
+        Skein.layer({ provider: script.layer, config: { permission: { uses: "allow" }, limits: { concurrency: 1 } } })
+      )
+    )
+  )
+})

@@ -3,6 +3,8 @@ import { Session } from "@skein/core/Session"
 import * as Task from "@skein/core/Task"
 import { Tasks } from "@skein/core/Tasks"
 import { define, type ToolContext, ToolError, Tools } from "@skein/core/Tool"
+import type { Budget } from "@skein/domain/Budget"
+import type { Limits } from "@skein/domain/ConfigInfo"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -47,13 +49,15 @@ const asking = (
     }))
   }))
 
+type Added = ReturnType<typeof asking>
+
 const provide = (
   scripts: SkeinTest.Scripts,
   options: SkeinTest.SkeinTestOptions = {},
-  ...tools: ReadonlyArray<ReturnType<typeof asking>>
+  ...tools: ReadonlyArray<Added>
 ) => {
-  const services = SkeinTest.layer(scripts, { agents, ...options })
-  return Effect.provide(tools.reduce((all, tool) => Layer.provideMerge(tool, all), services))
+  const added = tools.reduce<Added>((all, tool) => Layer.merge(all, tool), Layer.empty)
+  return Effect.provide(Layer.provideMerge(added, SkeinTest.layer(scripts, { agents, ...options })))
 }
 
 const answer = (value: unknown) => Scripted.call("final_answer", { answer: value })
@@ -92,7 +96,7 @@ describe("a task of a program below a session", () => {
       expect(yield* Task.run({ parentID: id, agent: "chief", prompt: "p" })).toBe("done")
     }).pipe(provide({ chief: ["done"] })))
 
-  it.effect.each([
+  it.effect.each<[string, { readonly agent?: string; readonly budget?: Budget }, Partial<Limits>, string]>([
     ["an agent that is hidden", { agent: "ghost" }, {}, "unknown_agent"],
     ["an agent that there is not", { agent: "nobody" }, {}, "unknown_agent"],
     ["the depth", {}, { subagent_depth: 0 }, "depth"],
@@ -106,7 +110,7 @@ describe("a task of a program below a session", () => {
       expect(error.sessionID).toBeUndefined()
       expect(yield* childrenOf(id)).toEqual([])
     }).pipe(
-      provide({ worker: ["never"] }, { config: { limits: { ...limits, max_tasks: limits.max_tasks ?? 1 } as never } })
+      provide({ worker: ["never"] }, { config: { limits } })
     ))
 
   it.effect("gives up nothing of its rules to what the caller says", () => {

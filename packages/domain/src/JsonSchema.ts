@@ -23,6 +23,9 @@ const text = Schema.optional(Schema.String)
 const names = Schema.Array(Schema.String)
 
 const Inner: Schema.Schema<boolean | JsonSchema> = Schema.suspend(() => Schema.Union(Schema.Boolean, Nested))
+  .annotations({
+    identifier: "JsonSchema"
+  })
 const inner = Schema.optional(Inner)
 const several = Schema.optional(Schema.Array(Inner))
 const byName = Schema.optional(Schema.Record({ key: Schema.String, value: Inner }))
@@ -85,7 +88,7 @@ const keywords = {
 
 /** The fields of a schema can only be told apart by its syntax: as a type, it refers to itself. */
 const Nested: Schema.Schema<JsonSchema> = Schema.make<JsonSchema>(
-  Schema.Struct(keywords).annotations({ identifier: "JsonSchema" }).ast
+  Schema.Struct(keywords).ast
 )
 
 /** A JSON Schema that refers to nothing outside of itself. */
