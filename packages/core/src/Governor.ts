@@ -20,6 +20,11 @@ export interface Call {
 
 /** An agent's right to work. */
 export interface Slot {
+  /**
+   * Asks for the slot before there is any work: `start` is called once it is there, at once where there is room. Gives the
+   * way to give up, also what was granted and not used.
+   */
+  readonly first: (start: () => void) => Effect.Effect<() => void>
   /** Works as soon as there is room, and makes room at the end. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Inside of `work`: makes calls at the same time and gives their results in order. */

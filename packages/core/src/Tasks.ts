@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
+import { Alarms } from "./internal/tasks/Alarms.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
@@ -156,5 +157,5 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   readonly wait: (wait: TaskWait) => Effect.Effect<TaskWaited, TaskRefused | StorageError>
 }>() {
   /** Tasks whose subagents run in this process. */
-  static readonly layer = Layer.scoped(Tasks, makeTasks)
+  static readonly layer = Layer.scoped(Tasks, makeTasks).pipe(Layer.provide(Alarms.layer))
 }

@@ -206,6 +206,37 @@ describe("the ceiling of a session", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools, rules: { edit: "allow" } })))
   })
 
+  it.effect("does not widen for a task that waits for its slot", () => {
+    const script = Scripted.make({
+      worker: (request) =>
+        request.origin.step === 0 ? { ...writes(Scripted.lastText(request)), delay: { first: 1_000 } } : "ok",
+      build: ["building"]
+    })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const { id } = yield* root({ agent: "plan" })
+      const request = { parentID: id, agent: "worker", description: "d", byUser: true }
+      const fiber = yield* Effect.fork(
+        Effect.forEach(["first", "second"], (prompt) => tasks.run({ ...request, prompt }), { concurrency: 2 })
+      )
+      yield* TestClock.adjust(500)
+      yield* Session.prompt(id, "Build now", { agent: "build" })
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(fiber)
+      const calls = yield* Effect.forEach(yield* childrenOf(id), (child) => callsMade(child.id))
+      expect(calls.map(([call]) => said(call!))).toEqual([forbidden, forbidden])
+    }).pipe(
+      Effect.provide(
+        SkeinTest.layer(script, {
+          agents,
+          tools,
+          rules: { edit: "allow" },
+          config: { limits: { concurrency: 1 } }
+        })
+      )
+    )
+  })
+
   it.effect("does not widen for a task that runs", () => {
     const script = Scripted.make({
       worker: [

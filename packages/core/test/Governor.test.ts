@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Config } from "@skein/core/Config"
-import { type Call, Governor, type SlotNews } from "@skein/core/Governor"
+import { type Call, Governor, type Slot, type SlotNews } from "@skein/core/Governor"
 import type { SessionID } from "@skein/domain/Id"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
@@ -132,6 +133,33 @@ describe("the governor", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
+  it.effect("gives a slot before there is work, at once or in turn, and takes it back where there is none", () => {
+    const { agent, notes } = makeNotes()
+    const begun: Array<string> = []
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      const ask = (name: string) => governor.slot(rootID("r"), silent).first(() => void begun.push(name))
+      const giveUp = yield* ask("a")
+      expect(begun).toEqual(["a"])
+      const withdraw = yield* ask("b")
+      yield* ask("c")
+      yield* Effect.fork(agent("d"))
+      yield* TestClock.adjust(0)
+      expect(yield* governor.load).toEqual({ held: 1, waiting: 3 })
+      withdraw()
+      withdraw()
+      expect(yield* governor.load).toEqual({ held: 1, waiting: 2 })
+      giveUp()
+      giveUp()
+      expect(begun).toEqual(["a", "c"])
+      expect(notes).toEqual([])
+      expect(yield* governor.load).toEqual({ held: 1, waiting: 1 })
+      const free = yield* governor.free.first(() => void begun.push("root"))
+      free()
+      expect(begun).toEqual(["a", "c", "root"])
+    }).pipe(Effect.provide(governed(1)))
+  })
+
   it.effect("keeps the slot while one of several calls is at work", () => {
     const { agent, notes } = makeNotes()
     return Effect.gen(function*() {
@@ -193,7 +221,24 @@ interface Node {
   readonly calls: ReadonlyArray<{ readonly work: number } | { readonly children: ReadonlyArray<Node> }>
   /** After how long whoever waits for it gives up. */
   readonly patience: number | undefined
+  readonly enters: (typeof ways)[number]
 }
+
+/** How an agent comes to its slot: with work, or before it; then it may not come to work, or work already. */
+const ways = ["works", "asks", "asks in vain", "works meanwhile"] as const
+
+const enter = <R>(slot: Slot, way: (typeof ways)[number], work: Effect.Effect<void, never, R>) =>
+  way === "works" ? work : Effect.gen(function*() {
+    const granted = yield* Deferred.make<void>()
+    const giveUp = yield* slot.first(() => Deferred.unsafeDone(granted, Effect.void))
+    const waiting = Deferred.await(granted)
+    const waited = way === "asks"
+      ? Effect.zipRight(waiting, work)
+      : way === "works meanwhile"
+      ? Effect.zipRight(work, Effect.zipRight(waiting, work))
+      : Effect.asVoid(Effect.timeoutOption(waiting, 5))
+    yield* Effect.ensuring(waited, Effect.sync(giveUp))
+  })
 
 const ms = FastCheck.nat({ max: 50 })
 const { node } = FastCheck.letrec<{ node: Node }>((tie) => ({
@@ -207,7 +252,8 @@ const { node } = FastCheck.letrec<{ node: Node }>((tie) => ({
       ),
       { maxLength: 3 }
     ),
-    patience: FastCheck.option(FastCheck.nat({ max: 200 }), { nil: undefined, freq: 4 })
+    patience: FastCheck.option(FastCheck.nat({ max: 200 }), { nil: undefined, freq: 4 }),
+    enters: FastCheck.constantFrom(...ways)
   })
 }))
 
@@ -234,7 +280,7 @@ describe("any trees of agents under any limits", () => {
             () => Effect.sync(() => atWork.set(root, (atWork.get(root) ?? 0) - 1))
           )
 
-        const run = (root: SessionID, { calls, patience, work }: Node): Effect.Effect<void, never, Governor> =>
+        const run = (root: SessionID, { calls, enters, patience, work }: Node): Effect.Effect<void, never, Governor> =>
           Effect.gen(function*() {
             const governor = yield* Governor
             const slot = governor.slot(root, silent)
@@ -245,7 +291,11 @@ describe("any trees of agents under any limits", () => {
                   discard: true
                 }))
                 : Effect.sleep(each.work))
-            const all = slot.work(busy(root, work).pipe(Effect.zipRight(together), Effect.zipRight(busy(root, 1))))
+            const all = enter(
+              slot,
+              enters,
+              slot.work(busy(root, work).pipe(Effect.zipRight(together), Effect.zipRight(busy(root, 1))))
+            )
             yield* patience === undefined ? all : Effect.timeoutOption(all, patience)
           })
 

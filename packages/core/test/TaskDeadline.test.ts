@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { childrenOf, expectStill, root } from "./support/tree.ts"
+import { childrenOf, expectStill, outcomeOf, root } from "./support/tree.ts"
 
 const asking = SkeinTest.tool("asking", () => Effect.succeed("done"), {
   authorise: () => Effect.succeed([{ permission: "edit", patterns: ["a.ts"], always: [], metadata: {} }])
@@ -137,6 +137,39 @@ describe("the timeout of a task", () => {
       expect((yield* Fiber.join(fiber)).outcome.status).toBe("completed")
       expect((yield* Fiber.join(second)).status).toBe("completed")
     }).pipe(provide(script))
+  })
+
+  it.effect("ends tasks that still wait for a slot, each at its moment", () => {
+    const script = Scripted.make({ worker: [{ text: "on and on", hangs: true }] })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const { id } = yield* root()
+      const timed = (timeout: number) =>
+        Effect.zip(
+          Effect.flatMap(
+            tasks.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true, timeout }),
+            outcomeOf
+          ),
+          Clock.currentTimeMillis
+        )
+      const fiber = yield* Effect.fork(
+        Effect.forEach([60_000, 9_000, 3_000, 9_000], timed, { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust(3_000)
+      expect((yield* tasks.status({ parentID: id })).map(({ state }) => state)).toEqual([
+        "running",
+        "queued",
+        "settled",
+        "queued"
+      ])
+      yield* TestClock.adjust(60_000)
+      const ends = yield* Fiber.join(fiber)
+      expect(ends.map(([{ status }, at]) => [status, at])).toEqual(
+        [60_000, 9_000, 3_000, 9_000].map((at) => ["timed_out", at])
+      )
+      expect(script.requests).toHaveLength(1)
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: { limits: { concurrency: 1 } } })))
   })
 
   it.effect("leaves a task that ends in time alone", () => {

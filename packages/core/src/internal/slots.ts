@@ -13,13 +13,18 @@ const together = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effe
 
 /** The slot of those who need none. */
 export const free: Slot = {
+  first: (start) =>
+    Effect.sync(() => {
+      start()
+      return () => {}
+    }),
   work: (effect) => effect,
   calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
 
 interface Ticket {
   readonly rootID: SessionID
-  readonly granted: Deferred.Deferred<void>
+  readonly granted: () => void
 }
 
 /** What all slots are taken from: so many per root, and so many in the process. */
@@ -38,7 +43,7 @@ export const makePool = (perRoot: number, perProcess: number) => {
     changeAgents("running", 1)
     held++
     heldBy.set(ticket.rootID, (heldBy.get(ticket.rootID) ?? 0) + 1)
-    Deferred.unsafeDone(ticket.granted, Effect.void)
+    ticket.granted()
     return true
   }
 
@@ -55,6 +60,20 @@ export const makePool = (perRoot: number, perProcess: number) => {
     grant()
   }
 
+  /** Asks for a slot; gives the place in the queue, 0 where it was granted at once, and the way to give up. */
+  const ask = (rootID: SessionID, goesOn: boolean, granted: () => void) => {
+    const ticket: Ticket = { rootID, granted }
+    const queue = goesOn ? resumed : fresh
+    queue.add(ticket)
+    changeAgents("queued", 1)
+    grant()
+    const withdraw = () => {
+      if (queue.remove(ticket)) changeAgents("queued", -1)
+      else release(rootID)
+    }
+    return { position: queue.position(ticket), withdraw }
+  }
+
   /** Waits for a slot; a wait that is interrupted leaves no trace, even where the slot was granted meanwhile. */
   const acquire = (
     restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>,
@@ -63,24 +82,15 @@ export const makePool = (perRoot: number, perProcess: number) => {
     queued: (position: number) => Effect.Effect<void>
   ) =>
     Effect.suspend(() => {
-      const ticket: Ticket = { rootID, granted: Deferred.unsafeMake(noFiber) }
-      const queue = goesOn ? resumed : fresh
-      queue.add(ticket)
-      changeAgents("queued", 1)
-      grant()
-      const position = queue.position(ticket)
+      const granted = Deferred.unsafeMake<void>(noFiber)
+      const { position, withdraw } = ask(rootID, goesOn, () => Deferred.unsafeDone(granted, Effect.void))
       if (position === 0) return Effect.void
-      return restore(Effect.zipRight(queued(position), Deferred.await(ticket.granted))).pipe(
-        Effect.onInterrupt(() =>
-          Effect.sync(() => {
-            if (queue.remove(ticket)) changeAgents("queued", -1)
-            else release(rootID)
-          })
-        )
+      return restore(Effect.zipRight(queued(position), Deferred.await(granted))).pipe(
+        Effect.onInterrupt(() => Effect.sync(withdraw))
       )
     })
 
-  return { acquire, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
+  return { acquire, ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
 }
 
 /** A slot for an agent below a root, taken from a pool. */
@@ -90,7 +100,11 @@ export const makeSlot = (
   news: SlotNews
 ): Slot => {
   let started = false
+  /** Whether it was told that the first slot is there. */
+  let told = false
   let holds = false
+  /** Whether the slot was granted before there was work, and there was none since. */
+  let unused = false
   let acquiring: Deferred.Deferred<void> | undefined
   /** Calls that have not ended, and those among them that wait. */
   let open = 0
@@ -99,6 +113,7 @@ export const makeSlot = (
   const give = () => {
     if (!holds) return
     holds = false
+    unused = false
     pool.release(rootID)
   }
 
@@ -106,9 +121,16 @@ export const makeSlot = (
     if (open > 0 && waiting === open) give()
   }
 
+  const tell = Effect.suspend(() => {
+    unused = false
+    if (told) return Effect.void
+    told = true
+    return news.granted
+  })
+
   /** The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. */
   const hold: Effect.Effect<void> = Effect.suspend(() => {
-    if (holds) return Effect.void
+    if (holds) return tell
     if (acquiring !== undefined) return Effect.zipRight(Deferred.await(acquiring), hold)
     const mine = acquiring = Deferred.unsafeMake<void>(noFiber)
     const goesOn = started
@@ -120,7 +142,7 @@ export const makeSlot = (
             holds = true
           })
         ),
-        Effect.zipLeft(goesOn ? Effect.void : news.granted),
+        Effect.zipLeft(tell),
         Effect.ensuring(Effect.suspend(() => {
           acquiring = undefined
           return Deferred.succeed(mine, undefined)
@@ -161,7 +183,30 @@ export const makeSlot = (
       return Effect.ensuring(body({ waiting: wait }), end)
     })
 
+  const first: Slot["first"] = (start) =>
+    Effect.suspend(() => {
+      started = true
+      let isWaiting = true
+      const { position, withdraw } = pool.ask(rootID, false, () => {
+        isWaiting = false
+        // Somebody else may have made the agent work meanwhile: it needs no second slot.
+        if (holds) pool.release(rootID)
+        else {
+          holds = true
+          unused = true
+        }
+        start()
+      })
+      const giveUp = () => {
+        if (isWaiting) withdraw()
+        else if (unused) give()
+        isWaiting = false
+      }
+      return Effect.as(position === 0 ? Effect.void : news.queued(position), giveUp)
+    })
+
   return {
+    first,
     work: (effect) => Effect.ensuring(Effect.zipRight(hold, effect), Effect.sync(give)),
     calls: (inputs, body) =>
       Effect.suspend(() => {

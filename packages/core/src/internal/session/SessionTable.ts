@@ -13,6 +13,7 @@ import { Governor } from "../../Governor.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
+import { endTasks } from "./endTasks.ts"
 import type { Live, LiveMessage } from "./live.ts"
 
 /** The sessions in memory. */
@@ -65,7 +66,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           status: { type: "idle" },
           slot: governor.free,
           steps: 0,
-          turnstile: Effect.unsafeMakeSemaphore(1),
+          line: [],
           person: { waiting: 0, since: 0, total: 0 },
           beside: new Set(),
           renewal: undefined,
@@ -93,6 +94,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           const siblings = children.get(parent.info.id) ?? new Set()
           children.set(parent.info.id, siblings.add(live))
         }
+        // Runs that wait for a slot have no fiber that would end with the scope.
+        yield* Scope.addFinalizer(own, endTasks(live))
         return live
       })
 

@@ -2,6 +2,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { endTasks } from "./endTasks.ts"
 import type { Live } from "./live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
@@ -18,7 +19,7 @@ export const halt: (live: Live) => Effect.Effect<void, never, SessionTable> = Ef
   yield* Effect.forEach(table.below(live.info.id), stop, { concurrency: "unbounded", discard: true })
   for (const each of beside) yield* Fiber.await(each)
   if (fiber !== undefined) yield* Fiber.await(fiber)
-  yield* Effect.forEach([...live.tasks], ({ ended }) => Effect.exit(Deferred.await(ended)), { discard: true })
+  yield* endTasks(live)
 })
 
 /** The same, and what was asked of it before does not begin any more either. */

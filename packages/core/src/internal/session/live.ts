@@ -57,8 +57,8 @@ export interface Live {
   slot: Slot
   /** Counts the model requests of this session since it was opened. */
   steps: number
-  /** Runs of this session as a task: one after the other. */
-  readonly turnstile: Effect.Semaphore
+  /** Runs of this session as a task, one after the other: the first has its turn, the others wait for theirs. */
+  readonly line: Array<RunningTask>
   /** How many questions of it and of all below wait for a person, since when, and how long earlier ones did (ms). */
   readonly person: { waiting: number; since: number; total: number }
   /** What goes on beside the loop, such as asking for a title; halting the session ends it. */

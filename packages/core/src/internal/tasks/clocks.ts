@@ -17,12 +17,12 @@ const isWaiting = (live: Live): boolean =>
   live.person.waiting > 0 || live.tasks.size > 0 || live.status.type === "retry" || live.status.type === "queued" ||
   (live.messages?.at(-1)?.parts.some((part) => part.type === "tool" && part.state.status === "running") ?? false)
 
-/** Ends when one of the clocks of a session has run out, and says which. */
-export const clocks = (live: Live, times: Times): Effect.Effect<keyof Times> =>
+/** Ends when one of the clocks of a session has run out, and says which; the one of the whole time runs since `start`. */
+export const clocks = (live: Live, times: Times, start: number): Effect.Effect<keyof Times> =>
   Effect.clockWith((clock) => {
-    const start = clock.unsafeCurrentTimeMillis()
-    const before = waitedForPeople(live, start)
-    live.active = start
+    const began = clock.unsafeCurrentTimeMillis()
+    const before = waitedForPeople(live, began)
+    live.active = began
     const watch: Effect.Effect<keyof Times> = Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
       const left = times.timeout - (now - start - (waitedForPeople(live, now) - before))

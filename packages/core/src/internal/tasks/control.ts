@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
@@ -57,8 +58,9 @@ const promote = Effect.fnUntraced(function*(name: TaskName) {
       })
     )
   )
-  task.release?.()
-  return { status: "accepted", taskID: task.row.taskID, runID: task.row.id } satisfies Accepted
+  const accepted: Accepted = { status: "accepted", taskID: task.row.taskID, runID: task.row.id }
+  task.answer?.(Exit.succeed(accepted))
+  return accepted
 }, Effect.uninterruptible)
 
 const status = Effect.fnUntraced(
@@ -164,7 +166,7 @@ const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void> =>
     if (task.stop !== undefined || task.isSettling) return Effect.void
     task.stop = stop
     const fiber = task.working ?? task.fiber
-    return fiber === undefined ? Effect.void : Fiber.interruptFork(fiber)
+    return fiber === undefined ? task.begin : Fiber.interruptFork(fiber)
   })
 
 const stop = Effect.fnUntraced(

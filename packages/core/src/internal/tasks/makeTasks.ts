@@ -21,9 +21,11 @@ import { opened } from "../budget/account.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
 import { reserve } from "../budget/reservations.ts"
 import { change, type Live, rootOf } from "../session/live.ts"
+import { setStatus } from "../session/setStatus.ts"
 import { servicesForLater } from "../traced.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
+import { lineUp, stepOut } from "./lineUp.ts"
 import { observedRun } from "./observedRun.ts"
 import { factsOf, openRun } from "./openRun.ts"
 import { postman } from "./postman.ts"
@@ -81,77 +83,93 @@ const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
   if (reservation.limit !== undefined) change(live, now, { budget: opened(live, reservation.limit, now) })
 }
 
+/** What a run finds that began without a slot, or too late. */
+const notToWork = (
+  { isLate, live, stop, timeout }: RunningTask,
+  parent: Live,
+  { halts, stops }: Before
+): End | undefined => {
+  if (stop !== undefined) return stoppedBy(stop)
+  if (live.stops !== stops || parent.halts !== halts) return stoppedFromOutside
+  return isLate ? { status: "timed_out", which: "timeout", after: timeout } : undefined
+}
+
+/** How often the sessions had been halted and stopped when a run was asked for. */
+interface Before {
+  readonly halts: number | undefined
+  readonly stops: number
+}
+
 /** The fiber of a run: works, settles, and tells whoever waits. */
 const carryOut = Effect.fnUntraced(function*(
   { agent, parent }: CheckedTask,
   task: RunningTask,
   request: TaskRequest,
   progress: TaskProgress | undefined,
-  before: { readonly halts: number | undefined; readonly stops: number }
+  before: Before
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
   const { live } = task
-  const { halts, stops } = before
-  // A run that waits for an earlier one of the same task begins later than it was asked for.
-  let start: Start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
-  // Nobody waits for this to be stored: what the run stores next comes after it.
-  const granted = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    task.row = { ...task.row, state: "running", time: { ...task.row.time, started: now } }
-    // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
-    const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }], []))
-    return Effect.asVoid(Effect.fork(Effect.ignoreLogged(storing)))
+  const start: Start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+  const working = Effect.suspend(() => {
+    const end = notToWork(task, parent, before)
+    return end === undefined ? workRun(task, request, agent) : Effect.succeed(end)
   })
-  const working = live.turnstile.withPermits(1)(Effect.gen(function*() {
-    if (task.stop !== undefined) return stoppedBy(task.stop)
-    if (live.stops !== stops || parent.halts !== halts) return stoppedFromOutside
-    start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
-    beginBudget(task, yield* Clock.currentTimeMillis)
-    return yield* workRun(task, request, agent, granted)
-  }))
+  beginBudget(task, yield* Clock.currentTimeMillis)
   const told = (rows: ReadonlyArray<SummaryRow>) =>
     task.row.background ? tellProgress(journal, task, start, rows) : progress?.summary(rows) ?? Effect.void
   const watched = request.background === true || progress !== undefined
     ? withSummary(live.info.id, told, working)
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
+  task.giveUp()
+  if (live.status.type === "queued" && live.running === undefined) yield* setStatus(live, { type: "idle" })
   const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
   const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit)
-  return yield* settleRun(parent, task, end, start, halts)
+  return yield* settleRun(parent, task, end, start, before.halts)
 })
 
-/** Starts the run in a fiber of the session that asks; from here on it settles, whoever waits for it. */
+/** Puts the run where it gets its slot; from here on it settles, whoever waits for it. */
 const launch = Effect.fnUntraced(function*(
   request: TaskRequest,
   progress: TaskProgress | undefined,
   also: ReadonlyArray<Write> = []
 ) {
   const checked = yield* checkTask(request)
-  yield* countSpawn(checked.parent)
+  const { parent } = checked
+  yield* countSpawn(parent)
   const reservation = yield* reserveFor(checked, request)
   // What is stopped from here on, also while the run is being stored, does not begin any more.
-  const { running } = checked.parent
-  const halts = running?.halted === true ? undefined : checked.parent.halts
+  const { running } = parent
+  const halts = running?.halted === true ? undefined : parent.halts
+  const context = yield* Effect.context<TaskServices>()
+  let stops = 0
+  const begin = (task: RunningTask) => {
+    const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
+    const body = Effect.provide(Effect.zipLeft(work, leave(parent, task)), context)
+    return Effect.map(Effect.forkIn(Effect.uninterruptible(body), parent.scope), (fiber) => {
+      task.fiber = fiber
+      // Also where the scope was closed before the fiber could begin.
+      fiber.addObserver((exit) => {
+        parent.tasks.delete(task)
+        parent.reservations.delete(reservation)
+        Deferred.unsafeDone(task.ended, exit)
+        task.answer?.(exit)
+      })
+    }).pipe(Effect.uninterruptible)
+  }
   const task = yield* Effect.onError(
-    openRun(checked, request, reservation, also),
-    () => Effect.sync(() => checked.parent.reservations.delete(reservation))
+    openRun(checked, request, reservation, begin, also),
+    () => Effect.sync(() => parent.reservations.delete(reservation))
   )
-  const before = { halts, stops: task.live.stops }
+  stops = task.live.stops
   if (progress !== undefined) {
     const model = task.live.info.model ?? checked.agent.model[0]
     yield* progress.started({ taskID: task.row.taskID, runID: task.row.id, model })
   }
-  const work = observedRun(task, carryOut(checked, task, request, progress, before))
-  const body = Effect.zipLeft(work, leave(checked.parent, task))
-  const fiber = yield* Effect.forkIn(Effect.uninterruptible(body), checked.parent.scope)
-  task.fiber = fiber
-  // Also where the scope was closed before the fiber could begin.
-  fiber.addObserver((exit) => {
-    checked.parent.tasks.delete(task)
-    checked.parent.reservations.delete(reservation)
-    Deferred.unsafeDone(task.ended, exit)
-  })
-  return { fiber, task }
+  yield* lineUp(task)
+  return task
 })
 
 /** What was said to a task that did not come to read it begins a run of its own, and wakes nobody who was stopped. */
@@ -160,12 +178,13 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
   return Effect.suspend(() => {
     parent.tasks.delete(task)
     parent.reservations.delete(task.reservation)
-    return parent.halts === halts && task.live.inbox.some(isSteer)
+    const relayed = parent.halts === halts && task.live.inbox.some(isSteer)
       ? Effect.catchAll(
         relay(parent, task.row, task.live),
         (error) => Effect.logWarning("A message waits", error.message)
       )
       : Effect.void
+    return Effect.zipRight(stepOut(task), relayed)
   })
 }
 
@@ -191,11 +210,10 @@ const relay = Effect.fnUntraced(
       background: true,
       byUser: true
     }
-    const { task } = yield* Effect.onError(
+    return yield* Effect.onError(
       launch(request, undefined, taken),
       () => Effect.sync(() => live.inbox.push(...rows))
     )
-    return task
   }
 )
 
@@ -203,21 +221,29 @@ const isSteer = (row: InboxRow): boolean => row.kind === "steer"
 
 /** Waits for the outcome, or until the run goes on without its caller; giving up ends a run that it still waits for. */
 const awaitRun = (
-  { fiber, task }: Effect.Effect.Success<ReturnType<typeof launch>>,
+  task: RunningTask,
   restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
   progress: TaskProgress | undefined
 ): Effect.Effect<Outcome | Accepted, StorageError> => {
   const told = (outcome: Outcome) => progress?.settled(outcome) ?? Effect.void
   const waiting = Effect.async<Outcome | Accepted, StorageError>((resume) => {
-    task.release = () => resume(Effect.succeed(acceptedOf(task)))
-    fiber.addObserver(resume)
+    if (task.fiber === undefined) task.answer = resume
+    else {
+      task.answer = resume
+      const exit = task.fiber.unsafePoll()
+      if (exit !== null) resume(exit)
+    }
   })
+  const giveUp = Effect.zipRight(
+    task.begin,
+    Effect.suspend(() => task.fiber === undefined ? Effect.interrupt : Fiber.interrupt(task.fiber))
+  )
   return restore(waiting).pipe(
     Effect.tap((end) => end.status === "accepted" ? Effect.void : told(end)),
     Effect.onInterrupt(() =>
       task.row.background ?
         Effect.void :
-        Effect.flatMap(Fiber.interrupt(fiber), (exit) => Exit.isSuccess(exit) ? told(exit.value) : Effect.void)
+        Effect.flatMap(giveUp, (exit) => Exit.isSuccess(exit) ? told(exit.value) : Effect.void)
     )
   )
 }
@@ -230,10 +256,10 @@ export const makeTasks = Effect.gen(function*() {
 
   const run = (request: TaskRequest, progress?: TaskProgress) =>
     Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(launch(request, progress), (launched) =>
-        request.background === true
-          ? Effect.succeed(acceptedOf(launched.task))
-          : awaitRun(launched, restore, progress))
+      Effect.flatMap(
+        launch(request, progress),
+        (task) => request.background === true ? Effect.succeed(acceptedOf(task)) : awaitRun(task, restore, progress)
+      )
     )
 
   const { receive, ...controls } = makeControl(relay, context)

@@ -16,10 +16,14 @@ import type { TaskRequest } from "../../Tasks.ts"
 import { spendTask } from "../budget/account.ts"
 import { lineOf, type Reservation } from "../budget/reservations.ts"
 import { change, type Live, pathOf } from "../session/live.ts"
+import { subjectOf } from "../session/offer.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import type { CheckedTask } from "./checkTask.ts"
 import type { RunningTask } from "./runningTask.ts"
 import { workspaceText } from "./taskTexts.ts"
+
+/** How long a task may take where neither call nor agent says, in milliseconds. */
+const defaultTimeout = 30 * 60_000
 
 /** What a subagent may not do unless its own definition speaks of it. */
 const reserved = ["todowrite", "todoread", "task"] as const
@@ -114,10 +118,16 @@ export const openRun = Effect.fnUntraced(function*(
   checked: CheckedTask,
   request: TaskRequest,
   reservation: Reservation,
+  begin: (task: RunningTask) => Effect.Effect<void>,
   also: ReadonlyArray<Write>
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
+  // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
+  const { ceilings: captured } = yield* Effect.mapError(
+    subjectOf(checked.parent),
+    ({ message }) => new TaskRefused({ reason: "unknown_agent", message })
+  )
   const { live, workspace } = yield* openChild(checked, request)
   const now = yield* Clock.currentTimeMillis
   const background = request.background === true
@@ -148,11 +158,24 @@ export const openRun = Effect.fnUntraced(function*(
     row,
     live,
     reservation,
+    captured,
+    timeout: request.timeout ?? checked.agent.timeout ?? defaultTimeout,
+    asked: now,
+    begin: Effect.suspend(() => {
+      if (task.hasBegun) return Effect.void
+      task.hasBegun = true
+      task.callOff()
+      return begin(task)
+    }),
+    hasBegun: false,
+    callOff: () => {},
+    giveUp: () => {},
+    isLate: false,
     working: undefined,
     stop: undefined,
     isSettling: false,
     fiber: undefined,
-    release: undefined,
+    answer: undefined,
     promotable: request.promotable ?? true,
     note: workspace === undefined ? undefined : workspaceText(workspace),
     ended: Deferred.unsafeMake(noFiber)

@@ -4,23 +4,17 @@ import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Governor } from "../../Governor.ts"
 import { type PromptError, Session } from "../../Session.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { firstOf } from "../firstOf.ts"
 import { halt } from "../session/halt.ts"
 import type { Live } from "../session/live.ts"
-import { subjectOf } from "../session/offer.ts"
 import { atRest } from "../session/runner.ts"
 import type { SessionTable } from "../session/SessionTable.ts"
-import { setStatus } from "../session/setStatus.ts"
 import { clocks } from "./clocks.ts"
 import { type End, endOf, endOfTurn } from "./runEnd.ts"
 import type { RunningTask, StopRequest } from "./runningTask.ts"
 import { concludeText, retryText } from "./taskTexts.ts"
-
-/** How long a task may take where neither call nor agent says, in milliseconds. */
-const defaultTimeout = 30 * 60_000
 
 /** How long a task may go on without a sign of life, in milliseconds. */
 const idleLimit = 10 * 60_000
@@ -80,26 +74,13 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
   return stoppedBy(stop)
 })
 
-/** Works on a run whose turn has come. */
-export const workRun = Effect.fnUntraced(function*(
-  task: RunningTask,
-  request: TaskRequest,
-  agent: AgentInfo,
-  granted: Effect.Effect<void>
-) {
-  const governor = yield* Governor
+/** Works on a run that has its slot. */
+export const workRun = Effect.fnUntraced(function*(task: RunningTask, request: TaskRequest, agent: AgentInfo) {
   const { live } = task
-  const limit = request.timeout ?? agent.timeout ?? defaultTimeout
-  // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
-  live.captured = live.parent === undefined ? [] : (yield* subjectOf(live.parent)).ceilings
-  const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
-  live.slot = governor.slot(live.info.rootID, {
-    queued: (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)),
-    granted
-  })
-  const times = { timeout: limit, idle: idleLimit }
+  live.captured = task.captured
+  const times = { timeout: task.timeout, idle: idleLimit }
   const late = Effect.map(
-    clocks(live, times),
+    clocks(live, times, task.asked),
     (which) => ({ status: "timed_out", which, after: times[which] } satisfies End)
   )
   const working = Effect.withFiberRuntime<End, PromptError, Session | SessionTable>((fiber) => {

@@ -1,0 +1,57 @@
+/** The way of a run from the moment in which it was asked for to its slot: until then it is data, and no fiber waits for it. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import { Governor } from "../../Governor.ts"
+import { Journal } from "../../Journal.ts"
+import { setStatus } from "../session/setStatus.ts"
+import { Alarms } from "./Alarms.ts"
+import type { RunningTask } from "./runningTask.ts"
+
+/** Asks for the slot of a run whose turn has come; with the slot, or once its time is over, the run begins. */
+const approach = Effect.fnUntraced(function*(task: RunningTask) {
+  const governor = yield* Governor
+  const journal = yield* Journal
+  const alarms = yield* Alarms
+  const runtime = yield* Effect.runtime<never>()
+  const { live } = task
+  const start = () => void Runtime.runFork(runtime)(task.begin, { immediate: false })
+  const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
+  task.asked = yield* Clock.currentTimeMillis
+  live.slot = governor.slot(live.info.rootID, {
+    queued: (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)),
+    // Nobody waits for this to be stored: what the run stores next comes after it.
+    granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      task.row = { ...task.row, state: "running", time: { ...task.row.time, started: now } }
+      // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
+      const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }], []))
+      return Effect.asVoid(Effect.fork(Effect.ignoreLogged(storing)))
+    })
+  })
+  task.callOff = alarms.set(task.asked + task.timeout, () => {
+    task.isLate = true
+    start()
+  })
+  task.giveUp = yield* live.slot.first(start)
+})
+
+/** Puts a run behind the earlier ones of the same task. */
+export const lineUp = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
+  Effect.suspend(() => {
+    const { line } = task.live
+    return line.push(task) === 1 ? approach(task) : Effect.void
+  })
+
+/** Takes a run that has settled out of the line: the next one has its turn. */
+export const stepOut = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
+  Effect.suspend(() => {
+    const { line } = task.live
+    const at = line.indexOf(task)
+    if (at < 0) return Effect.void
+    line.splice(at, 1)
+    const [next] = line
+    return at === 0 && next !== undefined && !next.hasBegun ? approach(next) : Effect.void
+  })
+
+/** What the way to a slot needs. */
+export type LineServices = Effect.Effect.Context<ReturnType<typeof approach>>
