@@ -109,10 +109,17 @@ describe("the architecture check", () => {
     ["core", "@effect/platform/FileSystem"],
     ["core", "@effect/sql/SqlClient"],
     ["core", "node:child_process"],
-    ["domain", "node:path"]
+    ["domain", "node:path"],
+    ["domain", "@cfworker/json-schema"]
   ])("keeps %s free of %s", (owner, specifier) => {
     const text = `export const x = 1\n\nimport "${specifier}"\n`
     expect(of(`packages/${owner}/src/X.ts`, text, [specifier])).toEqual([`packages/${owner}/src/X.ts:3 pure`])
+  })
+
+  it("lets core hold values against a JSON Schema", () => {
+    const name = "@cfworker/json-schema"
+    expect(of("packages/core/src/X.ts", `import { Validator } from "${name}"\nexport const x = Validator`, [name]))
+      .toEqual([])
   })
 
   it.each(["effect", "@effect/platform", "@skein/core"])("rejects the index of %s", (specifier) => {

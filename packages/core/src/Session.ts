@@ -57,7 +57,10 @@ export interface PromptOptions {
   readonly tools?: Readonly<Record<string, boolean>>
   /** What the session may use from now on, with everything below it, in the place of what it might use before. */
   readonly budget?: Budget
-  /** The form that the answer must have: `Turn.output` then is a value of it. See `ask` for the typed way. */
+  /**
+   * The form that the answer must have, in the place of that of the agent's definition: `Turn.output` then is a value of it.
+   * See `ask` for the typed way.
+   */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly output?: Schema.Schema<any, any>
 }
@@ -77,10 +80,10 @@ export interface Turn {
   /** The last assistant message. */
   readonly info: AssistantMessage
   readonly parts: ReadonlyArray<Part>
-  /** The last non-empty text of that message, trimmed; empty where it has none. */
+  /** The answer as JSON, where it has a form; else the last text of that message, trimmed; empty where it has none. */
   readonly text: string
   readonly end: TurnEnd
-  /** The answer in the form that `output` asked for; absent where nothing asked. */
+  /** The answer in the form that the prompt or the agent's definition asks for; absent where nothing does. */
   readonly output?: unknown
   /** What the turn used, by this session and everything below it. */
   readonly usage: Usage
