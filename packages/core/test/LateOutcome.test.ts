@@ -3,15 +3,17 @@ import type { Governor } from "@skein/core/Governor"
 import { Session } from "@skein/core/Session"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
+import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { simulate } from "./support/simulate.ts"
-import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
 const settles = (writes: ReadonlyArray<Write>) =>
   writes.some((write) => write._tag === "Run" && write.run.state === "settled")
@@ -43,7 +45,7 @@ const scene = (
     readonly state: ReturnType<typeof makeStorage>["state"]
     /** How often the model was told of the outcome, and the bus. */
     readonly told: Effect.Effect<{ readonly model: number; readonly bus: number }, unknown, Session>
-  }) => Effect.Effect<void, unknown, Governor | Session | SessionStorage>
+  }) => Effect.Effect<void, unknown, Governor | Session | SessionStorage | Tasks>
 ) => {
   const { layer, state } = makeStorage()
   const script = Scripted.make({
@@ -105,6 +107,23 @@ describe("an outcome that cannot be stored", () => {
         expect(yield* told).toEqual({ model: 0, bus: 1 })
         yield* session.prompt(id, "Go on")
         expect(yield* told).toEqual({ model: 1, bus: 1 })
+        yield* expectStill(id, script)
+      })))
+
+  it("does not hold up the next run of the same task", () =>
+    scene(true, ({ id, script, state, told }) =>
+      Effect.gen(function*() {
+        const [session, tasks] = yield* Effect.all([Session, Tasks])
+        yield* session.prompt(id, "Go")
+        const [child] = yield* childrenOf(id)
+        const request = { parentID: id, agent: "worker", description: "d", prompt: "more", byUser: true }
+        const next = yield* Effect.fork(tasks.run({ ...request, taskID: child!.id }))
+        yield* Effect.sleep("1650 millis")
+        state.broken = false
+        expect(yield* Fiber.join(next)).toMatchObject({ status: "completed" })
+        yield* Effect.sleep("1 minute")
+        yield* session.untilIdle(id)
+        expect(yield* told).toEqual({ model: 1, bus: 2 })
         yield* expectStill(id, script)
       })))
 

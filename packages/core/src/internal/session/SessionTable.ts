@@ -14,7 +14,7 @@ import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { endTasks } from "./endTasks.ts"
-import type { Live, LiveMessage } from "./live.ts"
+import { isLeaving, type Live, type LiveMessage } from "./live.ts"
 
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
@@ -81,6 +81,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           lastTurn: undefined,
           active: 0,
           concluding: false,
+          removing: false,
+          claims: 0,
           disposable: new Map(),
           connected: Effect.unsafeMakeLatch(),
           wanted: new Map(),
@@ -102,7 +104,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
         Effect.suspend(() => {
           const known = table.get(id)
-          return known === undefined ? load(id) : Effect.succeed(known)
+          if (known === undefined) return load(id)
+          return isLeaving(known) ? notFound(id) : Effect.succeed(known)
         })
 
       const load = Effect.fnUntraced(function*(id: SessionID) {

@@ -87,6 +87,10 @@ export interface Live {
   active: number
   /** Whether it was asked to come to an end: its next step is the last, and has no tools. */
   concluding: boolean
+  /** Whether it is being removed: nobody finds it any more, nor what is below it. */
+  removing: boolean
+  /** How many runs of it as a task are just being asked for: it is kept for them. */
+  claims: number
   /** Tasks whose sessions are removed once the outcome of a run was read. */
   readonly disposable: Map<RunID, SessionID>
   /** Open once a model has taken a request of this session: what is less urgent goes after that. */
@@ -103,6 +107,10 @@ export interface Live {
   /** Tasks that this turn has started, at all levels; counted at the root. */
   spawns: number
 }
+
+/** Whether a session, or one above it, is being removed. */
+export const isLeaving = ({ parent, removing }: Live): boolean =>
+  removing || (parent !== undefined && isLeaving(parent))
 
 /** Whether something that waits makes a session work; a note goes along with what does. */
 export const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"

@@ -6,15 +6,26 @@ import { halt } from "./halt.ts"
 import type { Live } from "./live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
-/** Stops it, removes it from storage, and forgets it. */
-export const removeSession = Effect.fnUntraced(function*(live: Live) {
+/** Stops it, removes it from storage, and forgets it. Whoever looks for it meanwhile does not find it any more. */
+export const removeSession = (live: Live) =>
+  Effect.suspend(() => {
+    live.removing = true
+    return Effect.zipRight(halt(live), remove(live))
+  }).pipe(
+    Effect.onError(() =>
+      Effect.map(SessionTable, (table) => {
+        live.removing = table.peek(live.info.id) !== live
+      })
+    )
+  )
+
+const remove = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const journal = yield* Journal
-  yield* halt(live)
   const now = yield* Clock.currentTimeMillis
   yield* journal.commit(
     [{ _tag: "DeleteSession", id: live.info.id }],
     [journal.event(live.info, "session.deleted", { info: live.info }, now)]
   )
   yield* table.close(live.info.id)
-})
+}, Effect.uninterruptible)

@@ -19,6 +19,9 @@ export const takeNews = (live: Live, runs: ReadonlySet<RunID>, now: number) => {
   }
 }
 
+const goesOn = (parent: Live, child: Live): boolean =>
+  child.claims > 0 || [...parent.tasks].some((task) => task.live === child)
+
 /** Removes the sessions of tasks that were to be kept only until now. */
 export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<RunID>) {
   if (live.disposable.size === 0) return
@@ -27,7 +30,9 @@ export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<
     const taskID = live.disposable.get(run)
     const child = taskID === undefined ? undefined : table.peek(taskID)
     live.disposable.delete(run)
-    if (child === undefined || [...live.tasks].some((task) => task.live === child)) continue
+    // One that is to go on is kept; one that is not is found by nobody from this moment on.
+    if (child === undefined || child.removing || goesOn(live, child)) continue
+    child.removing = true
     yield* Effect.catchAll(
       removeSession(child),
       (error) => Effect.logWarning("A task's session could not be removed", error.message)

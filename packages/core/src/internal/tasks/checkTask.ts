@@ -33,10 +33,14 @@ export const findParent = (id: SessionID) =>
       () => refuse("parent_not_found", `Parent session not found: ${id}`)
     ))
 
+/** There is no such task, or not any more. */
+export const unknownTask = (taskID: string) =>
+  refuse("not_found", `Task not found: ${taskID.slice(0, 64)}. Leave task_id out to start a new task.`)
+
 /** A child of a session by the id that a caller gives. */
 export const findChild = Effect.fnUntraced(function*(parent: Live, taskID: string) {
   const table = yield* SessionTable
-  const unknown = refuse("not_found", `Task not found: ${taskID.slice(0, 64)}. Leave task_id out to start a new task.`)
+  const unknown = unknownTask(taskID)
   if (!isSessionID(taskID)) return yield* unknown
   const child = yield* Effect.catchTag(table.open(taskID), "SessionNotFound", () => unknown)
   if (

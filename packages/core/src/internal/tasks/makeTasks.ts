@@ -27,9 +27,9 @@ import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
 import { lineUp, stepOut } from "./lineUp.ts"
 import { observedRun } from "./observedRun.ts"
-import { factsOf, openRun } from "./openRun.ts"
+import { factsOf, openRun, reopenWorkspace } from "./openRun.ts"
 import { postman } from "./postman.ts"
-import { type End, endOf, type Start, stoppedFromOutside } from "./runEnd.ts"
+import { type End, endOf, isolationFailed, type Start, stoppedFromOutside } from "./runEnd.ts"
 import type { RunningTask, TaskServices } from "./runningTask.ts"
 import { settleRun } from "./settleRun.ts"
 import { withSummary } from "./summary.ts"
@@ -114,7 +114,9 @@ const carryOut = Effect.fnUntraced(function*(
   const start: Start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
   const working = Effect.suspend(() => {
     const end = notToWork(task, parent, before)
-    return end === undefined ? workRun(task, request, agent) : Effect.succeed(end)
+    if (end !== undefined) return Effect.succeed(end)
+    const work = Effect.zipRight(reopenWorkspace(parent, task), workRun(task, request, agent))
+    return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
   beginBudget(task, yield* Clock.currentTimeMillis)
   const told = (rows: ReadonlyArray<SummaryRow>) =>
@@ -147,7 +149,7 @@ const launch = Effect.fnUntraced(function*(
   let stops = 0
   const begin = (task: RunningTask) => {
     const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
-    const body = Effect.provide(Effect.zipLeft(work, leave(parent, task)), context)
+    const body = Effect.provide(Effect.ensuring(work, leave(parent, task)), context)
     return Effect.map(Effect.forkIn(Effect.uninterruptible(body), parent.scope), (fiber) => {
       task.fiber = fiber
       // Also where the scope was closed before the fiber could begin.
@@ -212,7 +214,7 @@ const relay = Effect.fnUntraced(
     }
     return yield* Effect.onError(
       launch(request, undefined, taken),
-      () => Effect.sync(() => live.inbox.push(...rows))
+      () => Effect.sync(() => live.inbox.unshift(...rows))
     )
   }
 )

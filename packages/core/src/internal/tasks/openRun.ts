@@ -15,10 +15,10 @@ import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { spendTask } from "../budget/account.ts"
 import { lineOf, type Reservation } from "../budget/reservations.ts"
-import { change, type Live, pathOf } from "../session/live.ts"
+import { change, isLeaving, type Live, pathOf } from "../session/live.ts"
 import { subjectOf } from "../session/offer.ts"
 import { SessionTable } from "../session/SessionTable.ts"
-import type { CheckedTask } from "./checkTask.ts"
+import { type CheckedTask, unknownTask } from "./checkTask.ts"
 import type { RunningTask } from "./runningTask.ts"
 import { workspaceText } from "./taskTexts.ts"
 
@@ -42,29 +42,28 @@ const apartFrom = ({ info }: Live): Ruleset =>
   }))
 
 /** The worktree of a task, made or opened again. */
-const openWorkspace = Effect.fnUntraced(function*(parent: Live, taskID: SessionID, description: string) {
-  const isolation = yield* Isolation
-  // It may take a while, and leaves nothing where it is given up.
-  return yield* Effect.interruptible(isolation.open({ directory: parent.info.directory, taskID, description })).pipe(
-    Effect.mapError(({ message }) => new TaskRefused({ reason: "isolation", message }))
-  )
+const openWorkspace = ({ info: { directory } }: Live, taskID: SessionID, description: string) =>
+  Effect.flatMap(Isolation, (isolation) => isolation.open({ directory, taskID, description }))
+
+/** Opens the worktree of a task that goes on: without changes it was removed when the task settled before. */
+export const reopenWorkspace = Effect.fnUntraced(function*(parent: Live, task: RunningTask) {
+  if (task.live.info.worktree === undefined || task.note !== undefined) return
+  task.note = workspaceText(yield* openWorkspace(parent, task.row.taskID, task.row.description))
 })
 
 /** The child session: the one to go on with, or a new one that begins clean. */
 const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedTask, request: TaskRequest) {
-  if (child !== undefined) {
-    // Without changes it was removed when the task settled.
-    const again = child.info.worktree === undefined
-      ? undefined
-      : yield* openWorkspace(parent, child.info.id, request.description)
-    return { live: child, workspace: again }
-  }
+  if (child !== undefined) return { live: child, workspace: undefined }
   const session = yield* Session
   const ids = yield* Ids
   const id = yield* ids.make("ses")
   const workspace = (request.isolation ?? agent.isolation) === undefined
     ? undefined
-    : yield* openWorkspace(parent, id, request.description)
+    // It may take a while, and leaves nothing where it is given up.
+    : yield* Effect.mapError(
+      Effect.interruptible(openWorkspace(parent, id, request.description)),
+      ({ message }) => new TaskRefused({ reason: "isolation", message })
+    )
   const table = yield* SessionTable
   const model = request.model ?? (agent.model.length > 0 ? undefined : request.callerModel ?? parent.info.model)
   const info = yield* session.createChild(parent.info.id, {
@@ -147,13 +146,15 @@ export const openRun = Effect.fnUntraced(function*(
     time: { created: now }
   }
   const facts = factsOf(row, live)
-  const counted = lineOf(checked.parent).flatMap((each) =>
-    each.info.budget === undefined ? [] : [change(each, now, spendTask(each))]
-  )
-  yield* journal.commit([{ _tag: "Run", run: row }, ...counted, ...also], [
-    journal.event(live.info, "subagent.created", facts, now),
-    ...(background ? [journal.event(live.info, "background_task.started", facts, now)] : [])
-  ])
+  const storing = Effect.suspend(() => {
+    const counted = lineOf(checked.parent).flatMap((each) =>
+      each.info.budget === undefined ? [] : [change(each, now, spendTask(each))]
+    )
+    return journal.commit([{ _tag: "Run", run: row }, ...counted, ...also], [
+      journal.event(live.info, "subagent.created", facts, now),
+      ...(background ? [journal.event(live.info, "background_task.started", facts, now)] : [])
+    ])
+  })
   const task: RunningTask = {
     row,
     live,
@@ -180,7 +181,18 @@ export const openRun = Effect.fnUntraced(function*(
     note: workspace === undefined ? undefined : workspaceText(workspace),
     ended: Deferred.unsafeMake(noFiber)
   }
-  if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)
-  checked.parent.tasks.add(task)
-  return task
+  const asked = Effect.map(storing, () => {
+    if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)
+    checked.parent.tasks.add(task)
+    return task
+  })
+  return yield* claimed(live, asked)
 })
+
+/** Who comes first has a session: one that is to go on is not removed, and one that is being removed does not go on. */
+const claimed = <A, E, R>(live: Live, asked: Effect.Effect<A, E, R>): Effect.Effect<A, E | TaskRefused, R> =>
+  Effect.suspend((): Effect.Effect<A, E | TaskRefused, R> => {
+    if (isLeaving(live)) return unknownTask(live.info.id)
+    live.claims++
+    return Effect.ensuring(asked, Effect.sync(() => live.claims--))
+  })

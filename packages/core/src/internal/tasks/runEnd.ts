@@ -3,7 +3,9 @@ import type { MessageID } from "@skein/domain/Id"
 import type { Outcome } from "@skein/domain/Outcome"
 import type { Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { IsolationRefused } from "../../Isolation.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { BudgetExhausted } from "../../SessionError.ts"
 import { conclusion } from "../session/history.ts"
@@ -42,6 +44,10 @@ const endOfDenied = (turn: Turn): End => {
     error: { tag: "doom_loop", message: circle?.error.message ?? "The subagent went round in circles." }
   }
 }
+
+/** The end of a run that has nowhere to work. */
+export const isolationFailed = ({ message }: IsolationRefused): Effect.Effect<End> =>
+  Effect.succeed({ status: "failed", error: { tag: "isolation", message } })
 
 /** The end of a run whose session was stopped, also before it began. */
 export const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }

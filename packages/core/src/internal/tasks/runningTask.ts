@@ -33,7 +33,7 @@ export interface RunningTask {
   /** What it may use. */
   readonly reservation: Reservation
   /** What the subagent has to know of the place that it works in. */
-  readonly note: string | undefined
+  note: string | undefined
   /** Ceilings from above as they were when it was asked for: for it they only narrow. */
   readonly captured: ReadonlyArray<Ruleset>
   /** How long it may take from when its turn has come, in milliseconds. */
