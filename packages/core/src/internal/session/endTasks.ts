@@ -3,12 +3,16 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Live } from "./live.ts"
 
-/** Lets those begin that have not, which then find that they must not work, and waits until all have settled. */
+/** Lets those begin that have not: they find that they must not work. */
+export const beginTasks = (live: Live): Effect.Effect<void> =>
+  Effect.suspend(() => Effect.forEach([...live.tasks], ({ begin }) => begin, { discard: true }))
+
+/** The same, and waits until all have settled. */
 export const endTasks = (live: Live): Effect.Effect<void> =>
   Effect.suspend(() => {
     const all = [...live.tasks]
     return Effect.zipRight(
-      Effect.forEach(all, ({ begin }) => begin, { discard: true }),
+      beginTasks(live),
       Effect.forEach(all, ({ ended }) => Effect.exit(Deferred.await(ended)), { discard: true })
     )
   })

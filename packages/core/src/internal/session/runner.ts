@@ -11,6 +11,7 @@ import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
+import { inSlices } from "../fairScheduler.ts"
 import { spanNow, underSpan } from "../traced.ts"
 import { halt } from "./halt.ts"
 import { failedToStore, type Live, pathOf, type Running, wantsAnswer } from "./live.ts"
@@ -84,7 +85,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
   live.running = running
   // A fiber inherits that its parent cannot be interrupted; the loop can.
   const named = Effect.annotateLogs(turns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
-  return Effect.forkIn(Effect.interruptible(named), live.scope).pipe(
+  return inSlices(Effect.forkIn(Effect.interruptible(named), live.scope)).pipe(
     Effect.flatMap((fiber) => {
       // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
       fiber.addObserver(() => {

@@ -89,8 +89,9 @@ const deliver = Effect.fnUntraced(function*(relay: Relay, parent: Live, child: L
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
   if (task !== undefined) {
-    // A run that waits for its turn reads it then; one that waits for its own tasks is woken.
-    if (task.row.time.started !== undefined) yield* wake(child)
+    // A run that waits for its turn reads it then; one that waits for its own tasks is woken. Once the outcome is being
+    // stored, nothing more belongs to it: what was said then begins a run of its own when that is done.
+    if (task.row.time.started !== undefined && !task.isSettling) yield* wake(child)
     return "steered" as const
   }
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)

@@ -1,0 +1,63 @@
+/** Shares the thread with everything else that happens in it, also where a thousand agents end a step at the same moment. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
+import * as Effect from "effect/Effect"
+import type { RuntimeFiber } from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as Scheduler from "effect/Scheduler"
+
+/** After how long timers, sockets and signals have their turn, in milliseconds. */
+const slice = 8
+
+/** As Effect's own one, it runs what is due in order; but that one goes on until nothing is due any more. */
+class FairScheduler implements Scheduler.Scheduler {
+  private readonly due = new Scheduler.PriorityBuckets()
+  private present: ReadonlyArray<Scheduler.Task> = []
+  private at = 0
+  private isRunning = false
+
+  shouldYield(fiber: RuntimeFiber<unknown, unknown>): number | false {
+    return Scheduler.defaultScheduler.shouldYield(fiber)
+  }
+
+  scheduleTask(task: Scheduler.Task, priority: number): void {
+    this.due.scheduleTask(task, priority)
+    if (this.isRunning) return
+    this.isRunning = true
+    queueMicrotask(this.run)
+  }
+
+  private readonly run = (): void => {
+    const end = performance.now() + slice
+    for (;;) {
+      if (this.at === this.present.length && !this.takeDue()) return
+      this.present[this.at++]?.()
+      if (performance.now() < end) continue
+      setTimeout(this.run, 0)
+      return
+    }
+  }
+
+  /** Takes what is due by now, most urgent first; whether there is anything. */
+  private takeDue(): boolean {
+    this.present = this.due.buckets.flatMap(([, tasks]) => tasks)
+    this.due.buckets = []
+    this.at = 0
+    this.isRunning = this.present.length > 0
+    return this.isRunning
+  }
+}
+
+const fair = new FairScheduler()
+
+/** The clock that is there when nobody provides one. */
+const real = Context.get(DefaultServices.liveServices, Clock.Clock)
+
+/** Runs the fibers of an effect in slices, unless somebody has chosen how they are to run, or owns the time. */
+export const inSlices = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.zipWith(
+    FiberRef.get(FiberRef.currentScheduler),
+    Effect.clock,
+    (present, clock) => present === Scheduler.defaultScheduler && clock === real
+  ).pipe(Effect.flatMap((isFree) => isFree ? Effect.withScheduler(effect, fair) : effect))

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Scheduler from "effect/Scheduler"
+import { inSlices } from "../../src/internal/fairScheduler.ts"
+
+const count = 200
+
+/** Fibers that are all due at once, each with a millisecond of work; how many had ended when a timer had its turn, and in which order. */
+const burst = Effect.gen(function*() {
+  const ended: Array<number> = []
+  let atTimer = -1
+  setTimeout(() => {
+    atTimer = ended.length
+  }, 0)
+  const busy = (name: number) =>
+    Effect.zipRight(
+      Effect.yieldNow(),
+      Effect.sync(() => {
+        const end = performance.now() + 1
+        while (performance.now() < end);
+        ended.push(name)
+      })
+    )
+  yield* Effect.forEach(Array.from({ length: count }, (_, i) => i), busy, { concurrency: "unbounded", discard: true })
+  return { atTimer, ended }
+})
+
+describe("a burst of fibers", () => {
+  it.live("lets a timer have its turn, and is worked on in order", () =>
+    Effect.gen(function*() {
+      const { atTimer, ended } = yield* inSlices(burst)
+      expect(atTimer).toBeGreaterThanOrEqual(0)
+      expect(atTimer).toBeLessThan(count)
+      expect(ended).toEqual(Array.from({ length: count }, (_, i) => i))
+    }))
+
+  it.live("runs as somebody has chosen, where somebody has", () => {
+    const chosen = new Scheduler.SyncScheduler()
+    return Effect.gen(function*() {
+      const found = yield* inSlices(FiberRef.get(FiberRef.currentScheduler)).pipe(
+        Effect.locally(FiberRef.currentScheduler, chosen)
+      )
+      expect(found).toBe(chosen)
+    })
+  })
+})
