@@ -103,7 +103,7 @@ export type PromptError =
   | StorageError
 
 /** Why a session has no new summary. */
-export type SummarizeError = SessionNotFound | SessionStopped | SummaryFailed | StorageError
+export type SummarizeError = BudgetExhausted | SessionNotFound | SessionStopped | SummaryFailed | StorageError
 
 /** The conversations. */
 export class Session extends Context.Tag("@skein/core/Session")<Session, {

@@ -353,6 +353,26 @@ describe("a budget of a task", () => {
   })
 })
 
+describe("a title", () => {
+  it.effect("is paid from the budget of its session, and not asked for where that is used up or cannot be kept", () => {
+    const title = { text: "A name", ...uses(30), delay: { first: 10 } }
+    const untitled = (budget: Limit, info = {}) => {
+      const script = Scripted.make({ build: [{ text: "done", ...uses(100) }], title: [title] }, info)
+      return Effect.gen(function*() {
+        const { id } = yield* Session.create({ directory: "/work", agent: "build" })
+        yield* Effect.exit(Session.prompt(id, "Go", { budget }))
+        yield* TestClock.adjust(1_000)
+        const { budget: account, title: name } = yield* sessionOf(id)
+        return { tokens: account?.spent.tokens, name, steps: account?.spent.steps }
+      }).pipe(Effect.provide(SkeinTest.layer(script)))
+    }
+    return Effect.gen(function*() {
+      expect(yield* untitled({ tokens: 1_000 })).toEqual({ tokens: 130, name: "A name", steps: 1 })
+      expect(yield* untitled({ usd: "1" }, { price: { input: "unknown", output: "1" } })).toMatchObject({ name: "Go" })
+    })
+  })
+})
+
 describe("a budget that cannot be kept", () => {
   it.effect("of money is refused where the price of the model is not known", () => {
     const script = Scripted.make({ build: ["done"] }, { price: { input: "unknown", output: "1" } })

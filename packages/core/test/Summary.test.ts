@@ -4,6 +4,7 @@ import { Session } from "@skein/core/Session"
 import type { AnyTool, ToolResult } from "@skein/core/Tool"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { SessionID } from "@skein/domain/Id"
+import { none, noTokens, since } from "@skein/domain/Usage"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -86,8 +87,9 @@ describe("a summary", () => {
           time: 5
         })
         // It was told, stored, and moved nothing.
-        expect(yield* session.get(id)).toEqual({ ...before, summary })
-        expect((yield* session.list()).rows).toEqual([{ ...before, summary }])
+        const after = yield* session.get(id)
+        expect(after).toEqual({ ...before, summary, usage: after.usage })
+        expect((yield* session.list()).rows).toEqual([{ ...after, summary }])
         expect(all.at(-1)).toMatchObject({ type: "session.updated", properties: { info: { summary } } })
         expect(asked(script)).toBe(`Session: Test
 Directory: /work
@@ -111,7 +113,14 @@ Tasks of subagents:
 Last answer:
 Nothing more.`)
         expect(summaries(script)[0]).toMatchObject({ tools: [], origin: { path: ["summary"], sessionID: id } })
-        expect((yield* session.get(id)).usage).toEqual(before.usage)
+        const { time, usage } = yield* session.get(id)
+        // It costs what it costs, is no step, and makes the session no newer.
+        expect(since(before.usage.subtree, usage.subtree)).toEqual({
+          ...none,
+          tokens: { ...noTokens, input: 10, output: 5 },
+          cost: "0.00002"
+        })
+        expect(time.updated).toBe(before.time.updated)
       })
     )
   })

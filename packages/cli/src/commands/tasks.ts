@@ -71,7 +71,7 @@ const clean = command({
 /** Lists and shows tasks, speaks to them, stops and awaits them, and clears away what they left. */
 export const tasks = command({
   name: "tasks",
-  summary: "Lists and shows tasks, speaks to them, stops and awaits them, and clears away what they left",
+  summary: "Lists, shows, steers, stops and awaits tasks, and clears up after them",
   flags: listFlags,
   commands: [list, show, send, stop, wait, clean],
   load: () => load().then(({ listTasks }) => listTasks)

@@ -1,7 +1,8 @@
 /** Asks a hidden agent one question beside the work of a session. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { parseRef } from "@skein/domain/Model"
-import { costOf, noTokens } from "@skein/domain/Usage"
+import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
@@ -9,10 +10,11 @@ import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { countUsage } from "../../Metrics.ts"
 import { Provider, type RequestOrigin } from "../../Provider.ts"
+import { exhausted, unpriced } from "../budget/review.ts"
 import { traced } from "../traced.ts"
 import { nothingSaid } from "./askModel.ts"
 import { candidates } from "./candidates.ts"
-import type { Live } from "./live.ts"
+import { charge, type Live } from "./live.ts"
 import { modelCall } from "./modelCall.ts"
 import { promptFor } from "./promptFor.ts"
 import { sessionAttributes, usageAttributes } from "./spanAttributes.ts"
@@ -38,18 +40,28 @@ const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
   return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
 })
 
+/** Counts what a question used; it is no step of the session, which is no newer for it. To be stored with the answer. */
+const pay = (live: Live, used: Pick<Usage, "cost" | "tokens">, now: number): void => {
+  const { time } = live.info
+  charge(live, { ...none, ...used }, now)
+  live.info = { ...live.info, time }
+}
+
 /** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
 export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text, urgent }: HiddenQuestion) {
   const agents = yield* Agent
   const provider = yield* Provider
   const governor = yield* Governor
   const { settings } = yield* Config
+  const clock = yield* Effect.clock
   const agent = yield* agents.get(purpose)
   const refs = yield* modelsFor(live, agent)
   const prompt = yield* promptFor(live, agent)
   return yield* Effect.firstSuccessOf(refs.map((ref) =>
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
+      const refusal = unpriced(live, model.info) ?? exhausted(live, yield* Clock.currentTimeMillis, () => "")
+      if (refusal !== undefined) return yield* refusal
       let answer = ""
       let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
       const asking = modelCall({
@@ -82,6 +94,7 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
           if (event.type !== "finish" || event.tokens === undefined) return
           used = { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) }
           countUsage(model.info, used)
+          pay(live, used, clock.unsafeCurrentTimeMillis())
         },
         check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
         failed: () =>
