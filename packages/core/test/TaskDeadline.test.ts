@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Permission } from "@skein/core/Permission"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import { type TaskRequest, Tasks } from "@skein/core/Tasks"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -168,6 +169,10 @@ describe("the timeout of a task", () => {
         [60_000, 9_000, 3_000, 9_000].map((at) => ["timed_out", at])
       )
       expect(script.requests).toHaveLength(1)
+      // Those that never began were told nothing either.
+      const storage = yield* SessionStorage
+      const said = yield* Effect.forEach(yield* childrenOf(id), (child) => storage.inbox(child.id))
+      expect(said.flat()).toEqual([])
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: { limits: { concurrency: 1 } } })))
   })
