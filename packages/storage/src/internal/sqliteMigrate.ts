@@ -2,6 +2,7 @@
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
+import { backUp } from "./sqliteBackup.ts"
 import { execute } from "./sqliteConnection.ts"
 import { applicationID, checkSchema } from "./sqliteFile.ts"
 
@@ -20,7 +21,10 @@ export const migrations: ReadonlyArray<() => Promise<Migration>> = [
 export const schemaOf = (connection: Connection, file: string): Effect.Effect<number, StorageError> =>
   Effect.map(execute(connection, file, "PRAGMA user_version"), ([row]) => Number(row?.["user_version"]))
 
-/** Applies the migrations that a file lacks. Processes that do so at once wait for each other, and find nothing left. */
+/**
+ * Applies the migrations that a file lacks, once a copy of it was made. Processes that do so at once wait for each other,
+ * and find nothing left.
+ */
 export const migrate = (
   connection: Connection,
   file: string,
@@ -30,6 +34,8 @@ export const migrate = (
   const apply = Effect.gen(function*() {
     const schema = yield* schemaOf(connection, file)
     yield* checkSchema(file, schema, list.length)
+    // A file without a schema is only being made.
+    if (schema > 0 && schema < list.length && file !== ":memory:") yield* backUp(file, schema)
     for (const load of list.slice(schema)) {
       const { statements } = yield* Effect.promise(load)
       yield* Effect.forEach(statements, run, { discard: true })

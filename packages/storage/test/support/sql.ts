@@ -10,6 +10,17 @@ export const sql = <Row extends object>(filename: string, text: string) =>
     Effect.orDieWith((error) => new Error(`${text}: ${String(error)}`))
   )
 
+/** Runs statements one after the other on one connection. */
+export const statements = (filename: string, texts: ReadonlyArray<string>) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (client) =>
+      Effect.forEach(texts, (text) =>
+        Effect.orDieWith(client.unsafe(text), (error) => new Error(`${text}: ${String(error)}`)), { discard: true })
+  ).pipe(
+    Effect.provide(SqliteClient.layer({ filename, disableWAL: true }))
+  )
+
 /** What SQLite says of the state of a file: `ok`. */
 export const integrity = (filename: string) =>
   Effect.map(

@@ -1,0 +1,71 @@
+/** Copies a database before its schema changes: the copy appears beside it whole, under a name that was free. */
+import { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { connect, execute } from "./sqliteConnection.ts"
+import { codeOf } from "./sqliteError.ts"
+import { explain, fileSystem } from "./sqliteFile.ts"
+
+/** Only the owner may read what agents saw and wrote. */
+const fileMode = 0o600
+
+const copy = (file: string, to: string) =>
+  Effect.scoped(Effect.gen(function*() {
+    // SQLite fills an empty file, and leaves its mode as it is.
+    yield* fileSystem(to, () => fs.closeSync(fs.openSync(to, "wx", fileMode)), "readonly")
+    const connection = yield* connect(file)
+    yield* execute(connection, to, "VACUUM INTO ?", [to])
+    yield* fileSystem(to, () => {
+      const descriptor = fs.openSync(to, "r+")
+      fs.fsyncSync(descriptor)
+      fs.closeSync(descriptor)
+    })
+  }))
+
+const attempt = (to: string, call: () => void) =>
+  Effect.try({
+    try: call,
+    catch: (cause) => ({ isTaken: codeOf(cause) === "EEXIST", error: explain(to, cause, "readonly") })
+  })
+
+const place = (made: string, to: string) =>
+  attempt(to, () => fs.linkSync(made, to)).pipe(
+    // Some file systems know no links.
+    Effect.catchIf(({ isTaken }) => !isTaken, () =>
+      attempt(to, () => fs.copyFileSync(made, to, fs.constants.COPYFILE_EXCL))),
+    Effect.as(to)
+  )
+
+/** An older copy keeps its name: it may be the only one that is whole. */
+const placeFree = (made: string, name: string, count = 1): Effect.Effect<string, StorageError> =>
+  Effect.catchAll(
+    place(made, `${name}${count === 1 ? "" : `-${count}`}.bak`),
+    ({ error, isTaken }) => isTaken ? placeFree(made, name, count + 1) : Effect.fail(error)
+  )
+
+/**
+ * Copies a file of this schema, and gives the path of the copy. Whoever calls holds the write lock, so that nothing is
+ * written meanwhile and only one process makes a copy; the copy is read by a connection of its own.
+ */
+export const backUp = (file: string, schema: number): Effect.Effect<string, StorageError> =>
+  Effect.scoped(Effect.gen(function*() {
+    const name = `${file}.schema-${schema}`
+    const directory = yield* Effect.acquireRelease(
+      fileSystem(`${name}.bak`, () => fs.mkdtempSync(`${name}.new-`), "readonly"),
+      (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+    )
+    const made = join(directory, "db")
+    yield* copy(file, made)
+    return yield* placeFree(made, name)
+  })).pipe(
+    Effect.mapError(({ message, operation, reason }) =>
+      new StorageError({
+        operation,
+        // Trying again for half a minute is for locks of the file itself.
+        reason: reason === "busy" ? "other" : reason,
+        message: `${file} has to be brought to a newer schema, and no copy of it could be made before. `
+          + `It was left as it is. ${message}`
+      })
+    )
+  )

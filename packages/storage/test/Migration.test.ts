@@ -1,0 +1,181 @@
+import { describe, expect, it } from "@effect/vitest"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { EventID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import { none } from "@skein/domain/Usage"
+import * as Sqlite from "@skein/storage/Sqlite"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import { join } from "node:path"
+import { applicationID } from "../src/internal/sqliteFile.ts"
+import { migrations } from "../src/internal/sqliteMigrate.ts"
+import { sql, statements } from "./support/sql.ts"
+import { program, temporary } from "./support/startProcess.ts"
+
+const tables = ["session", "message", "part", "run", "inbox", "approval", "todo", "event"] as const
+
+const sessionID = SessionID.make("ses_a")
+const messageID = MessageID.make("msg_a")
+const partID = PartID.make("prt_a")
+const info = {
+  id: sessionID,
+  rootID: sessionID,
+  depth: 0,
+  projectID: "project",
+  directory: "/work",
+  title: "it's old",
+  agent: "build",
+  permission: [],
+  usage: { own: none, subtree: none },
+  version: 1,
+  time: { created: 1, updated: 2 }
+}
+const message = { id: messageID, sessionID, role: "user", agent: "build", time: { created: 1 } }
+const part = { id: partID, sessionID, messageID, type: "text", text: "hello" }
+const run = {
+  id: RunID.make("run_a"),
+  taskID: sessionID,
+  parentID: sessionID,
+  rootID: sessionID,
+  agent: "explore",
+  description: "look",
+  prompt: "look",
+  background: false,
+  state: "running",
+  time: { created: 1 }
+}
+const row = {
+  id: MessageID.make("msg_b"),
+  sessionID,
+  kind: "steer",
+  parts: [{ type: "text", text: "more" }],
+  time: { created: 1 }
+}
+const todo = { id: "1", content: "buy thread", status: "pending", priority: "high" }
+
+const json = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
+
+/** A row in every table of the first schema, with values in the columns that no put writes. */
+const rows = [
+  `INSERT INTO session VALUES ('ses_a', NULL, 'ses_a', 0, 'project', '/work', 'it''s old', 'build', 1, 1, 2, NULL, 'me', 7, 9, ${
+    json(info)
+  })`,
+  `INSERT INTO message VALUES ('ses_a', 'msg_a', 'user', 1, ${json(message)})`,
+  `INSERT INTO part VALUES ('ses_a', 'prt_a', 'msg_a', 'text', NULL, 'safe', 'h', 1, 1, 1, ${json(part)})`,
+  `INSERT INTO run VALUES ('run_a', 'ses_a', 'ses_a', 'ses_a', NULL, 'running', 1, ${json(run)})`,
+  `INSERT INTO inbox VALUES ('msg_b', 'ses_a', 'steer', NULL, NULL, 1, ${json(row)})`,
+  "INSERT INTO approval VALUES ('apr', 'project', 'bash', 'ls *', 3)",
+  `INSERT INTO todo VALUES ('ses_a', ${json([todo])})`,
+  "INSERT INTO event VALUES (41, 'evt_a', 'ses_a', 'ses_a', NULL, 0, 'session.idle', 4, NULL, '{}')",
+  "INSERT INTO event VALUES (42, 'evt_b', 'ses_a', 'ses_a', NULL, 0, 'message.part.updated', 4, 'prt_a', NULL)"
+]
+
+/** A file as the version that had this schema left it. */
+const old = Effect.fnUntraced(function*(file: string, schema: number) {
+  const made = yield* Effect.forEach(migrations.slice(0, schema), (load) => Effect.promise(load))
+  yield* statements(file, [
+    "PRAGMA journal_mode = WAL",
+    ...made.flatMap((each) => each.statements),
+    `PRAGMA application_id = ${applicationID}`,
+    `PRAGMA user_version = ${schema}`,
+    ...rows
+  ])
+})
+
+const contents = (file: string) =>
+  Effect.forEach(tables, (table) => sql<Readonly<Record<string, unknown>>>(file, `SELECT * FROM ${table}`))
+const schemaOf = (file: string) =>
+  Effect.map(sql<{ readonly user_version: number }>(file, "PRAGMA user_version"), ([found]) => found?.user_version)
+const open = (filename: string) => Effect.provide(Effect.asVoid(SessionStorage), Sqlite.layer({ filename }))
+
+describe("SQLite, given a file of an older schema", () => {
+  for (let schema = 1; schema < migrations.length; schema++) {
+    it.scoped(`keeps all that schema ${schema} holds, and makes a copy of it first`, () =>
+      Effect.gen(function*() {
+        const directory = yield* temporary
+        const file = join(directory, "skein.db")
+        yield* old(file, schema)
+        const before = yield* contents(file)
+        yield* open(file)
+        expect(yield* schemaOf(file)).toBe(migrations.length)
+        expect(yield* contents(file)).toEqual(before)
+
+        const backup = `${file}.schema-${schema}.bak`
+        expect(fs.readdirSync(directory).toSorted()).toEqual(["skein.db", `skein.db.schema-${schema}.bak`])
+        expect(fs.statSync(backup).mode & 0o777).toBe(0o600)
+        expect(yield* schemaOf(backup)).toBe(schema)
+        expect(yield* contents(backup)).toEqual(before)
+        // It is a database like any other, for the version that comes after it as well.
+        yield* open(backup)
+        expect(yield* contents(backup)).toEqual(before)
+      }))
+  }
+
+  it.scoped("reads every kind of row that it held", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporary, "skein.db")
+      yield* old(filename, 1)
+      yield* Effect.gen(function*() {
+        const storage = yield* SessionStorage
+        expect((yield* storage.sessions({})).rows).toEqual([info])
+        expect((yield* storage.messages(sessionID)).rows).toEqual([{ info: message, parts: [part] }])
+        expect((yield* storage.runs({ unsettled: true })).rows).toEqual([run])
+        expect(yield* storage.inbox(sessionID)).toEqual([row])
+        expect((yield* storage.approvals("project")).map(({ pattern }) => pattern)).toEqual(["ls *"])
+        expect(yield* storage.todos(sessionID)).toEqual([todo])
+        const log = yield* storage.events({ after: 0 })
+        expect(log.map(({ event, seq }) => [seq, event.id])).toEqual([[41, EventID.make("evt_a")], [42, "evt_b"]])
+      }).pipe(Effect.provide(Sqlite.layer({ filename })))
+    }))
+
+  it.scoped("leaves every older copy as it is", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporary
+      const file = join(directory, "skein.db")
+      yield* old(file, 1)
+      fs.writeFileSync(`${file}.schema-1.bak`, "one")
+      fs.writeFileSync(`${file}.schema-1-2.bak`, "two")
+      yield* open(file)
+      expect(fs.readFileSync(`${file}.schema-1.bak`, "utf8")).toBe("one")
+      expect(fs.readFileSync(`${file}.schema-1-2.bak`, "utf8")).toBe("two")
+      expect(yield* schemaOf(`${file}.schema-1-3.bak`)).toBe(1)
+    }))
+
+  it.scoped("changes nothing where the copy cannot be made, and says so", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporary
+      // The name of the copy is longer than a name may be, that of the file is not.
+      const file = join(directory, `${"x".repeat(240)}.db`)
+      yield* old(file, 1)
+      const before = yield* contents(file)
+      const error = yield* Effect.flip(open(file))
+      expect(error.message).toMatch(/newer schema, and no copy.*left as it is/)
+      expect(error.message).toContain(".schema-1.bak")
+      expect(fs.readdirSync(directory)).toHaveLength(1)
+      expect(yield* schemaOf(file)).toBe(1)
+      expect(yield* contents(file)).toEqual(before)
+    }))
+
+  it.scoped("makes one copy when several processes open it at once", () =>
+    Effect.gen(function*() {
+      const start = yield* program
+      const directory = yield* temporary
+      const file = join(directory, "skein.db")
+      yield* old(file, 1)
+      const started = yield* Effect.forEach([1, 2, 3, 4], () => start(["open", file]))
+      const ended = yield* Effect.forEach(started, (each) => each.ended)
+      expect(ended.map(({ code, err }) => ({ code, err }))).toEqual(started.map(() => ({ code: 0, err: "" })))
+      expect(fs.readdirSync(directory).filter((name) => !/-(?:wal|shm)$/.test(name)).toSorted()).toEqual([
+        "skein.db",
+        "skein.db.schema-1.bak"
+      ])
+      expect(yield* schemaOf(file)).toBe(migrations.length)
+    }), 60_000)
+
+  it.scoped("makes none of a file that is new, or up to date", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* open(join(directory, "skein.db"))
+      yield* open(join(directory, "skein.db"))
+      expect(fs.readdirSync(directory)).toEqual(["skein.db"])
+    }))
+})
