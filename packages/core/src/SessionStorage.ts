@@ -58,6 +58,18 @@ export interface LoggedEvent {
   readonly event: Event
 }
 
+/** Which events may be forgotten. */
+export interface Pruning {
+  /** Only events from before this time. */
+  readonly before: number
+  /** Trees of sessions in which one was changed at this time or later keep theirs. */
+  readonly restingSince: number
+  /** How many at most, the oldest first. */
+  readonly limit?: number
+  /** Says how many there are, and removes none. */
+  readonly dryRun?: boolean
+}
+
 /** What lasts. Reads see every commit that was acknowledged before. */
 export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<SessionStorage, {
   /**
@@ -100,6 +112,11 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
     readonly rootID?: SessionID
     readonly limit?: number
   }) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
+  /**
+   * Removes the beginning of the log up to the first event that is not that old, and says how many events went. A tree of
+   * sessions that is at work keeps all of its own: one was changed lately, has an open tool call, or a run is not settled.
+   */
+  readonly prune: (events: Pruning) => Effect.Effect<number, StorageError>
   readonly approvals: (projectID: string) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
   readonly todos: (id: SessionID) => Effect.Effect<ReadonlyArray<Todo>, StorageError>
 }>() {

@@ -10,6 +10,7 @@ import { content } from "./internal/storage/content.ts"
 import { inboxes } from "./internal/storage/inboxes.ts"
 import { lists } from "./internal/storage/lists.ts"
 import { logs } from "./internal/storage/logs.ts"
+import { prunings } from "./internal/storage/prunings.ts"
 import * as Workspace from "./Workspace.ts"
 
 /** A backend of SessionStorage. */
@@ -21,7 +22,7 @@ export interface StorageBackend {
   readonly lasts: boolean
 }
 
-const tests: Tests = { ...content, ...commits, ...inboxes, ...logs, ...lists }
+const tests: Tests = { ...content, ...commits, ...inboxes, ...logs, ...lists, ...prunings }
 
 const directory = Effect.map(Workspace.make(), (place) => place.directory)
 

@@ -11,7 +11,7 @@ import * as Chunk from "effect/Chunk"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import type { Approval, LoggedEvent, Write } from "../SessionStorage.ts"
+import type { Approval, LoggedEvent, Pruning, Write } from "../SessionStorage.ts"
 import { StorageError } from "../StorageError.ts"
 
 /** A session and what belongs to it alone. */
@@ -135,6 +135,31 @@ const putEvent = (state: State, event: Event): State =>
     eventIDs: HashMap.set(state.eventIDs, event.id, true),
     seq: state.seq + 1
   }
+
+const isOpen = (part: Part): boolean =>
+  part.type === "tool" && (part.state.status === "pending" || part.state.status === "running")
+
+const rootsAtWork = (state: State, restingSince: number): ReadonlySet<SessionID> => {
+  const roots = new Set<SessionID>()
+  for (const { info, parts } of HashMap.values(state.sessions)) {
+    if (info.time.updated >= restingSince || HashMap.some(parts, isOpen)) roots.add(info.rootID)
+  }
+  for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
+  return roots
+}
+
+/** Forgets events, and says which. */
+export const prune = (state: State, { before, limit, restingSince }: Pruning): readonly [State, gone: number] => {
+  const kept = rootsAtWork(state, restingSince)
+  const [old] = Chunk.splitWhere(state.events, ({ event }) => event.timestamp >= before)
+  const candidates = Chunk.toReadonlyArray(old).filter(({ event }) => !kept.has(event.rootID)).slice(0, limit)
+  const gone = new Set(candidates.map(({ event }) => event.id))
+  return [{
+    ...state,
+    events: Chunk.filter(state.events, ({ event }) => !gone.has(event.id)),
+    eventIDs: HashMap.filter(state.eventIDs, (_, id) => !gone.has(id))
+  }, gone.size]
+}
 
 /** Makes one change, or says why not. */
 export const apply = (state: State, write: Write): Applied => {

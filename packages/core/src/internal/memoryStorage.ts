@@ -9,7 +9,7 @@ import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Order from "effect/Order"
 import type { Approval, Found, LoggedEvent, SessionStorage, Write } from "../SessionStorage.ts"
-import { apply, empty, type State } from "./memoryState.ts"
+import { apply, empty, prune, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {
   DeleteSession: 0,
@@ -133,6 +133,12 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
           if (Option.isSome(now)) found.push({ seq, event: now.value })
         }
         return found
+      }),
+    prune: (events) =>
+      read(() => {
+        const [next, gone] = prune(state, events)
+        if (events.dryRun !== true) state = next
+        return gone
       }),
     approvals: (projectID) =>
       read(() =>

@@ -37,7 +37,10 @@ const toApproval = (row: ApprovalRow): Approval => ({
 })
 
 /** Makes the part of the port that reads. */
-export const makeQueries = (select: Select, turns: Turns): Omit<Context.Tag.Service<SessionStorage>, "commit"> => {
+export const makeQueries = (
+  select: Select,
+  turns: Turns
+): Omit<Context.Tag.Service<SessionStorage>, "commit" | "prune"> => {
   const read: Select = (operation, sql, params) => turns.read(select(operation, sql, params))
 
   const sessions = (

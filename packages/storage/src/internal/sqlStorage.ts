@@ -8,6 +8,7 @@ import type { Database } from "./database.ts"
 import { makeMail } from "./mail.ts"
 import { type Op, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
+import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
 import { makeSelect } from "./select.ts"
 import { makeTransaction } from "./transaction.ts"
@@ -48,6 +49,7 @@ export const makeSqlStorage = (
     return {
       ...(mail === undefined ? {} : { mail }),
       ...makeQueries(makeSelect(connection, dialect), turns),
+      prune: makePrune(connection, dialect, turns),
       commit: (writes) => Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
     }
   })

@@ -11,9 +11,20 @@ type Use = <A, E>(effect: Effect.Effect<A, E, SessionStorage>) => Effect.Effect<
 export type Tests = Readonly<Record<string, (use: Use) => Effect.Effect<void, StorageError>>>
 
 /** The members of the port. */
-export const { approvals, commit, events, inbox, messages, run: runOf, runs, session: sessionOf, sessions, todos } =
-  Effect
-    .serviceFunctions(SessionStorage)
+export const {
+  approvals,
+  commit,
+  events,
+  inbox,
+  messages,
+  prune,
+  run: runOf,
+  runs,
+  session: sessionOf,
+  sessions,
+  todos
+} = Effect
+  .serviceFunctions(SessionStorage)
 
 /** Commits one after the other. */
 export const commitEach = (...commits: ReadonlyArray<ReadonlyArray<Write>>) =>

@@ -1,0 +1,64 @@
+/** Forgets old events, a few at a time: between two transactions others may read and write. */
+import type { Connection } from "@effect/sql/SqlConnection"
+import type { Pruning, SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { Dialect } from "./database.ts"
+import { makeSelect } from "./select.ts"
+import type { Value } from "./tables.ts"
+import type { Turns } from "./turns.ts"
+import { retryBusy } from "./writer.ts"
+
+/** Events of one transaction: it bounds for how long the event loop stands still. */
+const batch = 500
+
+/**
+ * The places of events that may go. The log is nearly in the order of time: looking ends at the first event that is not
+ * old enough, and needs no index that every event would have to be put into.
+ */
+const candidates = `SELECT seq FROM event
+  WHERE seq < coalesce((SELECT seq FROM event WHERE time >= ? ORDER BY seq LIMIT 1), 9223372036854775807)
+  AND root_id NOT IN (
+    SELECT root_id FROM session WHERE updated >= ?
+    UNION SELECT root_id FROM run WHERE state <> 'settled'
+    UNION SELECT session.root_id FROM part JOIN session ON session.id = part.session_id
+      WHERE part.state IN ('pending', 'running')
+  )`
+
+const paramsOf = ({ before, restingSince }: Pruning): ReadonlyArray<Value> => [before, restingSince]
+
+/** Makes the part of the port that forgets. */
+export const makePrune = (
+  connection: Connection,
+  dialect: Dialect,
+  turns: Turns
+): Context.Tag.Service<SessionStorage>["prune"] => {
+  const select = makeSelect(connection, dialect)
+
+  const count = (events: Pruning) =>
+    Effect.map(
+      turns.read(
+        select<{ readonly count: number }>("prune", `SELECT count(*) AS count FROM (${candidates})`, paramsOf(events))
+      ),
+      ([row]) => Math.min(Number(row?.count ?? 0), events.limit ?? Number.POSITIVE_INFINITY)
+    )
+
+  const text = `DELETE FROM event WHERE seq IN (${candidates} ORDER BY seq LIMIT ?) RETURNING seq`
+
+  const removeSome = (events: Pruning, most: number): Effect.Effect<number, StorageError> =>
+    // A statement by itself is a transaction.
+    retryBusy(turns.write(Effect.uninterruptible(select("prune", text, [...paramsOf(events), most])))).pipe(
+      Effect.map((rows) => rows.length)
+    )
+
+  const remove = (events: Pruning, left: number, gone = 0): Effect.Effect<number, StorageError> => {
+    const most = Math.min(batch, left)
+    return Effect.flatMap(removeSome(events, most), (removed) =>
+      removed < batch || removed === left
+        ? Effect.succeed(gone + removed)
+        : Effect.zipRight(Effect.yieldNow(), remove(events, left - removed, gone + removed)))
+  }
+
+  return (events) => (events.dryRun === true ? count(events) : remove(events, events.limit ?? Number.POSITIVE_INFINITY))
+}
