@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
+import { vi } from "vitest"
 import { inSlices } from "../../src/internal/fairScheduler.ts"
 
 const count = 200
@@ -34,6 +35,13 @@ describe("a burst of fibers", () => {
       expect(atTimer).toBeLessThan(count)
       expect(ended).toEqual(Array.from({ length: count }, (_, i) => i))
     }))
+
+  it.live("goes on where a test has put other timers in their place", () =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => vi.useFakeTimers({ toFake: ["setTimeout"] })),
+      () => Effect.map(inSlices(burst), ({ ended }) => expect(ended).toHaveLength(count)),
+      () => Effect.sync(() => vi.useRealTimers())
+    ))
 
   it.live("runs as somebody has chosen, where somebody has", () => {
     const chosen = new Scheduler.SyncScheduler()
