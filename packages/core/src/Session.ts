@@ -1,6 +1,6 @@
 /** Owns the conversations: makes them, prompts them, stops them, and tells what was said in them. */
 import type { Budget } from "@skein/domain/Budget"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
@@ -18,6 +18,7 @@ import type { ModelError, ModelUnavailable } from "./Provider.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
+  ForkRefused,
   OutputInvalid,
   PromptInvalid,
   SessionNotFound,
@@ -161,6 +162,16 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Stops a session and everything below it, and ends when nothing of it runs any more. */
   readonly stop: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>
+  /**
+   * Begins another session with a copy of what was said in this one, up to and including a message; to its end where none is
+   * named. It has the same agent, model, rules and limits, and has used nothing. Sessions of tasks are not copied: what they
+   * came to stands in the conversation, and none of them can be resumed from the copy. The copy stands beside the
+   * original: that of a root is a root, that of a task's session is below the same parent.
+   */
+  readonly fork: (
+    id: SessionID,
+    options?: { readonly messageID?: MessageID }
+  ) => Effect.Effect<SessionInfo, SessionNotFound | ForkRefused | StorageError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Stops and removes a session with everything below it; what it used stays counted above it. */
   readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>

@@ -39,6 +39,18 @@ export class SummaryFailed extends Schema.TaggedError<SummaryFailed>()("SummaryF
   message: Schema.String
 }) {}
 
+/** A session cannot be copied as it was asked for. */
+export class ForkRefused extends Schema.TaggedError<ForkRefused>()("ForkRefused", {
+  id: SessionID,
+  reason: Schema.Literal(
+    /** A turn or a task of it goes on. */
+    "at_work",
+    /** The message at which the copy is to end is none of the session. */
+    "unknown_message"
+  ),
+  message: Schema.String
+}) {}
+
 /** A budget that bounds nothing, or that nothing can be within. */
 export class BudgetInvalid extends Schema.TaggedError<BudgetInvalid>()("BudgetInvalid", {
   message: Schema.String

@@ -10,14 +10,16 @@ import { type Live, putMessage, putPart } from "./live.ts"
 /** What is said of a call of which nothing has happened. */
 export const notRun = "The call was not run: the turn was stopped before."
 
-const endCall = (part: ToolPart, isUnbegun: boolean, now: number): ToolPart => {
+/** A call that has no result as it ends when nothing of it goes on. */
+export const endCall = (part: ToolPart, isUnbegun: boolean, now: number): ToolPart => {
   const { state } = part
   const error = { tag: "interrupted", message: state.status === "pending" || isUnbegun ? notRun : missingResult }
   const start = state.status === "running" ? state.time.start : now
   return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
 }
 
-const endAnswer = (info: AssistantMessage, now: number): AssistantMessage => ({
+/** An answer that was not complete, likewise. */
+export const endAnswer = (info: AssistantMessage, now: number): AssistantMessage => ({
   ...info,
   error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
   time: { ...info.time, completed: now }

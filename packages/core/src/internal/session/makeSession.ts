@@ -1,6 +1,6 @@
 /** The sessions service: what callers ask of sessions, and the fibers that their loops run in. */
 import { open } from "@skein/domain/Budget"
-import { Ids, type SessionID } from "@skein/domain/Id"
+import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
@@ -21,6 +21,7 @@ import { servicesForLater, traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { beside } from "./beside.ts"
 import { want } from "./finalAnswer.ts"
+import { forkSession } from "./forkSession.ts"
 import { stop } from "./halt.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { summarize, summarized } from "./makeSummary.ts"
@@ -186,6 +187,10 @@ export const makeSession = Effect.gen(function*() {
   const opened = <A, E, R>(id: SessionID, use: (live: Live) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(table.open(id), use)
 
+  const fork = Effect.fn("Session.fork")(function*(id: SessionID, options?: { readonly messageID?: MessageID }) {
+    return yield* Effect.provide(forkSession(yield* table.open(id), options?.messageID), context)
+  })
+
   const remove = Effect.fn("Session.remove")(function*(id: SessionID) {
     yield* Effect.provide(removeSession(yield* table.open(id)), context)
   })
@@ -224,6 +229,7 @@ export const makeSession = Effect.gen(function*() {
     summarized: (id: SessionID) => opened(id, summarized),
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
+    fork,
     rename,
     remove
   }

@@ -1,0 +1,95 @@
+/** Gives rows of a conversation other ids, wherever a field names another row; what stands in texts stays as it is. */
+import type { ByPrefix, Ids, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Message } from "@skein/domain/Message"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { MessageWithParts, Part } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Context from "effect/Context"
+
+/** The new id of each old one. */
+export interface Names {
+  readonly session: (id: SessionID) => SessionID
+  readonly message: (id: MessageID) => MessageID
+  readonly part: (id: PartID) => PartID
+  readonly run: (id: RunID) => RunID
+}
+
+const same = <A>(id: A): A => id
+
+/** Every id stays what it is. */
+export const unchanged: Names = { session: same, message: same, part: same, run: same }
+
+/** Every id becomes a new one, always the same. New ids ascend in the order in which they are asked for. */
+export const anew = (ids: Context.Tag.Service<typeof Ids>, now: number): Names => {
+  const naming = <Prefix extends keyof ByPrefix>(prefix: Prefix) => {
+    const known = new Map<string, ByPrefix[Prefix]>()
+    return (id: ByPrefix[Prefix]): ByPrefix[Prefix] => {
+      const found = known.get(id) ?? ids.unsafeMake(prefix, now)
+      known.set(id, found)
+      return found
+    }
+  }
+  return { session: naming("ses"), message: naming("msg"), part: naming("prt"), run: naming("run") }
+}
+
+/** A session's data. */
+export const renameSession = (names: Names, info: SessionInfo): SessionInfo => ({
+  ...info,
+  id: names.session(info.id),
+  rootID: names.session(info.rootID),
+  ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
+  ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } })
+})
+
+const renameInfo = (names: Names, info: Message): Message => {
+  const common = { id: names.message(info.id), sessionID: names.session(info.sessionID) }
+  return info.role === "user" ? { ...info, ...common } : { ...info, ...common, parentID: names.message(info.parentID) }
+}
+
+const renamePart = (names: Names, part: Part): Part => ({
+  ...part,
+  id: names.part(part.id),
+  sessionID: names.session(part.sessionID),
+  messageID: names.message(part.messageID)
+})
+
+/** Messages with their parts. They sort by their ids, so these are given in the order of the conversation. */
+export const renameMessages = (
+  names: Names,
+  messages: ReadonlyArray<MessageWithParts>
+): ReadonlyArray<MessageWithParts> => {
+  for (const { info, parts } of messages) {
+    names.message(info.id)
+    for (const { id } of parts) names.part(id)
+  }
+  return messages.map(({ info, parts }) => ({
+    info: renameInfo(names, info),
+    parts: parts.map((part) => renamePart(names, part))
+  }))
+}
+
+/** A run of a task. */
+export const renameRun = (names: Names, run: TaskRun): TaskRun => {
+  const { outcome, partID } = run
+  return {
+    ...run,
+    id: names.run(run.id),
+    taskID: names.session(run.taskID),
+    parentID: names.session(run.parentID),
+    rootID: names.session(run.rootID),
+    ...(partID === undefined ? {} : { partID: names.part(partID) }),
+    ...(outcome === undefined
+      ? {}
+      : { outcome: { ...outcome, taskID: names.session(outcome.taskID), runID: names.run(outcome.runID) } })
+  }
+}
+
+/** What waits for a session. */
+export const renameRow = (names: Names, row: InboxRow): InboxRow => ({
+  ...row,
+  id: names.message(row.id),
+  sessionID: names.session(row.sessionID),
+  ...(row.runID === undefined ? {} : { runID: names.run(row.runID) }),
+  ...(row.stop === undefined ? {} : { stop: { ...row.stop, runID: names.run(row.stop.runID) } })
+})

@@ -1,0 +1,102 @@
+/** Begins another session with a copy of what was said in one. */
+import { open } from "@skein/domain/Budget"
+import { Ids, type MessageID } from "@skein/domain/Id"
+import type { MessageWithParts } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import { ForkRefused } from "../../SessionError.ts"
+import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { anew, renameMessages } from "../renamed.ts"
+import { endAnswer, endCall } from "./closeTurn.ts"
+import { isLeaving, type Live, snapshot } from "./live.ts"
+import { untitled } from "./makeTitle.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+const messagesOf = Effect.fnUntraced(function*({ info: { id }, messages }: Live) {
+  if (messages !== undefined) return messages.map(snapshot)
+  const storage = yield* SessionStorage
+  const { rows, unreadable } = yield* storage.messages(id)
+  for (const row of unreadable) yield* Effect.logWarning(`${row.id} cannot be read and is not copied`, row.reason)
+  return rows
+})
+
+/** What was said up to a message; all of it where none is named. */
+const upTo = (live: Live, messages: ReadonlyArray<MessageWithParts>, messageID: MessageID | undefined) => {
+  if (messageID === undefined) return Effect.succeed(messages)
+  const at = messages.findIndex(({ info }) => info.id === messageID)
+  const { id } = live.info
+  return at >= 0 ? Effect.succeed(messages.slice(0, at + 1)) : new ForkRefused({
+    id,
+    reason: "unknown_message",
+    message:
+      `The session ${id} has no message ${messageID}. \`skein sessions show ${id} --format json\` shows those that it has.`
+  })
+}
+
+const refuseAtWork = ({ info: { id }, running, tasks }: Live) =>
+  running === undefined && tasks.size === 0 ? Effect.void : new ForkRefused({
+    id,
+    reason: "at_work",
+    message: `The session ${id} is at work. Fork it when it is idle, or stop it first.`
+  })
+
+/** What a crash has left open has an end in the copy: nothing goes on there. */
+const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithParts => ({
+  info: info.role === "assistant" && info.time.completed === undefined ? endAnswer(info, now) : info,
+  parts: parts.map((part) =>
+    part.type === "tool" && (part.state.status === "pending" || part.state.status === "running")
+      ? endCall(part, false, now)
+      : part
+  )
+})
+
+/** The data of the fork: what the session was given stays, what it has used and what became of it does not. */
+const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => {
+  const { budget, summary: _, worktree: __, ...kept } = live.info
+  return {
+    ...kept,
+    id,
+    rootID: kept.parentID === undefined ? id : kept.rootID,
+    title: kept.title === untitled ? untitled : `${kept.title} (fork)`,
+    usage: { own: none, subtree: none },
+    ...(budget === undefined ? {} : { budget: open(budget.limit, now) }),
+    time: { created: now, updated: now }
+  }
+}
+
+/** Stores the copy in one commit, and opens it. */
+export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: MessageID | undefined) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const storage = yield* SessionStorage
+  const ids = yield* Ids
+  yield* refuseAtWork(live)
+  const all = yield* messagesOf(live)
+  const said = yield* upTo(live, all, messageID)
+  const todos = said.length === all.length ? yield* storage.todos(live.info.id) : []
+  // It may have begun to work while all this was read.
+  yield* refuseAtWork(live)
+  const now = yield* Clock.currentTimeMillis
+  const info = infoOf(live, ids.unsafeMake("ses", now), now)
+  const names = { ...anew(ids, now), session: () => info.id }
+  const copies = renameMessages(names, said.map((message) => closed(message, now)))
+  yield* Effect.uninterruptible(Effect.zipRight(
+    journal.commit(
+      [
+        { _tag: "Session", info },
+        ...copies.flatMap(({ info: message, parts }): ReadonlyArray<Write> => [
+          { _tag: "Message", info: message },
+          ...parts.map((part): Write => ({ _tag: "Part", part }))
+        ]),
+        ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
+      ],
+      [journal.event(info, "session.created", { info }, now)]
+    ),
+    // Where its parent is being removed, it went with that.
+    live.parent !== undefined && isLeaving(live.parent) ? Effect.void : table.add(info, live.parent)
+  ))
+  return info
+})
