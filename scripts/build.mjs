@@ -61,8 +61,12 @@ const common = {
   conditions: ["skein-source", "module"],
   external,
   plugins: [leanerAiSdk],
-  // Its main entry is UMD, whose inner requires a bundle cannot follow.
-  alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
+  alias: {
+    // Its main entry is UMD, whose inner requires a bundle cannot follow.
+    "jsonc-parser": "jsonc-parser/lib/esm/main.js",
+    // Of its CommonJS nothing can be left out.
+    "yaml": join(root, "node_modules", "yaml", "browser", "dist", "index.js")
+  },
   minify: true,
   legalComments: "none",
   logLevel: "warning",

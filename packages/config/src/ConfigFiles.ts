@@ -6,12 +6,19 @@ import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { dirname } from "node:path"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
-import { locateFiles } from "./internal/locateFiles.ts"
+import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { admit } from "./internal/projectTrust.ts"
-import { type ConfigEntry, entriesOf, fromInfo, merge, record, toValue } from "./internal/sourced.ts"
+import {
+  type ConfigEntry,
+  entriesOf,
+  fromInfo,
+  merge,
+  record,
+  type SourcedRecord,
+  toValue
+} from "./internal/sourced.ts"
 
 /** Where to look, and what stands over all that is found. */
 export interface ConfigOptions {
@@ -35,33 +42,39 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads the config that holds for a directory: the user's file, then those from the top of the tree down, then the
- * overrides, each over those before it. Fails with everything that is wrong in all of them at once.
+ * Reads the config that holds for a directory: the user's, then that of each directory from the top of the tree down, then
+ * the overrides, each over those before it. In one directory skein.json stands over the files of agents. Fails with
+ * everything that is wrong in all of them at once.
  */
 export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptions) {
   const dirs = yield* DataDirs
   const found = yield* locateFiles(options.directory, dirs.config)
-  const paths = [...(found.user === undefined ? [] : [found.user]), ...found.project]
-  const contents = paths.length === 0
-    ? []
-    // Most starts find no file, and then need neither the parser nor the schema.
-    : yield* Effect.flatMap(
-      Effect.promise(() => import("./internal/configFile.ts")),
-      ({ readConfigFile }) =>
-        Effect.forEach(paths, (path) =>
-          readConfigFile({
-            path,
-            home: dirs.home,
-            ...(path === found.user ? {} : { project: found.root ?? dirname(path) })
-          }))
-    )
+  const seen = new Set<string>()
+  const read = (place: ConfigPlace, project?: string) =>
+    Effect.gen(function*() {
+      const contents: Array<PlaceContent> = []
+      // Most starts find nothing, and then need neither a parser nor the schema.
+      if (place.agents.length > 0) {
+        const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
+        contents.push(yield* readAgents(place.agents, { home: dirs.home, project, seen }))
+      }
+      const { file } = place
+      if (file !== undefined) {
+        const { readConfigFile } = yield* Effect.promise(() => import("./internal/configFile.ts"))
+        const source = { path: file, home: dirs.home, ...(project === undefined ? {} : { project }) }
+        contents.push({ ...(yield* readConfigFile(source)), files: [file] })
+      }
+      return contents
+    })
+  const own = found.user === undefined ? [] : yield* read(found.user)
+  const others = yield* Effect.forEach(found.project, (place) => read(place, found.root ?? place.directory))
+  const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
   if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
 
   const nothing = record([], { name: "default" })
-  const trees = contents.map(({ tree }) => tree)
-  const user = found.user === undefined ? nothing : trees[0] ?? nothing
-  const project = admit(user, trees.slice(found.user === undefined ? 0 : 1).reduce(merge, nothing))
+  const user = own.map(({ tree }) => tree).reduce(merge, nothing)
+  const project = admit(user, others.flat().map(({ tree }) => tree).reduce(merge, nothing))
   const { overrides } = options
   const over = overrides === undefined ? nothing : fromInfo(overrides.info, { name: overrides.origin })
   const merged = [project.tree, over].reduce(merge, user)
@@ -75,9 +88,14 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     },
     entries,
     warnings: [...contents.flatMap((content) => content.warnings), ...project.warnings],
-    files: paths
+    files: contents.flatMap(({ files }) => files)
   } satisfies LoadedConfig
 })
+
+interface PlaceContent extends Pick<LoadedConfig, "files" | "warnings"> {
+  readonly tree: SourcedRecord
+  readonly issues: ReadonlyArray<ConfigIssue>
+}
 
 const originOf = ({ origin, path }: ConfigEntry) => [path.join("."), origin] as const
 

@@ -16,36 +16,48 @@ export interface ConfigContent {
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
+/** Content that is nothing but what is wrong. */
+export const onlyIssues = (file: string, issues: ReadonlyArray<ConfigIssue>): ConfigContent => ({
+  tree: record([], { name: file }),
+  issues,
+  warnings: []
+})
+
+/** A fault of a file as an issue. */
+export const issueIn = (file: string) => ({ at, key, message }: Fault): ConfigIssue => ({
+  file,
+  line: at.line,
+  column: at.column,
+  ...(key === undefined || key === "" ? {} : { key }),
+  message
+})
+
 /** Reads a file and reports all that is wrong with it. */
 export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) {
-  const issue = ({ at, key, message }: Fault): ConfigIssue => ({
-    file: source.path,
-    line: at.line,
-    column: at.column,
-    ...(key === undefined || key === "" ? {} : { key }),
-    message
-  })
-  const nothing = (issues: ReadonlyArray<ConfigIssue>): ConfigContent => ({
-    tree: record([], { name: source.path }),
-    issues,
-    warnings: []
-  })
   const text = yield* Effect.either(readText(source.path))
-  if (Either.isLeft(text)) return nothing([{ file: source.path, ...text.left }])
+  if (Either.isLeft(text)) return onlyIssues(source.path, [{ file: source.path, ...text.left }])
   const parsed = yield* Effect.either(
     Effect.try({ try: () => parseLocated(text.right), catch: () => "this is nested too deeply" })
   )
-  if (Either.isLeft(parsed)) return nothing([{ file: source.path, message: parsed.left }])
-  if (parsed.right.faults.length > 0) return nothing(parsed.right.faults.map(issue))
-  const { faults, refused, tree } = yield* substitute(parsed.right.tree, source)
-  const issues = [...faults, ...checkShape(ConfigInfo.ast, tree)].map(issue)
-  if (issues.length > 0 || tree.kind !== "object") return nothing(issues)
-  return {
-    tree: toRecord(tree.entries, [], source.path, 1, new Set(refused.map(({ at }) => at))),
-    issues,
-    warnings: refused.map(issue)
-  } satisfies ConfigContent
+  if (Either.isLeft(parsed)) return onlyIssues(source.path, [{ file: source.path, message: parsed.left }])
+  const { faults, tree } = parsed.right
+  if (faults.length > 0) return onlyIssues(source.path, faults.map(issueIn(source.path)))
+  return settleContent(yield* substitute(tree, source), source.path)
 })
+
+/** Checks a document that everything has been put into, and gives each value its origin. */
+export const settleContent = (
+  { faults, refused, tree }: Effect.Effect.Success<ReturnType<typeof substitute>>,
+  file: string
+): ConfigContent => {
+  const issues = [...faults, ...checkShape(ConfigInfo.ast, tree)].map(issueIn(file))
+  if (issues.length > 0 || tree.kind !== "object") return onlyIssues(file, issues)
+  return {
+    tree: toRecord(tree.entries, [], file, 1, new Set(refused.map(({ at }) => at))),
+    issues,
+    warnings: refused.map(issueIn(file))
+  }
+}
 
 const toRecord = (
   entries: ReadonlyArray<LocatedEntry>,

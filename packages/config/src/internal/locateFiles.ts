@@ -4,13 +4,30 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { dirname, join, resolve } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
+import type { Foreign } from "./foreignAgent.ts"
 import { reason } from "./readText.ts"
 
-/** The files, and what keeps them from being found. */
-interface ConfigFilesFound {
-  readonly user: string | undefined
+/** Directories of agents that are written for one program. */
+export interface AgentHome {
+  readonly directories: ReadonlyArray<string>
+  /** The program, where it is not Skein. */
+  readonly foreign?: Foreign
+}
+
+/** A directory in which there is config. */
+export interface ConfigPlace {
+  readonly directory: string
+  /** Its skein.json or skein.jsonc. */
+  readonly file: string | undefined
+  /** Where its agents are; the later ones win. */
+  readonly agents: ReadonlyArray<AgentHome>
+}
+
+/** Where config is, and what keeps it from being found. */
+interface ConfigFound {
+  readonly user: ConfigPlace | undefined
   /** From the top of the tree down to the directory; the later ones are nearer. */
-  readonly project: ReadonlyArray<string>
+  readonly project: ReadonlyArray<ConfigPlace>
   /** The git root; without one, each file stands for its own directory. */
   readonly root: string | undefined
   readonly issues: ReadonlyArray<ConfigIssue>
@@ -44,14 +61,29 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return plain ? join(place, names[0]) : commented ? join(place, names[1]) : undefined
   })
 
+  const lookForAgents = Effect.fnUntraced(function*(place: string) {
+    const claude = join(place, ".claude", "agents")
+    const openCode = join(place, ".opencode")
+    const skein = join(place, ".skein", "agent")
+    const homes: Array<AgentHome> = []
+    if (yield* isThere(claude)) homes.push({ directories: [claude], foreign: "claude" })
+    if (yield* isThere(openCode)) {
+      const directories = yield* Effect.filter([join(openCode, "agent"), join(openCode, "agents")], isThere)
+      if (directories.length > 0) homes.push({ directories, foreign: "opencode" })
+    }
+    if (yield* isThere(skein)) homes.push({ directories: [skein] })
+    return homes
+  })
+
   const walk = Effect.fnUntraced(function*() {
-    const project: Array<string> = []
+    const project: Array<ConfigPlace> = []
     // Links are followed first, as git does: a linked directory belongs to the tree that it lies in.
     let place = yield* Effect.orElseSucceed(fs.realPath(directory), () => resolve(directory))
     for (;;) {
       const file = yield* look(place)
+      const agents = yield* lookForAgents(place)
       const isRoot = yield* isThere(join(place, ".git"))
-      if (file !== undefined) project.unshift(file)
+      if (file !== undefined || agents.length > 0) project.unshift({ directory: place, file, agents })
       const above = dirname(place)
       if (isRoot) return { project, root: place }
       if (above === place) return { project, root: undefined }
@@ -59,16 +91,36 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     }
   })
 
-  const user = yield* look(userDirectory)
+  const lookAtUser = Effect.fnUntraced(function*() {
+    // Whoever has configured nothing has no such directory, and pays for one look.
+    if (!(yield* isThere(userDirectory))) return undefined
+    const file = yield* look(userDirectory)
+    const agents = join(userDirectory, "agent")
+    return {
+      directory: userDirectory,
+      file,
+      agents: (yield* isThere(agents)) ? [{ directories: [agents] }] : []
+    } satisfies ConfigPlace
+  })
+
+  const user = yield* lookAtUser()
   const { project, root } = yield* walk()
   // The user's own file may lie in a tree as well, such as one of dotfiles: it is read once, as the user's.
-  const real = user === undefined || project.length === 0
+  const own = user?.file
+  const real = own === undefined || project.length === 0
     ? undefined
-    : yield* Effect.orElseSucceed(fs.realPath(user), () => user)
-  const isOther = (path: string) =>
-    Effect.map(Effect.orElseSucceed(fs.realPath(path), () => path), (found) => found !== real)
-  const others = real === undefined ? project : yield* Effect.filter(project, isOther)
-  return { user, project: others, root, issues } satisfies ConfigFilesFound
+    : yield* Effect.orElseSucceed(fs.realPath(own), () => own)
+  const withoutOwn = (place: ConfigPlace) => {
+    const { file } = place
+    return file === undefined
+      ? Effect.succeed(place)
+      : Effect.map(
+        Effect.orElseSucceed(fs.realPath(file), () => file),
+        (found) => found === real ? { ...place, file: undefined } : place
+      )
+  }
+  const others = real === undefined ? project : yield* Effect.forEach(project, withoutOwn)
+  return { user, project: others, root, issues } satisfies ConfigFound
 })
 
 // A directory that is a file has nothing in it either.

@@ -2,7 +2,7 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 
 /** A place in a file, counted from 1. */
-interface Place {
+export interface Place {
   readonly line: number
   readonly column: number
 }

@@ -1,18 +1,25 @@
 /** What `skein agents` does. */
+import { formatIssue } from "@skein/config/ConfigError"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
-import type { Stdio } from "../../Stdio.ts"
+import { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
+import { escapeLine } from "../escape.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
 
-/** Lists the agents; hidden ones are named only to programs. */
+/** Lists the agents; hidden ones are named only to programs, and what does not count is told on standard error. */
 export const listAgents = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const { agents, settings } = yield* Effect.flatMap(directoryOf(flags.dir), (directory) => settle(directory))
+    const stdio = yield* Stdio
+    const { agents, settings, warnings } = yield* Effect.flatMap(
+      directoryOf(flags.dir),
+      (directory) => settle(directory)
+    )
+    for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
     const sorted = agents.toSorted((a, b) => (a.name < b.name ? -1 : 1))
     return yield* printList({
       format: flags.format,

@@ -1,0 +1,132 @@
+/** Reads one file of an agent: front matter and prompt to the same tree as `agent.NAME` in skein.json gives. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { ConfigIssue } from "../ConfigError.ts"
+import { type ConfigContent, issueIn, onlyIssues, settleContent } from "./configFile.ts"
+import { adapt, type Foreign } from "./foreignAgent.ts"
+import type { Fault, Located, LocatedEntry } from "./located.ts"
+import { readText } from "./readText.ts"
+import { type ConfigSource, substitute } from "./substitute.ts"
+
+/** A file of an agent. */
+export interface AgentSource extends ConfigSource {
+  /** The agent's name, where the front matter has none. */
+  readonly name: string
+  /** The program that the file is written for, where that is not Skein. */
+  readonly foreign?: Foreign
+}
+
+/** What such a file says, and of which agent. */
+export interface AgentContent extends ConfigContent {
+  readonly name: string
+}
+
+/** Reads a file and reports all that is wrong with it. */
+export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
+  const failed = (...issues: ReadonlyArray<ConfigIssue>): AgentContent => ({
+    ...onlyIssues(source.path, issues),
+    name: source.name
+  })
+  const told = issueIn(source.path)
+  const start = { line: 1, column: 1 }
+  const read = yield* Effect.either(readText(source.path))
+  if (Either.isLeft(read)) return failed({ file: source.path, ...read.left })
+  const whole = read.right.replaceAll("\r\n", "\n")
+  if (whole.trim() === "") {
+    return failed({ file: source.path, message: "this is empty; write front matter, a prompt, or both" })
+  }
+  const matter = split(whole)
+  if (matter === undefined) {
+    return failed(told({ at: start, message: "the front matter does not end; close it with a line of ---" }))
+  }
+  const front = yield* Effect.either(parseFront(matter.front, source.foreign !== undefined))
+  if (Either.isLeft(front)) return failed(told({ at: start, message: front.left }))
+  const { faults, tree } = front.right
+  if (faults.length > 0) return failed(...faults.map(told))
+  if (tree.kind !== "object") {
+    return failed(
+      told({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
+    )
+  }
+
+  const adapted = source.foreign === undefined
+    ? { entries: tree.entries, faults: [], notes: [] }
+    : adapt(source.foreign, tree.entries)
+  const wrong: Array<Fault> = [...adapted.faults]
+  const named = adapted.entries.find(({ key }) => key === "name")
+  if (named !== undefined && named.value.kind !== "string") {
+    wrong.push({ at: named.value.at, key: "name", message: "name must be a string" })
+  }
+  const name = named?.value.kind === "string" ? named.value.value : source.name
+  const entries = adapted.entries.filter(({ key }) => key !== "name")
+  const prompt = entries.find(({ key }) => key === "prompt")
+  const body = matter.body.trim()
+  if (prompt !== undefined && body !== "") {
+    wrong.push({
+      at: prompt.at,
+      key: "prompt",
+      message: "the text below the front matter is the prompt; keep one of them"
+    })
+  }
+  const line = matter.lines + 1 + (/^\s*\n/.exec(matter.body)?.[0].split("\n").length ?? 1) - 1
+  const at = { line, column: 1 }
+  const said: ReadonlyArray<LocatedEntry> = body === ""
+    ? entries
+    : [{ key: "prompt", at, value: { kind: "string", at, value: body } }, ...entries]
+  const document = under("agent", under(name, { kind: "object", at: start, entries: said }))
+  // In what is written for other programs, `{env:X}` is a text as any other.
+  const filled = source.foreign === undefined
+    ? yield* substitute(document, source)
+    : { tree: document, faults: [], refused: [] }
+  const content = settleContent({ ...filled, faults: [...wrong, ...filled.faults] }, source.path)
+  return { ...content, name, warnings: [...adapted.notes.map(told), ...content.warnings] } satisfies AgentContent
+})
+
+const under = (key: string, value: Located): Located => ({
+  kind: "object",
+  at: value.at,
+  entries: [{ key, at: value.at, value }]
+})
+
+interface Matter {
+  readonly front: string
+  readonly body: string
+  /** How many lines stand above the body. */
+  readonly lines: number
+}
+
+/** Takes front matter and text apart; undefined where the front matter does not end. */
+const split = (text: string): Matter | undefined => {
+  const open = /^---[ \t]*(?:\n|$)/.exec(text)?.[0]
+  if (open === undefined) return { front: "", body: text, lines: 0 }
+  const rest = text.slice(open.length)
+  const close = /^---[ \t]*(?:\n|$)/m.exec(rest)
+  if (close === null) return undefined
+  const front = rest.slice(0, close.index)
+  return { front, body: rest.slice(close.index + close[0].length), lines: front.split("\n").length + 1 }
+}
+
+/** Reads front matter, which begins in the second line of its file. */
+const parseFront = (front: string, lenient: boolean) =>
+  front.trim() === ""
+    ? Effect.succeed({
+      tree: { kind: "object", at: { line: 1, column: 1 }, entries: [] } satisfies Located,
+      faults: []
+    })
+    : Effect.flatMap(Effect.promise(() => import("./locatedYaml.ts")), ({ parseYaml }) =>
+      Effect.try({
+        try: () => {
+          const strict = parseYaml(front, 1)
+          if (!lenient || strict.faults.length === 0) return strict
+          const quoted = parseYaml(quote(front), 1)
+          return quoted.faults.length === 0 ? quoted : strict
+        },
+        catch: () => "the front matter is nested too deeply"
+      }))
+
+/** Other programs read a line such as `description: When: always` as it is meant, though YAML has no such text. */
+const quote = (front: string): string =>
+  front.replace(
+    /^(\w+:[ \t]+)([^\s"'|>[{&*!%@`].*)$/gm,
+    (_, key: string, value: string) => `${key}${JSON.stringify(value.trim())}`
+  )

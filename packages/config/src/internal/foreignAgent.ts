@@ -1,0 +1,170 @@
+/** Decides what the keys of an agent of OpenCode or Claude Code mean to Skein; what means nothing here is told. */
+import { plain } from "./located.ts"
+import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
+
+/** Another program whose agents are read. */
+export type Foreign = "opencode" | "claude"
+
+const tools: ReadonlyMap<string, string> = new Map([
+  ["Read", "read"],
+  ["Edit", "edit"],
+  ["MultiEdit", "edit"],
+  ["Write", "write"],
+  ["Bash", "bash"],
+  ["Grep", "grep"],
+  ["Glob", "glob"],
+  ["LS", "list"],
+  ["WebFetch", "webfetch"],
+  ["Task", "task"],
+  ["Agent", "task"],
+  ["TodoWrite", "todowrite"]
+])
+
+const unused: Readonly<Record<Foreign, ReadonlySet<string>>> = {
+  opencode: new Set(["options"]),
+  claude: new Set(["skills", "mcpServers", "hooks", "memory", "background", "effort", "initialPrompt"])
+}
+
+const renamed: Readonly<Record<Foreign, ReadonlyMap<string, string>>> = {
+  opencode: new Map([["top_p", "topP"], ["maxSteps", "steps"]]),
+  claude: new Map([["maxTurns", "steps"]])
+}
+
+const colors: ReadonlyMap<unknown, string> = new Map([["purple", "magenta"], ["pink", "magenta"], ["orange", "yellow"]])
+
+/** What is left for Skein of an agent of another program. */
+export interface Adapted {
+  readonly entries: ReadonlyArray<LocatedEntry>
+  readonly faults: ReadonlyArray<Fault>
+  readonly notes: ReadonlyArray<Fault>
+}
+
+/** Turns the front matter of another program into the keys of Skein. */
+export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>): Adapted => {
+  const faults: Array<Fault> = []
+  const notes: Array<Fault> = []
+  const note = (at: Place, key: string, message: string) => notes.push({ at, key, message: `${key}: ${message}` })
+
+  const claudeTools = ({ at, key, value }: LocatedEntry): ReadonlyArray<LocatedEntry> => {
+    const names = namesOf(value)
+    if (names === undefined) {
+      faults.push({
+        at: value.at,
+        key,
+        message: `${key} must be names of tools, as a list or with commas between them`
+      })
+      return []
+    }
+    const denies = key === "disallowedTools"
+    if (!denies && names.includes("*")) return []
+    const known = names.flatMap((name) => {
+      const [, tool = name, scope] = /^([^(]*)(\(.*\))?$/s.exec(name) ?? []
+      const ours = tools.get(tool.trim())
+      if (ours === undefined) note(at, key, `Skein has no tool ${JSON.stringify(tool)}`)
+      else if (scope !== undefined) {
+        // The stricter reading counts: a part of a tool is not given, and is taken away with the whole of it.
+        note(
+          at,
+          key,
+          `${JSON.stringify(name)} is a part of a tool, ${
+            denies ? `and all of "${ours}" is denied` : "which is not given"
+          }; use permission in skein.json`
+        )
+        return denies ? [ours] : []
+      }
+      return ours === undefined ? [] : [ours]
+    })
+    return [entry(denies ? "deniedTools" : "allowedTools", at, texts([...new Set(known)], at))]
+  }
+
+  const openCodeTools = ({ at, key, value }: LocatedEntry): ReadonlyArray<LocatedEntry> => {
+    if (value.kind !== "object" || value.entries.some((each) => each.value.kind !== "boolean")) {
+      faults.push({ at: value.at, key, message: `${key} must be an object of names of tools, each true or false` })
+      return []
+    }
+    const are = (wanted: boolean) =>
+      value.entries.filter((each) => each.key !== "*" && plain(each.value) === wanted)
+        .map((each) => each.key === "multiedit" ? "edit" : each.key === "apply_patch" ? "patch" : each.key)
+    const none = value.entries.some((each) => each.key === "*" && plain(each.value) === false)
+    return none
+      ? [entry("allowedTools", at, texts(are(true), at))]
+      : are(false).length === 0
+      ? []
+      : [entry("deniedTools", at, texts(are(false), at))]
+  }
+
+  const model = (each: LocatedEntry): ReadonlyArray<LocatedEntry> => {
+    const { at, key, value } = each
+    if (value.kind !== "string" || value.value.includes("/")) return [each]
+    if (value.value !== "inherit") {
+      note(
+        at,
+        key,
+        `which provider has ${
+          JSON.stringify(value.value)
+        } is not known, so that the model of the session is used; agent.NAME.model in skein.json can choose one`
+      )
+    }
+    return []
+  }
+
+  const color = (each: LocatedEntry): ReadonlyArray<LocatedEntry> => {
+    const known = colors.get(plain(each.value))
+    if (known !== undefined) return [entry(each.key, each.at, text(known, each.value.at))]
+    if (
+      each.value.kind !== "string" ||
+      /^(?:red|green|yellow|blue|magenta|cyan|white|gray|#[\da-f]{6})$/i.test(each.value.value)
+    ) {
+      return [each]
+    }
+    note(each.at, each.key, `Skein has no colour ${JSON.stringify(each.value.value)}`)
+    return []
+  }
+
+  const entries = written.flatMap((each): ReadonlyArray<LocatedEntry> => {
+    const { at, key, value } = each
+    if (key === "model") return model(each)
+    if (key === "color") return color(each)
+    if (key === "tools" && from === "opencode") return openCodeTools(each)
+    if ((key === "tools" || key === "disallowedTools") && from === "claude") return claudeTools(each)
+    if (key === "permissionMode" && from === "claude") {
+      if (plain(value) === "plan") {
+        const deny = entry("edit", at, text("deny", value.at))
+        return [entry("permission", at, { kind: "object", at: value.at, entries: [deny] })]
+      }
+      if (plain(value) !== "default") note(at, key, "Skein has no use for it; the permissions of the session hold")
+      return []
+    }
+    if (unused[from].has(key)) {
+      note(at, key, "Skein has no use for it")
+      return []
+    }
+    return [{ ...each, key: renamed[from].get(key) ?? key }]
+  })
+  const seen = new Map<string, Place>()
+  for (const { at, key } of entries) {
+    const before = seen.get(key)
+    if (before === undefined) seen.set(key, at)
+    else faults.push({ at, key, message: `this says "${key}", as line ${before.line} does already; keep one` })
+  }
+  return { entries, faults, notes }
+}
+
+const entry = (key: string, at: Place, value: Located): LocatedEntry => ({ key, at, value })
+
+const text = (value: string, at: Place): Located => ({ kind: "string", at, value })
+
+const texts = (values: ReadonlyArray<string>, at: Place): Located => ({
+  kind: "array",
+  at,
+  items: values.map((value) => text(value, at))
+})
+
+// Commas within parentheses are part of a name: `Task(a, b)`.
+const namesOf = (value: Located): ReadonlyArray<string> | undefined => {
+  if (value.kind === "string") {
+    return value.value.split(/,(?![^()]*\))/).map((name) => name.trim()).filter((name) => name !== "")
+  }
+  const items: unknown = plain(value)
+  return Array.isArray(items) && items.every((item) => typeof item === "string") ? items : undefined
+}

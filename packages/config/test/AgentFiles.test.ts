@@ -1,0 +1,239 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { expect, layer } from "@effect/vitest"
+import { agentsFrom } from "@skein/config/AgentsConfig"
+import { builtins } from "@skein/core/Agent"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { join } from "node:path"
+import { loadFiles, loadIn, mistakes, told, workspace } from "./workspace.ts"
+
+const own = "home/.config/skein/agent"
+const skein = "project/.skein/agent"
+const claude = "project/.claude/agents"
+const openCode = "project/.opencode"
+
+const agentsOf = (files: Parameters<typeof workspace>[0], options?: Parameters<typeof loadFiles>[1]) =>
+  Effect.map(loadFiles(files, options), ({ root, settings, warnings, ...loaded }) => ({
+    ...loaded,
+    root,
+    agents: settings.agent ?? {},
+    warnings: warnings.map((issue) => told(root, issue))
+  }))
+
+layer(NodeFileSystem.layer)("agents from files", (it) => {
+  it.scoped("have keys in front matter and the text below as prompt, and the path as name", () =>
+    Effect.gen(function*() {
+      const { agents, files, origins, root, warnings } = yield* agentsOf({
+        [`${skein}/team/review.md`]:
+          "\uFEFF---\r\ndescription: Reviews\r\nsteps: 5\r\npermission:\r\n  bash:\r\n    \"*\": deny\r\n---\r\n\r\nRead.\r\nJudge.\r\n",
+        [`${skein}/plain.md`]: "Only a prompt\n",
+        [`${skein}/file.md`]: "---\nname: named\n---\nText",
+        [`${skein}/bare.md`]: "---\ndescription: No text\n---\n",
+        [`${skein}/.hidden.md`]: "---\nnope: 1\n---",
+        [`${skein}/notes.txt`]: "no agent"
+      })
+      expect(agents).toEqual({
+        "team/review": {
+          description: "Reviews",
+          steps: 5,
+          permission: [{ permission: "bash", pattern: "*", action: "deny" }],
+          prompt: "Read.\nJudge."
+        },
+        plain: { prompt: "Only a prompt" },
+        named: { prompt: "Text" },
+        bare: { description: "No text" }
+      })
+      const file = `${root}/${skein}/team/review.md`
+      expect(origins).toMatchObject({
+        "agent.team/review.description": `${file}:2`,
+        "agent.team/review.permission.bash": `${file}:6`,
+        "agent.team/review.prompt": `${file}:9`,
+        "agent.plain.prompt": `${root}/${skein}/plain.md:1`
+      })
+      expect(files).toContain(file)
+      expect(warnings).toEqual([])
+    }))
+
+  it.scoped("stand below skein.json of their place, and over all that is farther away", () =>
+    Effect.gen(function*() {
+      const { agents } = yield* agentsOf({
+        [`${own}/a.md`]: "---\nsteps: 1\ntimeout: 1\nvariant: u\ncolor: red\n---\nuser file",
+        "home/.config/skein/skein.json": { agent: { a: { timeout: 2, variant: "user json", color: "green" } } },
+        [`${skein}/a.md`]: "---\nvariant: top\ncolor: blue\n---\ntop file",
+        "project/skein.json": { agent: { a: { color: "cyan" } } },
+        "project/app/.skein/agent/a.md": "near file"
+      }, { at: "project/app" })
+      expect(agents["a"]).toEqual({ steps: 1, timeout: 2, variant: "top", color: "cyan", prompt: "near file" })
+    }))
+
+  it.scoped("of Skein take the place of those of OpenCode, and these of those of Claude Code", () =>
+    Effect.gen(function*() {
+      const { agents } = yield* agentsOf({
+        [`${claude}/a.md`]: "---\nmaxTurns: 3\n---\nclaude",
+        [`${openCode}/agents/a.md`]: "---\ntemperature: 1\n---\nopencode",
+        [`${skein}/a.md`]: "skein",
+        [`${claude}/b.md`]: "---\nmaxTurns: 3\n---\nclaude",
+        [`${openCode}/agent/b.md`]: "opencode",
+        [`${claude}/deep/c.md`]: "not read"
+      })
+      expect(agents).toEqual({ a: { prompt: "skein" }, b: { prompt: "opencode" } })
+    }))
+
+  it.scoped("of a project may take away and choose, not allow, nor read what is secret", () =>
+    Effect.gen(function*() {
+      const files = {
+        [`${skein}/a.md`]: "---\npermission:\n  bash: allow\n  edit: deny\n---\nSay {env:SECRET}",
+        "outside.md": "secret"
+      }
+      const root = yield* workspace(files)
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.symlink(join(root, "outside.md"), join(root, skein, "b.md"))
+      const { settings, warnings } = yield* loadIn(root, { env: { SECRET: "s3cret" } })
+      expect(settings.agent).toEqual({ a: { permission: [{ permission: "edit", pattern: "*", action: "deny" }] } })
+      expect(warnings.map((issue) => told(root, issue))).toEqual([
+        `${skein}/b.md this agent is ignored: a project's file may not read files outside of the project`,
+        `${skein}/a.md:6:1 agent.a.prompt is ignored: a project's file may not put environment variables into what a model reads ({env:SECRET})`,
+        `${skein}/a.md:3 agent.a.permission.bash is ignored: a project's file may not allow; put it into your own config if you want it`
+      ])
+    }))
+
+  it.scoped("of the user's own may use the environment, and allow", () =>
+    Effect.gen(function*() {
+      const { agents } = yield* agentsOf({
+        [`${own}/a.md`]: "---\npermission: { bash: allow }\n---\nSay {env:WORD}"
+      }, { env: { WORD: "hello" } })
+      expect(agents["a"]).toEqual({
+        prompt: "Say hello",
+        permission: [{ permission: "bash", pattern: "*", action: "allow" }]
+      })
+    }))
+
+  it.scoped("of Claude Code have their tools and models as far as Skein has them, and the rest is told", () =>
+    Effect.gen(function*() {
+      const { agents, warnings } = yield* agentsOf({
+        [`${claude}/a.md`]:
+          "---\nname: reviewer\ndescription: Use it when: asked. user: \"review\"\ntools: Read, MultiEdit, LS, Bash(git log, git diff), NotebookEdit\nmodel: sonnet\ncolor: purple\nmemory: user\n---\nKeep {env:THIS}",
+        [`${claude}/b.md`]: "---\nmodel: inherit\ndisallowedTools: [Bash(rm:*), WebFetch]\npermissionMode: plan\n---\n"
+      })
+      expect(agents).toEqual({
+        reviewer: {
+          description: "Use it when: asked. user: \"review\"",
+          allowedTools: ["read", "edit", "list"],
+          color: "magenta",
+          prompt: "Keep {env:THIS}"
+        },
+        b: {
+          deniedTools: ["bash", "webfetch"],
+          permission: [{ permission: "edit", pattern: "*", action: "deny" }]
+        }
+      })
+      expect(warnings).toEqual([
+        `${claude}/a.md:4:1 tools: "Bash(git log, git diff)" is a part of a tool, which is not given; use permission in skein.json`,
+        `${claude}/a.md:4:1 tools: Skein has no tool "NotebookEdit"`,
+        `${claude}/a.md:5:1 model: which provider has "sonnet" is not known, so that the model of the session is used; agent.NAME.model in skein.json can choose one`,
+        `${claude}/a.md:7:1 memory: Skein has no use for it`,
+        `${claude}/b.md:3:1 disallowedTools: "Bash(rm:*)" is a part of a tool, and all of "bash" is denied; use permission in skein.json`
+      ])
+    }))
+
+  it.scoped("of OpenCode may turn tools on and off, and have its names for keys", () =>
+    Effect.gen(function*() {
+      const { agents, warnings } = yield* agentsOf({
+        [`${openCode}/agent/a.md`]:
+          "---\nmode: subagent\nmodel: openai/gpt-5\ntop_p: 0.5\nmaxSteps: 4\ntools:\n  write: false\n  bash: true\noptions: {}\ncolor: primary\n---\n",
+        [`${openCode}/agents/sub/b.md`]: "---\ntools: { \"*\": false, read: true }\n---\n"
+      })
+      expect(agents).toEqual({
+        a: { mode: "subagent", model: "openai/gpt-5", topP: 0.5, steps: 4, deniedTools: ["write"] },
+        "sub/b": { allowedTools: ["read"] }
+      })
+      expect(warnings).toEqual([
+        `${openCode}/agent/a.md:9:1 options: Skein has no use for it`,
+        `${openCode}/agent/a.md:10:1 color: Skein has no colour "primary"`
+      ])
+    }))
+
+  it.scoped("are read once where links lead in circles", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [`${skein}/z/a.md`]: "text" })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.symlink(join(root, skein), join(root, skein, "z/loop"))
+      yield* fs.symlink(join(root, skein, "z"), join(root, skein, "b"))
+      const { settings } = yield* loadIn(root)
+      expect(Object.keys(settings.agent ?? {})).toEqual(["z/a"])
+    }))
+
+  it.scoped("tell their origin", () =>
+    Effect.gen(function*() {
+      const { origins, root, settings } = yield* loadFiles({ [`${skein}/a.md`]: "---\ndescription: A\n---\nText" })
+      const { agents } = Either.getOrThrow(agentsFrom(settings, builtins, origins))
+      expect(agents.find(({ name }) => name === "a")?.origin).toBe(`${root}/${skein}/a.md:2`)
+    }))
+
+  const file = `${skein}/a.md`
+  it.scoped.each<[string, string | Uint8Array, string]>([
+    [
+      "a misspelt key",
+      "---\ndescription: A\nstep: 1\n---\n",
+      ":3:1 unknown key \"step\" in agent.a; did you mean \"steps\"?"
+    ],
+    [
+      "a value of another kind",
+      "---\nmode: sub\n---\n",
+      ":2:7 agent.a.mode must be \"primary\", \"subagent\" or \"all\", found \"sub\"; did you mean \"subagent\"?"
+    ],
+    ["no value", "---\nsteps:\n---\n", ":2:7 agent.a.steps must be a number, found null"],
+    ["a key twice", "---\nsteps: 1\nsteps: 2\n---\n", ":3:1 the key \"steps\" stands in line 2 already; keep one"],
+    [
+      "front matter without an end",
+      "---\nsteps: 1\n",
+      ":1:1 the front matter does not end; close it with a line of ---"
+    ],
+    [
+      "front matter that is no object",
+      "---\n- a\n---\n",
+      ":2:1 the front matter must be keys with values, such as description: text"
+    ],
+    [
+      "no YAML",
+      "---\nsteps: 1\ndescription: a: b\n---\n",
+      ":3:14 no valid YAML: Nested mappings are not allowed in compact mappings"
+    ],
+    [
+      "references",
+      "---\ndescription: &a x\nvariant: *a\n---\n",
+      ":3:10 references to other values (*name) are not read; write the value, or put it in quotes"
+    ],
+    ["a name that is no text", "---\nname: 1\n---\n", ":2:7 name must be a string"],
+    [
+      "two prompts",
+      "---\nprompt: a\n---\nb",
+      ":2:1 the text below the front matter is the prompt; keep one of them"
+    ],
+    ["nothing", " \n", " this is empty; write front matter, a prompt, or both"],
+    ["bytes that are not UTF-8", new Uint8Array([65, 10, 0xff]), ":2 this is not UTF-8; save it in that encoding"],
+    ["too much", "x".repeat(10 * 1024 * 1024), " it is too large: 10240 KiB, and 1024 KiB is the most"]
+  ])(
+    "are refused with file and line: %s",
+    ([, content, expected]) =>
+      Effect.map(mistakes({ [file]: content }), (found) => expect(found).toEqual([`${file}${expected}`]))
+  )
+
+  it.scoped("are refused where a directory has the name of a file, where two have one name, and for tools that are none", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        [`${skein}/x.md/y.md`]: "text",
+        [`${skein}/a.md`]: "text",
+        [`${skein}/b.md`]: "---\nname: a\n---",
+        [`${claude}/c.md`]: "---\ntools: 1\nmodle: x\n---"
+      })
+      const { issues } = yield* Effect.flip(loadIn(root))
+      expect(issues.map((issue) => told(root, issue))).toEqual([
+        `${claude}/c.md:2:8 tools must be names of tools, as a list or with commas between them`,
+        `${claude}/c.md:3:1 unknown key "modle" in agent.c; did you mean "mode"?`,
+        `${skein}/b.md the agent "a" stands in ${skein}/a.md already; rename one of them`,
+        `${skein}/x.md this is a directory, and must be a file`
+      ])
+    }))
+})

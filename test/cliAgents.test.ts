@@ -1,0 +1,29 @@
+/** The built program with an agent from a file. */
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+it("an agent from a file is listed with its origin, and runs with its prompt", async () => {
+  const llm = await startLlm(({ messages }) => JSON.stringify(messages[0]))
+  const place = sandbox({
+    llm: llm.url,
+    files: {
+      ".skein/agent/team/critic.md": "---\ndescription: Finds faults\n---\nYou are the critic of everything.\n",
+      ".claude/agents/helper.md": "---\nname: helper\ndescription: Helps\nmodel: opus\ntools: Read\n---\nHelp.\n"
+    }
+  })
+  cleanup.push(llm.close, place.remove)
+  const { stderr, stdout } = await place.run(["agents"])
+  expect(stdout).toMatch(/^team\/critic +all +- +\S+\.skein\/agent\/team\/critic\.md:2 +Finds faults$/m)
+  expect(stdout).toMatch(/^helper +all +- +\S+\.claude\/agents\/helper\.md:\d +Helps$/m)
+  expect(stderr).toMatch(/^skein: \S+helper\.md:4:1: model: which provider has "opus" is not known/m)
+  const ran = await place.run(["run", "-m", "openai/m", "--agent", "team/critic", "hello"])
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("You are the critic of everything.") })
+})
