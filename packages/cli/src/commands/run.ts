@@ -50,7 +50,8 @@ export const runFlags = {
   ...promptFlags,
   session: { type: "text", value: "ID", short: "s", description: "Goes on with this session" },
   continue: { type: "switch", short: "c", description: "Goes on with the newest session of this project" },
-  title: { type: "text", value: "TEXT", description: "The title of a new session" }
+  fork: { type: "switch", description: "Goes on with a copy of that session, and leaves the session as it is" },
+  title: { type: "text", value: "TEXT", description: "The title of a new session, or of the copy" }
 } as const satisfies Flags
 
 /** Prompts an agent and prints its answer. */

@@ -1,6 +1,7 @@
 /** Declares `skein sessions`. */
 import { command } from "../CommandSpec.ts"
 import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { prune } from "./prune.ts"
 import { promptFlags } from "./run.ts"
 
 const load = () => import("../internal/list/sessions.ts")
@@ -64,11 +65,69 @@ const remove = command({
   load: () => load().then(({ deleteSession }) => deleteSession)
 })
 
+const fork = command({
+  name: "fork",
+  summary: "Begins another session with a copy of what was said in one",
+  details:
+    "The copy has the same agent, model, rules and limits, and has used nothing. Subagents' sessions are not copied: what they came to stands in the conversation.",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: {
+    at: {
+      type: "text",
+      value: "MESSAGE",
+      description: "The last message that is copied; `skein sessions show ID --format json` has their ids"
+    },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => load().then(({ forkSession }) => forkSession)
+})
+
+const loadArchives = () => import("../internal/list/archives.ts")
+
+const exportArchive = command({
+  name: "export",
+  summary: "Writes a session with its whole tree as one JSON document",
+  details:
+    "The tree is that of the session's root, whichever session of it is named. Exits with 1 if something of it could not be read and is left out.",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: {
+    output: {
+      type: "text",
+      value: "FILE",
+      completes: "file",
+      description: "A new file in the place of standard output; one that is there is never written over"
+    },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => loadArchives().then(({ exportSession }) => exportSession)
+})
+
+const importArchive = command({
+  name: "import",
+  summary: "Takes in what `skein sessions export` wrote, all or nothing",
+  details: "`-` reads standard input. Everything is checked before anything is stored.",
+  operands: { usage: "FILE|-", least: 1, most: 1 },
+  flags: {
+    "as-copy": { type: "switch", description: "Gives everything new ids, so that the original may be here as well" },
+    dir: {
+      type: "text",
+      value: "PATH",
+      completes: "directory",
+      description: "Where the sessions work from now on, instead of the directory they come from"
+    },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => loadArchives().then(({ importSession }) => importSession)
+})
+
 /** Lists, shows and resumes sessions. */
 export const sessions = command({
   name: "sessions",
   summary: "Lists, shows and resumes sessions",
   flags: listFlags,
-  commands: [list, show, resume, summarize, rename, remove],
+  commands: [list, show, resume, summarize, rename, fork, exportArchive, importArchive, remove, prune],
   load: () => load().then(({ listSessions }) => listSessions)
 })

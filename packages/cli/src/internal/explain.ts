@@ -21,7 +21,9 @@ const usage = new Set([
   "ModelUnavailable",
   "PermissionNotFound",
   "PromptInvalid",
-  "BudgetInvalid"
+  "BudgetInvalid",
+  "ForkRefused",
+  "ArchiveInvalid"
 ])
 
 /** What is wrong with the database itself, rather than with what was asked of it. */

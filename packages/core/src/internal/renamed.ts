@@ -13,6 +13,8 @@ export interface Names {
   readonly message: (id: MessageID) => MessageID
   readonly part: (id: PartID) => PartID
   readonly run: (id: RunID) => RunID
+  /** Of values in what a tool says of its call for programs, such as the session of a task; they stay where it is absent. */
+  readonly metadata?: (text: string) => string
 }
 
 const same = <A>(id: A): A => id
@@ -47,8 +49,26 @@ const renameInfo = (names: Names, info: Message): Message => {
   return info.role === "user" ? { ...info, ...common } : { ...info, ...common, parentID: names.message(info.parentID) }
 }
 
+const renameValue = (rename: (text: string) => string, value: unknown): unknown => {
+  if (typeof value === "string") return rename(value)
+  if (Array.isArray(value)) return value.map((each) => renameValue(rename, each))
+  return typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, renameValue(rename, each)]))
+    : value
+}
+
+const renameMetadata = (names: Names, part: Part): Part => {
+  const { metadata: rename } = names
+  if (rename === undefined || part.type !== "tool" || part.state.status === "pending") return part
+  const { metadata } = part.state
+  return metadata === undefined ? part : {
+    ...part,
+    state: { ...part.state, metadata: renameValue(rename, metadata) as typeof metadata }
+  }
+}
+
 const renamePart = (names: Names, part: Part): Part => ({
-  ...part,
+  ...renameMetadata(names, part),
   id: names.part(part.id),
   sessionID: names.session(part.sessionID),
   messageID: names.message(part.messageID)

@@ -3,7 +3,7 @@ import { Session } from "@skein/core/Session"
 import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -19,9 +19,11 @@ import { callLine } from "../run/callLine.ts"
 import { formatCount } from "../tree/treeLines.ts"
 import { formatTime, printList } from "./print.ts"
 
-const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
+/** The database, with what it stands on. */
+export const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
 
-const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>) =>
+/** Says what could not be read. */
+export const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>) =>
   Effect.map(Stdio, (stdio) => {
     for (const { id, reason } of unreadable) stdio.err(`skein: ${escapeLine(`${id} cannot be read: ${reason}`)}`)
   })
@@ -175,6 +177,20 @@ export const renameSession = ({ flags, operands: [id = "", ...title] }: {
     (session) =>
       Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done)
   )
+
+/** Copies one, and prints the id of the copy. */
+export const forkSession = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly at: string | undefined; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  changing(flags.db, id, (session) =>
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const service = yield* Session
+      const options = flags.at === undefined ? {} : { messageID: flags.at as MessageID }
+      stdio.out(`${(yield* service.fork(session.id, options)).id}\n`)
+      return ExitCode.done
+    }))
 
 /** Removes one. */
 export const deleteSession = ({ flags, operands: [id = ""] }: {

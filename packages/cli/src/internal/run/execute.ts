@@ -6,6 +6,7 @@ import { Session } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
 import type { PartInput } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -88,6 +89,14 @@ const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
 const colorsOf = (agents: ReadonlyArray<AgentInfo>) =>
   new Map(agents.flatMap(({ color, name }) => color === undefined ? [] : [[name, color] as const]))
 
+/** A copy of a session, under the title that was typed for it. */
+const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string | undefined) {
+  const session = yield* Session
+  const { id } = yield* session.fork(original.id)
+  if (title !== undefined) yield* session.rename(id, title)
+  return yield* session.get(id)
+})
+
 /** The turn from a session that is ready to its result. */
 const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
@@ -119,13 +128,17 @@ const prompted = Effect.fnUntraced(function*(
     progress.denials.see(event)
     if (!progress.isOver) presenter.event(event)
   })
-  const current = target.session ?? (yield* session.create({
-    directory: target.directory,
-    projectID: target.projectID,
-    agent: agent.name,
-    ...(model === undefined ? {} : { model }),
-    ...(flags.title === undefined ? {} : { title: flags.title })
-  }))
+  const current = target.session === undefined
+    ? yield* session.create({
+      directory: target.directory,
+      projectID: target.projectID,
+      agent: agent.name,
+      ...(model === undefined ? {} : { model }),
+      ...(flags.title === undefined ? {} : { title: flags.title })
+    })
+    : flags.fork
+    ? yield* forked(target.session, flags.title)
+    : target.session
   progress.left = { ...nothing, sessionID: current.id }
   progress.after = session.summarized(current.id).pipe(
     Effect.timeoutOption(summaryPatience),
@@ -133,6 +146,10 @@ const prompted = Effect.fnUntraced(function*(
   )
   presenter.begin(current, colorsOf(agents.all))
   yield* attend
+  // While models are waited for there is time for it.
+  yield* Effect.forkScoped(
+    Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
+  )
   const turn = yield* runTurn({
     session: current,
     parts,

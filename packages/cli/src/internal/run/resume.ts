@@ -9,6 +9,6 @@ const goOn = "Continue where you left off."
 /** Runs it. */
 export const resumeSession = ({ flags, operands: [session, ...prompt] }: Input<typeof promptFlags>) =>
   executeRun({
-    flags: { ...flags, session, continue: false, title: undefined },
+    flags: { ...flags, session, continue: false, fork: false, title: undefined },
     operands: prompt.length === 0 && flags.file.length === 0 ? [goOn] : prompt
   })

@@ -31,9 +31,15 @@ const existing = Effect.fnUntraced(function*(session: SessionInfo, given: string
 export const findTarget = Effect.fnUntraced(function*(flags: {
   readonly session: string | undefined
   readonly continue: boolean
+  readonly fork: boolean
   readonly dir: string | undefined
 }) {
   const storage = yield* SessionStorage
+  if (flags.fork && flags.session === undefined && !flags.continue) {
+    return yield* new UsageError({
+      message: "--fork copies a session: name it with --session ID, or take the newest one with --continue."
+    })
+  }
   if (flags.session !== undefined) {
     if (flags.continue) {
       return yield* new UsageError({ message: "--session and --continue exclude each other. Leave one of them out." })

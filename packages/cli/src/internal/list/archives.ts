@@ -1,0 +1,121 @@
+/** What `skein sessions export` and `skein sessions import` do. */
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Bus } from "@skein/core/Bus"
+import { Journal } from "@skein/core/Journal"
+import { exportTree, importTree } from "@skein/core/SessionArchive"
+import { Ids, type SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import { resolve } from "node:path"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio, type Streams } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { escapeLine } from "../escape.ts"
+import { errorLine } from "../explain.ts"
+import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
+import { database, warnUnreadable } from "./sessions.ts"
+
+const numberOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
+
+const unwritable = (path: string) => (error: PlatformError) =>
+  new UsageError({
+    message: error._tag === "SystemError" && error.reason === "AlreadyExists"
+      ? `--output: ${path} is there already, and is not written over. Name another file, or remove that one first.`
+      : `--output: ${path} cannot be written (${error.message}).`
+  })
+
+/** Writes a new file piece by piece; one that did not become whole is removed. */
+const intoFile = <A, E, R>(
+  path: string,
+  use: (write: (piece: string) => Effect.Effect<void, UsageError>) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function*() {
+    const fs = yield* FileSystem.FileSystem
+    const failed = unwritable(path)
+    const file = yield* Effect.mapError(fs.open(path, { flag: "wx", mode: 0o600 }), failed)
+    yield* Effect.addFinalizer((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.exit(fs.remove(path)))
+    const encoder = new TextEncoder()
+    return yield* use((piece) => Effect.mapError(file.writeAll(encoder.encode(piece)), failed))
+  }).pipe(Effect.scoped)
+
+const toOutput = (stdio: Streams) => (piece: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    stdio.out(piece)
+    return stdio.flush
+  })
+
+/** Writes a tree. */
+export const exportSession = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly output: string | undefined; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const path = flags.output === undefined ? undefined : resolve(yield* currentDirectory, flags.output)
+    const done = yield* path === undefined
+      ? exportTree(id as SessionID, toOutput(stdio))
+      : intoFile(path, (write) => exportTree(id as SessionID, write))
+    if (path !== undefined) {
+      const what = `${numberOf(done.sessions, "session")} with ${numberOf(done.messages, "message")}`
+      stdio.err(escapeLine(`${path}: ${what}, from the root ${done.root}.`))
+    }
+    if (done.unreadable.length === 0) return ExitCode.done
+    yield* warnUnreadable(done.unreadable)
+    stdio.err(errorLine(`${numberOf(done.unreadable.length, "row")} not in the archive, for want of being readable.`))
+    return ExitCode.failed
+  }).pipe(Effect.provide(database(flags.db)))
+
+const readInput = (stdio: Streams) =>
+  Effect.tryPromise({
+    try: async () => {
+      const chunks: Array<Buffer> = []
+      for await (const chunk of stdio.input()) chunks.push(chunk as Buffer)
+      return Buffer.concat(chunks).toString("utf8")
+    },
+    catch: (cause) => new UsageError({ message: `Standard input cannot be read (${String(cause)}).` })
+  })
+
+const readFile = Effect.fnUntraced(function*(given: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = resolve(yield* currentDirectory, given)
+  return yield* Effect.mapError(
+    fs.readFileString(path),
+    (error) =>
+      new UsageError({
+        message: `${path} cannot be read (${error.message}). Name a file, or - to read standard input.`
+      })
+  )
+})
+
+const placeOf = (dir: string | undefined) =>
+  dir === undefined
+    ? Effect.succeed(undefined)
+    : Effect.flatMap(directoryOf(dir), (directory) =>
+      Effect.map(projectOf(directory), (projectID) => ({ directory, projectID })))
+
+/** Takes a tree in, and prints the id of its root. */
+export const importSession = ({ flags, operands: [file = ""] }: {
+  readonly flags: { readonly "as-copy": boolean; readonly dir: string | undefined; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const place = yield* placeOf(flags.dir)
+    const text = yield* file === "-" ? readInput(stdio) : readFile(file)
+    const root = yield* importTree(text, { copy: flags["as-copy"], ...(place === undefined ? {} : { place }) })
+    stdio.out(`${root.id}\n`)
+    yield* Effect.catchAll(checkDirectory(root.directory), () =>
+      Effect.sync(() =>
+        stdio.err(
+          errorLine(
+            `The session works in ${root.directory}, which is not a directory here. Delete it, and import it with --dir PATH to go on with it elsewhere.`
+          )
+        )
+      ))
+    return ExitCode.done
+  }).pipe(
+    Effect.provide(Journal.layer.pipe(Layer.provideMerge(Layer.mergeAll(Bus.layer, Ids.layer, database(flags.db)))))
+  )

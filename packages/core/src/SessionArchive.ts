@@ -1,0 +1,114 @@
+/** Takes whole trees of sessions out of storage, and puts them back: all of a tree, or nothing. */
+import { type ArchivedSession, format, version } from "@skein/domain/Archive"
+import { Ids, type SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { readArchive } from "./internal/archive/readArchive.ts"
+import { refuseKnown, writesOf } from "./internal/archive/writesOf.ts"
+import { anew, unchanged } from "./internal/renamed.ts"
+import { Journal } from "./Journal.ts"
+import { notFound } from "./SessionError.ts"
+import { type Found, SessionStorage } from "./SessionStorage.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** What became of an export. */
+export interface Exported {
+  readonly root: SessionID
+  readonly sessions: number
+  readonly messages: number
+  /** What could not be read, and so is not in it. */
+  readonly unreadable: Found<never>["unreadable"]
+}
+
+/** Sessions from the top; one below another that cannot be read could not be put back, and is left out as well. */
+const reachable = (found: Found<SessionInfo>, root: SessionID) => {
+  const known = new Set<SessionID>()
+  const unreadable = [...found.unreadable]
+  const sessions = found.rows.toSorted((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1)).filter((info) => {
+    const isReachable = info.id === root || (info.parentID !== undefined && known.has(info.parentID))
+    if (isReachable) known.add(info.id)
+    else unreadable.push({ id: info.id, reason: "the session above it cannot be read" })
+    return isReachable
+  })
+  return { sessions, known, unreadable }
+}
+
+/** What cannot be read at all is told and left out. */
+const orNothing = <A>(
+  id: SessionID,
+  read: Effect.Effect<ReadonlyArray<A>, StorageError>,
+  unreadable: Array<Exported["unreadable"][number]>
+) =>
+  Effect.catchIf(read, ({ reason }) => reason === "unreadable", ({ message }) =>
+    Effect.sync((): ReadonlyArray<A> => {
+      unreadable.push({ id, reason: message })
+      return []
+    }))
+
+/**
+ * Writes the whole tree that a session belongs to, from its root, as one archive. `write` is given piece after piece of the
+ * JSON text, a session at a time, so that no more than one is held in memory. What an inbox holds for the process that
+ * runs a session (`stop`) is not part of it.
+ */
+export const exportTree = Effect.fn("SessionArchive.export")(
+  function*<E, R>(id: SessionID, write: (piece: string) => Effect.Effect<void, E, R>) {
+    const storage = yield* SessionStorage
+    const found = yield* storage.session(id)
+    if (Option.isNone(found)) return yield* notFound(id)
+    const root = found.value.rootID
+    const { known, sessions, unreadable } = reachable(yield* storage.sessions({ rootID: root }), root)
+    // An archive without its root is none: reading the root says what is wrong with it.
+    if (!known.has(root) && Option.isNone(yield* storage.session(root))) return yield* notFound(root)
+    const exported = yield* Clock.currentTimeMillis
+    const head = JSON.stringify({ format, version, exported, root }).slice(0, -1)
+    let messages = 0
+    yield* write(`${head},"sessions":[`)
+    for (const [i, info] of sessions.entries()) {
+      const said = yield* storage.messages(info.id)
+      unreadable.push(...said.unreadable)
+      messages += said.rows.length
+      const inbox = yield* orNothing(info.id, storage.inbox(info.id), unreadable)
+      const one: ArchivedSession = {
+        info,
+        messages: said.rows,
+        inbox: inbox.filter(({ kind }) => kind !== "stop"),
+        todos: yield* orNothing(info.id, storage.todos(info.id), unreadable)
+      }
+      yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify(one)}`)
+    }
+    const runs = yield* storage.runs({ rootID: root })
+    unreadable.push(...runs.unreadable)
+    const kept = runs.rows.filter(({ parentID, taskID }) => known.has(taskID) && known.has(parentID))
+    yield* write(`\n],"runs":[${kept.map((run) => `\n${JSON.stringify(run)}`).join(",")}\n]}\n`)
+    return { root, sessions: sessions.length, messages, unreadable } satisfies Exported
+  }
+)
+
+/**
+ * Takes in an archive, in one commit, once all of it was found valid; gives the root. `copy` gives every row a new id, so
+ * that the original may be there as well; without it, a tree that is there already is refused. `place` says where the
+ * sessions work that worked where the root did.
+ */
+export const importTree = Effect.fn("SessionArchive.import")(
+  function*(text: string, options: {
+    readonly copy?: boolean
+    readonly place?: Pick<SessionInfo, "directory" | "projectID">
+  } = {}) {
+    const journal = yield* Journal
+    const ids = yield* Ids
+    const archive = yield* readArchive(text)
+    if (options.copy !== true) yield* refuseKnown(archive)
+    const now = yield* Clock.currentTimeMillis
+    const fresh = anew(ids, now)
+    const { sessions, writes } = writesOf(
+      archive,
+      options.copy === true ? fresh : unchanged,
+      fresh.message,
+      options.place
+    )
+    yield* journal.commit(writes, sessions.map((info) => journal.event(info, "session.created", { info }, now)))
+    return sessions[0]
+  }
+)

@@ -1,0 +1,77 @@
+/** Turns an archive into what is to be stored of it. */
+import type { Archive } from "@skein/domain/Archive"
+import type { MessageID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { ArchiveInvalid } from "../../ArchiveError.ts"
+import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { type Names, renameMessages, renameRow, renameRun, renameSession } from "../renamed.ts"
+
+const exists = (id: string) =>
+  new ArchiveInvalid({
+    reason: "exists",
+    message: `${id} of the archive is stored here already. Nothing was stored. `
+      + "`--as-copy` takes the tree in under new ids; or delete the session that is here first."
+  })
+
+/** Fails where a session or a run of the archive is stored already: it would be written over. */
+export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archive) {
+  const storage = yield* SessionStorage
+  for (const { info: { id } } of sessions) {
+    if (Option.isSome(yield* storage.session(id))) return yield* exists(id)
+  }
+  for (const { id } of runs) {
+    if (Option.isSome(yield* storage.run(id))) return yield* exists(id)
+  }
+})
+
+/** News of a run whose task is gone is only news: nothing else may be held back for it. */
+const freed = (row: InboxRow, runs: ReadonlySet<string>): InboxRow => {
+  const { runID, ...rest } = row
+  return runID === undefined || runs.has(runID) ? row : rest
+}
+
+/** The changes, and the sessions as they will be, the root first. Rows of inboxes are named by `inboxID`. */
+export const writesOf = (
+  archive: Archive,
+  names: Names,
+  inboxID: (id: MessageID) => MessageID,
+  place: Pick<SessionInfo, "directory" | "projectID"> | undefined
+): { readonly sessions: readonly [SessionInfo, ...Array<SessionInfo>]; readonly writes: ReadonlyArray<Write> } => {
+  const [root] = archive.sessions
+  const runs = new Set<string>(archive.runs.map(({ id }) => id))
+  const writes: Array<Write> = []
+  // Runs are in the order of their ids, which inboxes must not ask for in another one.
+  const known = new Map<string, string>()
+  for (const { info: { id } } of archive.sessions) known.set(id, names.session(id))
+  for (const { id } of archive.runs) known.set(id, names.run(id))
+  const within: Names = { ...names, metadata: (text) => known.get(text) ?? text }
+  const put = ({ inbox, info, messages, todos }: Archive["sessions"][number]): SessionInfo => {
+    // The ids of messages ascend before the summary asks for one of them.
+    const said = renameMessages(within, messages)
+    const moved = place !== undefined && info.directory === root.info.directory ? place : {}
+    const named = renameSession(names, {
+      ...info,
+      ...(place === undefined ? {} : { projectID: place.projectID }),
+      ...moved
+    })
+    writes.push({ _tag: "Session", info: named })
+    for (const { info: message, parts } of said) {
+      writes.push({ _tag: "Message", info: message })
+      for (const part of parts) writes.push({ _tag: "Part", part })
+    }
+    for (const row of inbox) {
+      if (row.kind === "stop") continue
+      // Storage finds such rows by their id alone: one that was made up must not meet another session's.
+      writes.push({ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, freed(row, runs)) })
+    }
+    if (todos.length > 0) writes.push({ _tag: "Todos", sessionID: named.id, todos })
+    return named
+  }
+  const [, ...below] = archive.sessions
+  const sessions = [put(root), ...below.map(put)] as const
+  for (const run of archive.runs) writes.push({ _tag: "Run", run: renameRun(names, run) })
+  return { sessions, writes }
+}

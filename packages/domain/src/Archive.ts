@@ -1,0 +1,41 @@
+/** Decides how a whole tree of sessions is written as one JSON document, to be kept or taken elsewhere. */
+import * as Schema from "effect/Schema"
+import { SessionID } from "./Id.ts"
+import { InboxRow } from "./InboxRow.ts"
+import { Message } from "./Message.ts"
+import { TaskRun } from "./Outcome.ts"
+import { Part } from "./Part.ts"
+import { SessionInfo } from "./SessionInfo.ts"
+import { Todo } from "./Todo.ts"
+
+/** What an archive calls itself. */
+export const format = "skein-archive"
+
+/** The version of archives that this version writes; it reads this one and all before. */
+export const version = 1
+
+/** A session with what belongs to it alone. */
+export const ArchivedSession = Schema.Struct({
+  info: SessionInfo,
+  /** In the order of the conversation, which is that of their ids; the parts of each likewise. */
+  messages: Schema.Array(Schema.Struct({ info: Message, parts: Schema.Array(Part) })),
+  /** What nobody has read yet. */
+  inbox: Schema.Array(InboxRow),
+  todos: Schema.Array(Todo)
+})
+/** The type of an archived session. */
+export interface ArchivedSession extends Schema.Schema.Type<typeof ArchivedSession> {}
+
+/** A tree of sessions: the root first, and each session before those below it. */
+export const Archive = Schema.Struct({
+  format: Schema.Literal(format),
+  version: Schema.Literal(version),
+  /** When it was written, in milliseconds since 1970. */
+  exported: Schema.Number,
+  root: SessionID,
+  sessions: Schema.NonEmptyArray(ArchivedSession),
+  /** The runs of all tasks of the tree. */
+  runs: Schema.Array(TaskRun)
+})
+/** The type of an archive. */
+export interface Archive extends Schema.Schema.Type<typeof Archive> {}
