@@ -8,13 +8,11 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { statSync } from "node:fs"
 import { settle, type Settled, storage } from "../app.ts"
+import { formatBytes } from "../bytes.ts"
 import { directoryOf } from "../place.ts"
 import type { Check } from "./check.ts"
 
-const sizeOf = (file: string): string => {
-  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-}
+const sizeOf = (file: string): string => formatBytes(statSync(file, { throwIfNoEntry: false })?.size ?? 0)
 
 /** The database: opened as every command opens it, and made where there is none. */
 export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(function*() {

@@ -1,0 +1,29 @@
+/** Declares `skein sessions prune`. */
+import { command, type Flags } from "../CommandSpec.ts"
+import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+
+/** The flags of `skein sessions prune`. */
+export const pruneFlags = {
+  ...formatFlags,
+  "older-than": {
+    type: "text",
+    value: "AGE",
+    description: "Also removes sessions that were not changed for so long, such as 36h, 90d or 12w"
+  },
+  all: { type: "switch", description: "With --older-than: sessions of all projects, not only of this one" },
+  "dry-run": { type: "switch", description: "Says what would be removed, and removes nothing" },
+  vacuum: { type: "switch", description: "Writes the database anew, so that it takes no more room than it needs" },
+  ...directoryFlags,
+  ...databaseFlags,
+  ...verboseFlags
+} as const satisfies Flags
+
+/** Removes what is old. */
+export const prune = command({
+  name: "prune",
+  summary: "Removes old events, long texts and, if asked, old sessions",
+  details:
+    "Events, and tool outputs too long for a model, are kept for 30 days; `skein run` looks after that once a day.",
+  flags: pruneFlags,
+  load: () => import("../internal/prune/execute.ts").then(({ executePrune }) => executePrune)
+})

@@ -1,0 +1,120 @@
+/** What `skein sessions prune` does: removes what is old, and says how much that was. */
+import { DataDirs } from "@skein/config/DataDirs"
+import { Bus } from "@skein/core/Bus"
+import { Journal } from "@skein/core/Journal"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { Ids } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as SqliteSpace from "@skein/storage/SqliteSpace"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { pruneFlags } from "../../commands/prune.ts"
+import type { CommandError, Input } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { platform, storage } from "../app.ts"
+import { formatBytes } from "../bytes.ts"
+import { escapeLine } from "../escape.ts"
+import { formatTime } from "../list/print.ts"
+import { directoryOf, projectOf } from "../place.ts"
+import { parseAge } from "./age.ts"
+import { forget, keptDays } from "./retention.ts"
+
+type Flags = Input<typeof pruneFlags>["flags"]
+
+const readAge = (text: string): Effect.Effect<number, UsageError> =>
+  Effect.suspend(() => {
+    const age = parseAge(text)
+    return age === undefined
+      ? new UsageError({
+        message: `--older-than: ${JSON.stringify(text)} is no age of a day or more. Write it as 36h, 90d or 12w.`
+      })
+      : Effect.succeed(age)
+  })
+
+/** Trees of which nothing was changed since then; those with runs that nobody settled may be at work, or be gone on with. */
+const restingTrees = Effect.fnUntraced(function*(since: number, projectID: string | undefined) {
+  const store = yield* SessionStorage
+  const found = yield* store.sessions({ roots: true, ...(projectID === undefined ? {} : { projectID }) })
+  const old = found.rows.filter(({ time }) => time.updated < since)
+  return yield* Effect.filter(old, ({ id: rootID }) =>
+    Effect.zipWith(
+      store.sessions({ rootID }),
+      store.runs({ rootID, unsettled: true }),
+      (tree, runs) =>
+        tree.unreadable.length + runs.rows.length + runs.unreadable.length === 0
+        && tree.rows.every(({ time }) => time.updated < since)
+    ))
+})
+
+const remove = Effect.fnUntraced(function*(root: SessionInfo) {
+  const { commit, event } = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  yield* commit([{ _tag: "DeleteSession", id: root.id }], [event(root, "session.deleted", { info: root }, now)])
+})
+
+const idsBelow = (root: SessionInfo) =>
+  Effect.flatMap(
+    SessionStorage,
+    (store) => Effect.map(store.sessions({ rootID: root.id }), ({ rows }) => rows.map(({ id }): string => id))
+  )
+
+const journal = Layer.provide(Journal.layer, [Bus.layer, Ids.layer])
+
+const prune = Effect.fnUntraced(function*(flags: Flags, age: number | undefined) {
+  const now = yield* Clock.currentTimeMillis
+  const { "dry-run": dryRun } = flags
+  const projectID = flags.all ? undefined : yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
+  const sessions = age === undefined ? [] : yield* restingTrees(now - age, projectID)
+  const removed = new Set((yield* Effect.forEach(sessions, idsBelow)).flat())
+  if (!dryRun) yield* Effect.forEach(sessions, remove, { discard: true })
+  return { sessions, ...(yield* forget({ dryRun, removed })) }
+})
+
+type Pruned = Effect.Effect.Success<ReturnType<typeof prune>>
+
+const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
+
+const linesOf = (
+  { events, sessions, texts }: Pruned,
+  { "dry-run": dryRun, vacuum }: Flags,
+  { after, before }: { readonly before: number; readonly after: number }
+): ReadonlyArray<string> => [
+  ...sessions.map(({ id, time, title }) => `${id}  ${formatTime(time.updated)}  ${escapeLine(title)}`),
+  `${dryRun ? "Would remove" : "Removed"} ${plural(sessions.length, "session")}, ${plural(events, "event")} and ${
+    plural(texts.files, "long text")
+  } (${formatBytes(texts.bytes)}); events and long texts are kept for ${keptDays} days.`,
+  vacuum && !dryRun
+    ? `The database takes ${formatBytes(after)}; it was ${formatBytes(before)}, and ${
+      formatBytes(Math.max(0, before - after))
+    } are free again.`
+    : `The database takes ${formatBytes(after)}; --vacuum gives back what is empty in it.`
+]
+
+/** Removes what is old. */
+export const executePrune = ({ flags }: Input<typeof pruneFlags>): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const { database } = yield* DataDirs
+    const age = flags["older-than"] === undefined ? undefined : yield* readAge(flags["older-than"])
+    const before = yield* SqliteSpace.size(database)
+    // Closed before the file is written anew: closing moves the log into it.
+    const pruned = yield* Effect.provide(prune(flags, age), Layer.provideMerge(journal, storage))
+    if (flags.vacuum && !flags["dry-run"]) yield* SqliteSpace.compact(database)
+    const space = { before, after: yield* SqliteSpace.size(database) }
+    const { events, sessions, texts } = pruned
+    stdio.out(
+      flags.format === "json"
+        ? `${
+          JSON.stringify(
+            { dryRun: flags["dry-run"], sessions: sessions.map(({ id }) => id), events, texts, database: space },
+            undefined,
+            2
+          )
+        }\n`
+        : `${linesOf(pruned, flags, space).join("\n")}\n`
+    )
+    return ExitCode.done
+  }).pipe(Effect.provide(platform({ database: flags.db })))

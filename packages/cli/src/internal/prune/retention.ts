@@ -1,0 +1,61 @@
+/** Decides for how long events and long texts are kept. */
+import { DataDirs } from "@skein/config/DataDirs"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import { pruneSpill } from "@skein/tools/SpillRetention"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+const hour = 3_600_000
+const day = 24 * hour
+
+/** For how long events, and long texts of sessions that are there, are kept. */
+export const keptDays = 30
+
+/** Long texts of sessions that this database does not know: another one may, for all share the data directory. */
+const strangersDays = 7
+
+/** A session that was changed within this time may be at work. */
+const restingAfter = hour
+
+/** Forgets what is older than that. */
+export const forget = Effect.fnUntraced(function*(options: {
+  readonly dryRun?: boolean
+  /** Sessions that were removed just now, whose texts go whatever their age. */
+  readonly removed?: ReadonlySet<string>
+  /** How many events, and how many texts, at most. */
+  readonly limits?: { readonly events: number; readonly texts: number }
+}) {
+  const { data } = yield* DataDirs
+  const storage = yield* SessionStorage
+  const now = yield* Clock.currentTimeMillis
+  const { dryRun = false, limits, removed } = options
+  const before = now - keptDays * day
+  const restingSince = now - restingAfter
+  const events = yield* storage.prune({
+    before,
+    restingSince,
+    dryRun,
+    ...(limits === undefined ? {} : { limit: limits.events })
+  })
+  const texts = yield* pruneSpill(data, {
+    dryRun,
+    ...(limits === undefined ? {} : { limit: limits.texts }),
+    before: (id) =>
+      removed?.has(id) === true
+        ? Effect.succeed(Number.POSITIVE_INFINITY)
+        : Effect.map(storage.session(id as SessionID), (found) =>
+          Option.match(found, {
+            onNone: () => now - strangersDays * day,
+            onSome: ({ time }) => time.updated < restingSince ? before : Number.NEGATIVE_INFINITY
+          })).pipe(
+            // Somebody may still mend a row that cannot be read.
+            Effect.catchIf(
+              (error) => error.reason === "unreadable",
+              () => Effect.succeed(Number.NEGATIVE_INFINITY)
+            )
+          )
+  })
+  return { events, texts }
+})
