@@ -69,7 +69,7 @@ const fork = command({
   name: "fork",
   summary: "Begins another session with a copy of what was said in one",
   details:
-    "The copy has the same agent, model, rules and limits, and has used nothing. Subagents' sessions are not copied: what they came to stands in the conversation.",
+    "The copy has the same agent, model, rules and limits, and has used nothing. Sessions of subagents are not copied.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
     at: {
@@ -88,8 +88,7 @@ const loadArchives = () => import("../internal/list/archives.ts")
 const exportArchive = command({
   name: "export",
   summary: "Writes a session with its whole tree as one JSON document",
-  details:
-    "The tree is that of the session's root, whichever session of it is named. Exits with 1 if something of it could not be read and is left out.",
+  details: "It is the tree of the root, whichever session is named. Exits with 1 if something of it could not be read.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
     output: {
