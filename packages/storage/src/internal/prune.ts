@@ -1,4 +1,4 @@
-/** Forgets old events, a few at a time: between two transactions others may read and write. */
+/** Forgets old events, a few at a time: between two transactions everything else has its turn. */
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { Pruning, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -57,7 +57,7 @@ export const makePrune = (
     return Effect.flatMap(removeSome(events, most), (removed) =>
       removed < batch || removed === left
         ? Effect.succeed(gone + removed)
-        : Effect.zipRight(Effect.yieldNow(), remove(events, left - removed, gone + removed)))
+        : Effect.zipRight(Effect.sleep(0), remove(events, left - removed, gone + removed)))
   }
 
   return (events) => (events.dryRun === true ? count(events) : remove(events, events.limit ?? Number.POSITIVE_INFINITY))

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path"
 
 const day = 86_400_000
 
-/** About a second of work, in pieces of milliseconds. */
+/** Less than a tenth of a second of work on the database, in pieces of milliseconds. */
 const limits = { events: 20_000, texts: 1_000 }
 
 /** A file whose time says when this database was last looked after. */
