@@ -1,10 +1,16 @@
 /** The built program: sessions that are exported, imported and forked. */
 import { readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox, type Start } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
+
+/** The package that the program uses; it has no types. */
+const Database = createRequire(new URL("../packages/storage/package.json", import.meta.url))("better-sqlite3") as new(
+  file: string
+) => { readonly prepare: (sql: string) => { readonly run: (id: string) => unknown }; readonly close: () => void }
 
 const cleanup: Array<() => unknown> = []
 afterEach(() => {
@@ -74,6 +80,19 @@ describe("sessions export and import", () => {
     expect((await list(place)).map((each: { readonly id: string }) => each.id).toSorted()).toEqual(
       [id, copy.stdout.trim()].toSorted()
     )
+  })
+
+  it("tell and count what cannot be read, and fail for it", async () => {
+    const place = world()
+    await prompt(place, ["what is here?"])
+    const [{ id }] = await list(place)
+    const database = new Database(place.database)
+    database.prepare("UPDATE message SET data = '{' WHERE session_id = ? AND role = 'user'").run(id)
+    database.close()
+    const { code, stderr, stdout } = await sessions(place, ["export", id])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^skein: msg_\w+ cannot be read: .*\nskein: The archive lacks 1 row, /)
+    expect(JSON.parse(stdout).sessions[0].messages.length).toBeGreaterThan(0)
   })
 
   it("say what is wrong, in one line", async () => {

@@ -64,7 +64,9 @@ export const exportSession = ({ flags, operands: [id = ""] }: {
     }
     if (done.unreadable.length === 0) return ExitCode.done
     yield* warnUnreadable(done.unreadable)
-    stdio.err(errorLine(`${numberOf(done.unreadable.length, "row")} not in the archive, for want of being readable.`))
+    stdio.err(
+      errorLine(`The archive lacks ${numberOf(done.unreadable.length, "row")}, for what cannot be read is left out.`)
+    )
     return ExitCode.failed
   }).pipe(Effect.provide(database(flags.db)))
 
