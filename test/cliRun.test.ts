@@ -81,7 +81,7 @@ describe("formats", () => {
 
   it("json prints every event of the tree by its schema, and the result as the last line", async () => {
     const { run } = await world(family, familyFiles)
-    const { code, stderr, stdout } = await run(["--format=json", "go"])
+    const { code, stderr, stdout } = await run(["--format=json", "--title", "t", "go"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     const lines = linesOf(stdout)
     const result = lines.at(-1)

@@ -34,5 +34,5 @@ export const forgetDaily = Effect.gen(function*() {
   if (dirs.database === ":memory:" || !(yield* isDue(stampOf(dirs), now))) return
   const { forget } = yield* Effect.promise(() => import("./retention.ts"))
   const { events, texts } = yield* forget({ limits })
-  yield* Effect.logDebug(`Forgot ${events} events and ${texts.files} long texts`)
+  if (events + texts.files > 0) yield* Effect.logDebug(`Forgot ${events} events and ${texts.files} long texts`)
 }).pipe(Effect.catchAll((error) => Effect.logWarning("What is old was not removed", error)))
