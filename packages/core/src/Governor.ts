@@ -21,10 +21,10 @@ export interface Call {
 /** An agent's right to work. */
 export interface Slot {
   /**
-   * Asks for the slot before there is any work: `start` is called once it is there, at once where there is room. Gives the
-   * way to give up, also what was granted and not used.
+   * Asks for the slot before there is any work: `start` is called once it is there, at once where there is room. Gives its
+   * place in the queue, 0 where it does not wait, and the way to give up, also what was granted and not used.
    */
-  readonly first: (start: () => void) => Effect.Effect<() => void>
+  readonly first: (start: () => void) => { readonly position: number; readonly giveUp: () => void }
   /** Works as soon as there is room, and makes room at the end. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Inside of `work`: makes calls at the same time and gives their results in order. */

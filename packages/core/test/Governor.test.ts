@@ -139,10 +139,11 @@ describe("the governor", () => {
     return Effect.gen(function*() {
       const governor = yield* Governor
       const ask = (name: string) => governor.slot(rootID("r"), silent).first(() => void begun.push(name))
-      const giveUp = yield* ask("a")
+      const { giveUp } = ask("a")
       expect(begun).toEqual(["a"])
-      const withdraw = yield* ask("b")
-      yield* ask("c")
+      const { giveUp: withdraw, position } = ask("b")
+      expect(position).toBe(1)
+      ask("c")
       yield* Effect.fork(agent("d"))
       yield* TestClock.adjust(0)
       expect(yield* governor.load).toEqual({ held: 1, waiting: 3 })
@@ -154,11 +155,28 @@ describe("the governor", () => {
       expect(begun).toEqual(["a", "c"])
       expect(notes).toEqual([])
       expect(yield* governor.load).toEqual({ held: 1, waiting: 1 })
-      const free = yield* governor.free.first(() => void begun.push("root"))
-      free()
+      governor.free.first(() => void begun.push("root")).giveUp()
       expect(begun).toEqual(["a", "c", "root"])
     }).pipe(Effect.provide(governed(1)))
   })
+
+  it.effect("gives one slot to an agent that asked for it twice, also where there is room for both at once", () =>
+    Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = () => governor.slot(rootID("r"), silent)
+      const others = [slot().first(() => {}), slot().first(() => {})]
+      const twice = slot()
+      const { giveUp } = twice.first(() => {})
+      const working = yield* Effect.fork(twice.work(Effect.sleep(10)))
+      yield* TestClock.adjust(0)
+      expect(yield* governor.load).toEqual({ held: 2, waiting: 2 })
+      for (const other of others) other.giveUp()
+      expect(yield* governor.load).toEqual({ held: 1, waiting: 0 })
+      yield* TestClock.adjust(10)
+      yield* Fiber.join(working)
+      giveUp()
+      expect(yield* governor.load).toEqual({ held: 0, waiting: 0 })
+    }).pipe(Effect.provide(governed(2))))
 
   it.effect("keeps the slot while one of several calls is at work", () => {
     const { agent, notes } = makeNotes()
@@ -230,7 +248,7 @@ const ways = ["works", "asks", "asks in vain", "works meanwhile"] as const
 const enter = <R>(slot: Slot, way: (typeof ways)[number], work: Effect.Effect<void, never, R>) =>
   way === "works" ? work : Effect.gen(function*() {
     const granted = yield* Deferred.make<void>()
-    const giveUp = yield* slot.first(() => Deferred.unsafeDone(granted, Effect.void))
+    const { giveUp } = slot.first(() => Deferred.unsafeDone(granted, Effect.void))
     const waiting = Deferred.await(granted)
     const waited = way === "asks"
       ? Effect.zipRight(waiting, work)

@@ -12,6 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
+import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
 import { childrenOf, expectStill, root } from "./support/tree.ts"
@@ -247,5 +248,76 @@ describe("what is said to a task that works apart", () => {
       ),
       { seed: 1 }
     )
+  })
+})
+
+describe("a run that is ended before it has a slot", () => {
+  const slow = SkeinTest.agent("slow")
+  const agents = [worker, slow]
+  const one = { limits: { concurrency: 1 } }
+
+  it.effect("while it is being lined up holds no slot, and nothing up behind it", () => {
+    const script = Scripted.make({ worker: ["done"] })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const { id } = yield* root()
+      const request = { parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }
+      let taskID = ""
+      const started = (run: { readonly taskID: string }) => {
+        taskID = run.taskID
+        return Effect.sleep(10)
+      }
+      const nothing = () => Effect.void
+      const run = yield* Effect.fork(tasks.run(request, { started, summary: nothing, settled: nothing }))
+      yield* TestClock.adjust(5)
+      const stop = yield* Effect.fork(tasks.stop({ parentID: id, taskID }, { by: "me" }))
+      yield* TestClock.adjust(50)
+      expect((yield* Fiber.join(stop)).map(({ status }) => status)).toEqual(["stopped"])
+      expect(yield* Fiber.join(run)).toMatchObject({ status: "stopped", by: "me" })
+      yield* expectStill(id, script)
+      expect(yield* tasks.run({ ...request, taskID })).toMatchObject({ status: "completed", text: "done" })
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: one })))
+  })
+
+  it.effect("leaves an earlier run of the same task its budget, and says how that stands", () => {
+    const script = Scripted.make({
+      slow: [{ text: "slow", delay: { first: 100 } }],
+      worker: (request) => ({
+        text: `step ${request.origin.step}`,
+        calls: [{ tool: "none", input: { at: request.origin.step } }],
+        delay: { first: 100 }
+      })
+    })
+    return Effect.gen(function*() {
+      const tasks = yield* Tasks
+      const session = yield* Session
+      const { id } = yield* root()
+      const request = {
+        parentID: id,
+        agent: "worker",
+        description: "d",
+        prompt: "p",
+        byUser: true,
+        budget: { steps: 3 }
+      }
+      yield* Effect.fork(tasks.run({ ...request, agent: "slow" }))
+      yield* TestClock.adjust(50)
+      const first = yield* Effect.fork(tasks.run(request))
+      yield* TestClock.adjust(0)
+      const taskID = (yield* childrenOf(id)).find(({ agent }) => agent === "worker")!.id
+      const giveUpBehind = Effect.gen(function*() {
+        const behind = yield* Effect.fork(tasks.run({ ...request, taskID }))
+        yield* TestClock.adjust(0)
+        yield* Fiber.interrupt(behind)
+      })
+      yield* giveUpBehind
+      expect(yield* session.status(taskID)).toMatchObject({ type: "queued" })
+      yield* TestClock.adjust(200)
+      yield* giveUpBehind
+      yield* TestClock.adjust("1 minute")
+      expect(yield* Fiber.join(first)).toMatchObject({ status: "budget_exhausted", usage: { steps: 3 } })
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: one })))
   })
 })

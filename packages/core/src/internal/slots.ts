@@ -13,11 +13,10 @@ const together = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effe
 
 /** The slot of those who need none. */
 export const free: Slot = {
-  first: (start) =>
-    Effect.sync(() => {
-      start()
-      return () => {}
-    }),
+  first: (start) => {
+    start()
+    return { position: 0, giveUp: () => {} }
+  },
   work: (effect) => effect,
   calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
@@ -60,7 +59,7 @@ export const makePool = (perRoot: number, perProcess: number) => {
     grant()
   }
 
-  /** Asks for a slot; gives the place in the queue, 0 where it was granted at once, and the way to give up. */
+  /** Asks for a slot; gives the place in the queue, 0 where it was granted at once, and the way to wait no longer. */
   const ask = (rootID: SessionID, goesOn: boolean, granted: () => void) => {
     const ticket: Ticket = { rootID, granted }
     const queue = goesOn ? resumed : fresh
@@ -69,28 +68,11 @@ export const makePool = (perRoot: number, perProcess: number) => {
     grant()
     const withdraw = () => {
       if (queue.remove(ticket)) changeAgents("queued", -1)
-      else release(rootID)
     }
     return { position: queue.position(ticket), withdraw }
   }
 
-  /** Waits for a slot; a wait that is interrupted leaves no trace, even where the slot was granted meanwhile. */
-  const acquire = (
-    restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>,
-    rootID: SessionID,
-    goesOn: boolean,
-    queued: (position: number) => Effect.Effect<void>
-  ) =>
-    Effect.suspend(() => {
-      const granted = Deferred.unsafeMake<void>(noFiber)
-      const { position, withdraw } = ask(rootID, goesOn, () => Deferred.unsafeDone(granted, Effect.void))
-      if (position === 0) return Effect.void
-      return restore(Effect.zipRight(queued(position), Deferred.await(granted))).pipe(
-        Effect.onInterrupt(() => Effect.sync(withdraw))
-      )
-    })
-
-  return { acquire, ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
+  return { ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
 }
 
 /** A slot for an agent below a root, taken from a pool. */
@@ -128,27 +110,38 @@ export const makeSlot = (
     return news.granted
   })
 
-  /** The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. */
+  /** Asks for the slot. Somebody else may have got it meanwhile: it is one, and a second one goes back at once. */
+  const take = (goesOn: boolean, then: (took: boolean) => void) =>
+    pool.ask(rootID, goesOn, () => {
+      const took = !holds
+      holds = true
+      if (!took) pool.release(rootID)
+      then(took)
+    })
+
+  /**
+   * The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. What was
+   * granted meanwhile goes back with the end of the work.
+   */
   const hold: Effect.Effect<void> = Effect.suspend(() => {
     if (holds) return tell
     if (acquiring !== undefined) return Effect.zipRight(Deferred.await(acquiring), hold)
     const mine = acquiring = Deferred.unsafeMake<void>(noFiber)
     const goesOn = started
     started = true
-    return Effect.uninterruptibleMask((restore) =>
-      pool.acquire(restore, rootID, goesOn, goesOn ? () => Effect.void : news.queued).pipe(
-        Effect.tap(() =>
-          Effect.sync(() => {
-            holds = true
-          })
-        ),
+    return Effect.uninterruptibleMask((restore) => {
+      const granted = Deferred.unsafeMake<void>(noFiber)
+      const { position, withdraw } = take(goesOn, () => Deferred.unsafeDone(granted, Effect.void))
+      const queued = goesOn || position === 0 ? Effect.void : news.queued(position)
+      return restore(Effect.zipRight(queued, Deferred.await(granted))).pipe(
+        Effect.onInterrupt(() => Effect.sync(withdraw)),
         Effect.zipLeft(tell),
         Effect.ensuring(Effect.suspend(() => {
           acquiring = undefined
           return Deferred.succeed(mine, undefined)
         }))
       )
-    )
+    })
   })
 
   const call = <A, E, R>(body: (call: Call) => Effect.Effect<A, E, R>) =>
@@ -183,27 +176,21 @@ export const makeSlot = (
       return Effect.ensuring(body({ waiting: wait }), end)
     })
 
-  const first: Slot["first"] = (start) =>
-    Effect.suspend(() => {
-      started = true
-      let isWaiting = true
-      const { position, withdraw } = pool.ask(rootID, false, () => {
-        isWaiting = false
-        // Somebody else may have made the agent work meanwhile: it needs no second slot.
-        if (holds) pool.release(rootID)
-        else {
-          holds = true
-          unused = true
-        }
-        start()
-      })
-      const giveUp = () => {
-        if (isWaiting) withdraw()
-        else if (unused) give()
-        isWaiting = false
-      }
-      return Effect.as(position === 0 ? Effect.void : news.queued(position), giveUp)
+  const first: Slot["first"] = (start) => {
+    started = true
+    let waits = true
+    const { position, withdraw } = take(false, (took) => {
+      waits = false
+      unused = took
+      start()
     })
+    const giveUp = () => {
+      if (waits) withdraw()
+      else if (unused) give()
+      waits = false
+    }
+    return { position, giveUp }
+  }
 
   return {
     first,

@@ -17,9 +17,13 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const { live } = task
   const start = () => void Runtime.runFork(runtime)(task.begin, { immediate: false })
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
-  task.asked = yield* Clock.currentTimeMillis
+  const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
+  const asked = yield* Clock.currentTimeMillis
+  // Whoever ended it meanwhile let it begin: it settles without a slot.
+  if (task.hasBegun) return
+  task.asked = asked
   live.slot = governor.slot(live.info.rootID, {
-    queued: (position) => setStatus(live, { type: "queued", position }).pipe(Effect.provide(context)),
+    queued,
     // Nobody waits for this to be stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started: now } }
@@ -32,13 +36,16 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
     task.isLate = true
     start()
   })
-  task.giveUp = yield* live.slot.first(start)
+  const { giveUp, position } = live.slot.first(start)
+  task.giveUp = giveUp
+  if (position > 0) yield* queued(position)
 })
 
 /** Puts a run behind the earlier ones of the same task. */
 export const lineUp = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
   Effect.suspend(() => {
     const { line } = task.live
+    if (task.hasBegun) return Effect.void
     return line.push(task) === 1 ? approach(task) : Effect.void
   })
 

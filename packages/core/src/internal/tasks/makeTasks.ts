@@ -112,13 +112,14 @@ const carryOut = Effect.fnUntraced(function*(
   const journal = yield* Journal
   const { live } = task
   const start: Start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+  const now = yield* Clock.currentTimeMillis
   const working = Effect.suspend(() => {
     const end = notToWork(task, parent, before)
     if (end !== undefined) return Effect.succeed(end)
+    beginBudget(task, now)
     const work = Effect.zipRight(reopenWorkspace(parent, task), workRun(task, request, agent))
     return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
-  beginBudget(task, yield* Clock.currentTimeMillis)
   const told = (rows: ReadonlyArray<SummaryRow>) =>
     task.row.background ? tellProgress(journal, task, start, rows) : progress?.summary(rows) ?? Effect.void
   const watched = request.background === true || progress !== undefined
@@ -126,7 +127,10 @@ const carryOut = Effect.fnUntraced(function*(
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
   task.giveUp()
-  if (live.status.type === "queued" && live.running === undefined) yield* setStatus(live, { type: "idle" })
+  // Of an earlier run of the same task it still says how that stands.
+  if (live.line[0] === task && live.status.type === "queued" && live.running === undefined) {
+    yield* setStatus(live, { type: "idle" })
+  }
   const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
   const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit)
   return yield* settleRun(parent, task, end, start, before.halts)
@@ -195,10 +199,7 @@ const relay = Effect.fnUntraced(
   function*(parent: Live, { agent, description }: Pick<TaskRun, "agent" | "description">, live: Live) {
     const rows = live.inbox.filter(isSteer)
     const now = yield* Clock.currentTimeMillis
-    const forget = () => {
-      for (const row of rows) live.inbox.splice(live.inbox.indexOf(row), 1)
-    }
-    forget()
+    for (const row of rows) live.inbox.splice(live.inbox.indexOf(row), 1)
     const taken = rows.map(({ id, sessionID }): Write => ({ _tag: "InboxTaken", id, sessionID, at: now }))
     const prompt = rows.flatMap(({ parts }) => parts.flatMap((part) => part.type === "text" ? [part.text] : [])).join(
       "\n\n"
@@ -229,12 +230,9 @@ const awaitRun = (
 ): Effect.Effect<Outcome | Accepted, StorageError> => {
   const told = (outcome: Outcome) => progress?.settled(outcome) ?? Effect.void
   const waiting = Effect.async<Outcome | Accepted, StorageError>((resume) => {
-    if (task.fiber === undefined) task.answer = resume
-    else {
-      task.answer = resume
-      const exit = task.fiber.unsafePoll()
-      if (exit !== null) resume(exit)
-    }
+    task.answer = resume
+    const exit = task.fiber?.unsafePoll() ?? null
+    if (exit !== null) resume(exit)
   })
   const giveUp = Effect.zipRight(
     task.begin,
