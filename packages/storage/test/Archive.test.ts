@@ -4,32 +4,24 @@ import { Journal } from "@skein/core/Journal"
 import { exportTree, importTree } from "@skein/core/SessionArchive"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { Ids, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { join } from "node:path"
+import { sessionOf } from "./support/rows.ts"
 import { sql } from "./support/sql.ts"
 import { temporary } from "./support/startProcess.ts"
 
 const ses = (name: string) => SessionID.make(`ses_${name}`)
 const time = { created: 1 }
 
-const session = (name: string): SessionInfo => ({
-  id: ses(name),
-  ...(name.length === 1 ? {} : { parentID: ses(name.slice(0, -1)) }),
-  rootID: ses("a"),
-  depth: name.length - 1,
-  projectID: "project",
-  directory: "/",
-  title: name,
-  agent: "build",
-  permission: [],
-  usage: { own: none, subtree: none },
-  version: 1,
-  time: { created: 1, updated: 1 }
-})
+const session = (name: string) =>
+  sessionOf(ses(name), name, {
+    ...(name.length === 1 ? {} : { parentID: ses(name.slice(0, -1)) }),
+    rootID: ses("a"),
+    depth: name.length - 1
+  })
 
 const said = (name: string, messages: number): ReadonlyArray<Write> => [
   { _tag: "Session", info: session(name) },

@@ -2,8 +2,6 @@ import { expect, it } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { none } from "@skein/domain/Usage"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,22 +9,11 @@ import * as Layer from "effect/Layer"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { sessionOf } from "./support/rows.ts"
 
 const id = SessionID.make("ses_00000000000001aaaaaaaa")
 
-const session: SessionInfo = {
-  id,
-  rootID: id,
-  depth: 0,
-  projectID: "p",
-  directory: "/p",
-  title: "t",
-  agent: "build",
-  permission: [],
-  usage: { own: none, subtree: none },
-  version: 1,
-  time: { created: 1, updated: 1 }
-}
+const session = sessionOf(id, "t")
 
 const row = (at: number, more: Partial<InboxRow> = {}): InboxRow => ({
   id: MessageID.make(`msg_0000000000000${at}aaaaaaaa`),

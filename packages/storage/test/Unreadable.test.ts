@@ -1,30 +1,17 @@
 import { describe, expect, it } from "@effect/vitest"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { EventID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { none } from "@skein/domain/Usage"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
+import { sessionOf } from "./support/rows.ts"
 import { sql } from "./support/sql.ts"
 import { temporary } from "./support/startProcess.ts"
 
 const ses = (name: string) => SessionID.make(`ses_${name}`)
 const msg = (name: string) => MessageID.make(`msg_${name}`)
 
-const session = (name: string, updated: number): SessionInfo => ({
-  id: ses(name),
-  rootID: ses(name),
-  depth: 0,
-  projectID: "project",
-  directory: "/",
-  title: name,
-  agent: "build",
-  permission: [],
-  usage: { own: none, subtree: none },
-  version: 1,
-  time: { created: 1, updated }
-})
+const session = (name: string, updated: number) => sessionOf(ses(name), name, { time: { created: 1, updated } })
 
 const rowsOf = (name: string, updated: number): ReadonlyArray<Write> => {
   const sessionID = ses(name)

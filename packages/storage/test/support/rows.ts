@@ -1,0 +1,20 @@
+/** What the tests of storage store. */
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+
+/** A session at a root, unless `more` puts it elsewhere. */
+export const sessionOf = (id: SessionID, title: string, more: Partial<SessionInfo> = {}): SessionInfo => ({
+  id,
+  rootID: id,
+  depth: 0,
+  projectID: "project",
+  directory: "/",
+  title,
+  agent: "build",
+  permission: [],
+  usage: { own: none, subtree: none },
+  version: 1,
+  time: { created: 1, updated: 1 },
+  ...more
+})
