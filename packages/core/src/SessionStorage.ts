@@ -24,6 +24,24 @@ export interface Approval {
   readonly created: number
 }
 
+/** Who holds a tree of sessions, as one commit after the other says. */
+export interface Lease {
+  readonly rootID: SessionID
+  /** The process that holds it. */
+  readonly owner: string
+  /** Counts how often the tree was taken hold of: two holders never have the same. */
+  readonly epoch: number
+}
+
+/** What is stored of who holds a tree; a tree that nobody holds has no owner. */
+export interface StoredLease {
+  readonly owner: string | undefined
+  /** Of the last one who took hold; 0 where nobody ever did. */
+  readonly epoch: number
+  /** Until when it is held unless that is renewed, in milliseconds since 1970; 0 where nobody holds it. */
+  readonly until: number
+}
+
 /**
  * One change. Puts replace the whole row of the same id. A row whose session, parent session or message is not stored is
  * refused with reason `constraint`; what it belongs to may come after it in the same commit.
@@ -45,6 +63,14 @@ export type Write =
   | { readonly _tag: "Approval"; readonly approval: Approval }
   | { readonly _tag: "RemoveApproval"; readonly id: string }
   | { readonly _tag: "Todos"; readonly sessionID: SessionID; readonly todos: ReadonlyArray<Todo> }
+  /** Takes hold of a tree; refused with reason `held` where what is stored of it is no longer what was `found`. */
+  | { readonly _tag: "Hold"; readonly lease: Lease; readonly until: number; readonly found: StoredLease }
+  /** Holds it for longer; refused with reason `held` where the tree is not held so any more. */
+  | { readonly _tag: "Renew"; readonly lease: Lease; readonly until: number }
+  /** Nothing is changed, but all else in the commit is refused with reason `held` where the tree is not held so any more. */
+  | { readonly _tag: "Fence"; readonly lease: Lease }
+  /** Lets go of a tree; nothing happens where it is not held so any more. */
+  | { readonly _tag: "Release"; readonly lease: Lease }
 
 /** Rows that were found, and the ids of those that could not be read, with the reason. */
 export interface Found<A> {
@@ -78,6 +104,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    */
   readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
   readonly session: (id: SessionID) => Effect.Effect<Option.Option<SessionInfo>, StorageError>
+  /** Who holds the tree of a root session, as of the last commit of any process. */
+  readonly lease: (rootID: SessionID) => Effect.Effect<Option.Option<StoredLease>, StorageError>
   /** Sessions, newest change first. `roots`: only those without a parent. */
   readonly sessions: (filter: {
     readonly projectID?: string

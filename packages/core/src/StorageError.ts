@@ -13,7 +13,17 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
     "foreign",
     "unreadable",
     "constraint",
+    "held",
     "other"
   ),
   message: Schema.String
 }) {}
+
+/** A process that no longer holds a tree of sessions may not change it. */
+export const heldByAnother = (operation: string, { rootID }: { readonly rootID: string }): StorageError =>
+  new StorageError({
+    operation,
+    reason: "held",
+    message:
+      `Nothing was changed: this process no longer holds the session ${rootID}. Another one took it over, or it was removed.`
+  })

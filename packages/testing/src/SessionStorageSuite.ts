@@ -8,6 +8,7 @@ import type { Tests } from "./internal/storage/access.ts"
 import { commits } from "./internal/storage/commits.ts"
 import { content } from "./internal/storage/content.ts"
 import { inboxes } from "./internal/storage/inboxes.ts"
+import { leases } from "./internal/storage/leases.ts"
 import { lists } from "./internal/storage/lists.ts"
 import { logs } from "./internal/storage/logs.ts"
 import { prunings } from "./internal/storage/prunings.ts"
@@ -22,7 +23,7 @@ export interface StorageBackend {
   readonly lasts: boolean
 }
 
-const tests: Tests = { ...content, ...commits, ...inboxes, ...logs, ...lists, ...prunings }
+const tests: Tests = { ...content, ...commits, ...inboxes, ...leases, ...logs, ...lists, ...prunings }
 
 const directory = Effect.map(Workspace.make(), (place) => place.directory)
 

@@ -11,8 +11,8 @@ import * as Chunk from "effect/Chunk"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import type { Approval, LoggedEvent, Pruning, Write } from "../SessionStorage.ts"
-import { StorageError } from "../StorageError.ts"
+import type { Approval, Lease, LoggedEvent, Pruning, StoredLease, Write } from "../SessionStorage.ts"
+import { heldByAnother, StorageError } from "../StorageError.ts"
 
 /** A session and what belongs to it alone. */
 interface Held {
@@ -20,6 +20,7 @@ interface Held {
   readonly messages: HashMap.HashMap<MessageID, Message>
   readonly parts: HashMap.HashMap<PartID, Part>
   readonly todos: ReadonlyArray<Todo>
+  readonly lease: StoredLease
 }
 
 /** A row of an inbox, which stays when it was taken. */
@@ -72,7 +73,14 @@ const change = (state: State, id: SessionID, f: (held: Held) => Either.Either<He
     (held) => ({ ...state, sessions: HashMap.set(state.sessions, id, held) })
   )
 
-const nothing = { messages: HashMap.empty<MessageID, Message>(), parts: HashMap.empty<PartID, Part>(), todos: [] }
+const free: StoredLease = { owner: undefined, epoch: 0, until: 0 }
+
+const nothing = {
+  messages: HashMap.empty<MessageID, Message>(),
+  parts: HashMap.empty<PartID, Part>(),
+  todos: [],
+  lease: free
+}
 
 const putSession = (state: State, info: SessionInfo): Applied => {
   const { id, parentID } = info
@@ -161,6 +169,32 @@ export const prune = (state: State, { before, limit, restingSince }: Pruning): r
   }, gone.size]
 }
 
+type LeaseWrite = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "Release" }>
+
+const isHeldBy = ({ epoch, owner }: Lease, stored: StoredLease): boolean =>
+  stored.owner === owner && stored.epoch === epoch
+
+const changeLease = (state: State, write: LeaseWrite): Applied => {
+  const { epoch, owner, rootID } = write.lease
+  const held = Option.getOrUndefined(HashMap.get(state.sessions, rootID))
+  const put = (lease: StoredLease): Applied =>
+    held === undefined
+      ? Either.right(state)
+      : Either.right({ ...state, sessions: HashMap.set(state.sessions, rootID, { ...held, lease }) })
+  const stored = held?.lease ?? free
+  if (write._tag === "Hold") {
+    const { found } = write
+    const isAsFound = found.owner === stored.owner && found.epoch === stored.epoch && found.until === stored.until
+    return held !== undefined && isAsFound
+      ? put({ owner, epoch, until: write.until })
+      : Either.left(heldByAnother("commit", write.lease))
+  }
+  const isOurs = isHeldBy(write.lease, stored)
+  if (write._tag === "Release") return isOurs ? put({ ...free, epoch }) : Either.right(state)
+  if (!isOurs) return Either.left(heldByAnother("commit", write.lease))
+  return write._tag === "Renew" ? put({ owner, epoch, until: write.until }) : Either.right(state)
+}
+
 /** Makes one change, or says why not. */
 export const apply = (state: State, write: Write): Applied => {
   switch (write._tag) {
@@ -206,5 +240,10 @@ export const apply = (state: State, write: Write): Applied => {
       return Either.right({ ...state, approvals: HashMap.remove(state.approvals, write.id) })
     case "Todos":
       return change(state, write.sessionID, (held) => Either.right({ ...held, todos: write.todos }))
+    case "Hold":
+    case "Renew":
+    case "Fence":
+    case "Release":
+      return changeLease(state, write)
   }
 }

@@ -23,7 +23,11 @@ const ranks: Readonly<Record<Write["_tag"], number>> = {
   Approval: 6,
   RemoveApproval: 6,
   Todos: 7,
-  Event: 8
+  Event: 8,
+  Hold: 9,
+  Renew: 9,
+  Fence: 9,
+  Release: 9
 }
 
 const byRank = Order.mapInput(Order.number, (write: Write) => ranks[write._tag])
@@ -92,6 +96,7 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         return Effect.void
       }),
     session: (id) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
+    lease: (rootID) => read(() => Option.map(HashMap.get(state.sessions, rootID), (held) => held.lease)),
     sessions: ({ limit, parentID, projectID, rootID, roots }) =>
       read(() => {
         const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>

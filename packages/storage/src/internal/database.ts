@@ -3,6 +3,8 @@ import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Effect from "effect/Effect"
+import type { Select, Snapshot } from "./select.ts"
+import type { Within } from "./transaction.ts"
 
 /** How one database differs from the next. */
 export interface Dialect {
@@ -10,6 +12,8 @@ export interface Dialect {
   readonly text: (sql: string) => string
   /** Begins a transaction that will write: it must take its lock at once, or a later statement could lose to another. */
   readonly begin: string
+  /** Put behind a SELECT: the rows that it reads stay as they are until the transaction ends. */
+  readonly share: string
   /** Says what went wrong and how to mend it. */
   readonly explain: (operation: string, error: SqlError) => StorageError
 }
@@ -19,6 +23,13 @@ export interface Database {
   readonly dialect: Dialect
   /** A connection that nobody else uses. */
   readonly connection: Connection
+  /** Makes transactions; absent where they are made on that connection, which reads share with them. */
+  readonly transactions?: {
+    readonly within: Within
+    /** Reads that need not wait for one, and see what was acknowledged. */
+    readonly read: Select
+    readonly snapshot: Snapshot
+  }
   /** Changes whenever another process has committed something; absent where no other can. */
   readonly othersVersion?: Effect.Effect<unknown, StorageError>
   /** Makes durable what was committed. */

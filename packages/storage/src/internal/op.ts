@@ -3,12 +3,16 @@ import type { Write } from "@skein/core/SessionStorage"
 import { ephemeral } from "@skein/domain/Event"
 import { approval, event, inbox, message, part, run, session, type Table, todo, type Value } from "./tables.ts"
 
+/** A change of who holds a tree, or a look at it, as what a commit says. */
+export type LeaseOp = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "Release" }>
+
 /** One change as rows and keys. */
 export type Op =
   | { readonly _tag: "Put"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
   | { readonly _tag: "Remove"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
   | { readonly _tag: "Take"; readonly id: string; readonly sessionID: string; readonly at: number }
   | { readonly _tag: "Delete"; readonly sessionID: string }
+  | LeaseOp
 
 /** The tables, in the order in which they are written: what a row belongs to comes before it. */
 export const tables = { session, message, part, run, inbox, approval, todo, event } as const
@@ -56,5 +60,10 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
       return [remove("approval", write.id)]
     case "Todos":
       return [put("todo", todo, write)]
+    case "Hold":
+    case "Renew":
+    case "Fence":
+    case "Release":
+      return [write]
   }
 }

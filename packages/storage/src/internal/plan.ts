@@ -5,7 +5,8 @@
  * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
  */
 import type { Dialect } from "./database.ts"
-import { type Op, type TableName, tables } from "./op.ts"
+import { leaseStatement } from "./leases.ts"
+import { type LeaseOp, type Op, type TableName, tables } from "./op.ts"
 import type { Value } from "./tables.ts"
 
 /** A statement, what it is about, and the number of rows that it must give back. */
@@ -14,6 +15,8 @@ export interface Planned {
   readonly params: ReadonlyArray<Value>
   readonly about: TableName
   readonly rows?: number
+  /** Who had to hold a tree, where the rows say whether somebody does. */
+  readonly lease?: LeaseOp["lease"]
 }
 
 /** Plans a list of changes. */
@@ -32,11 +35,13 @@ interface Segment {
   readonly changes: Map<TableName, Changes>
   /** Never merged: a row can be taken once, and the statement of the second time refuses it. */
   readonly taken: Array<Take>
+  /** In their order, after all rows: what fails here takes everything back. */
+  readonly leases: Array<LeaseOp>
 }
 
-const emptySegment = (): Segment => ({ changes: new Map(), taken: [] })
+const emptySegment = (): Segment => ({ changes: new Map(), taken: [], leases: [] })
 
-const add = ({ changes }: Segment, op: Exclude<Op, Take | { _tag: "Delete" }>) => {
+const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) => {
   let of = changes.get(op.table)
   if (of === undefined) changes.set(op.table, of = { put: new Map(), removed: new Map() })
   if (op._tag === "Remove") {
@@ -45,6 +50,15 @@ const add = ({ changes }: Segment, op: Exclude<Op, Take | { _tag: "Delete" }>) =
     of.put.set(op.key, op.values)
     of.removed.delete(op.key)
   }
+}
+
+/** A look at a tree that was just looked at says nothing new. */
+const addLease = ({ leases }: Segment, op: LeaseOp) => {
+  if (op._tag === "Fence") {
+    const last = leases.findLast(({ lease }) => lease.rootID === op.lease.rootID)
+    if (last !== undefined && last.lease.epoch === op.lease.epoch && last._tag !== "Release") return
+  }
+  leases.push(op)
 }
 
 const depth = tables.session.columns.indexOf("depth")
@@ -112,7 +126,7 @@ export const makePlan = (dialect: Dialect): Plan => {
     }
   }
 
-  const finish = ({ changes, taken }: Segment, out: Array<Planned>) => {
+  const finish = ({ changes, leases, taken }: Segment, out: Array<Planned>) => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
@@ -124,6 +138,15 @@ export const makePlan = (dialect: Dialect): Plan => {
     }
     for (const { at, id, sessionID } of taken) {
       out.push({ about: "inbox", sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })
+    }
+    for (const op of leases) {
+      const { must, params, sql } = leaseStatement(op, dialect)
+      out.push({
+        about: "session",
+        sql: text(op._tag, () => sql),
+        params,
+        ...(must ? { rows: 1, lease: op.lease } : {})
+      })
     }
   }
 
@@ -138,6 +161,12 @@ export const makePlan = (dialect: Dialect): Plan => {
           break
         case "Take":
           segment.taken.push(op)
+          break
+        case "Hold":
+        case "Renew":
+        case "Fence":
+        case "Release":
+          addLease(segment, op)
           break
         case "Delete":
           // What comes before a deletion must not be put after it.

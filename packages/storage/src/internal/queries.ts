@@ -1,5 +1,5 @@
 /** Decides how stored rows are found. */
-import type { Approval, SessionStorage } from "@skein/core/SessionStorage"
+import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -12,8 +12,7 @@ import { makeDecode } from "./decode.ts"
 import { makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
 import { allReadable, oneReadable, readable, type Row } from "./rows.ts"
-import { type Select, where } from "./select.ts"
-import type { Turns } from "./turns.ts"
+import { type Select, type Snapshot, where } from "./select.ts"
 
 const decodeSession = makeDecode(SessionInfo)
 const decodeRun = makeDecode(TaskRun)
@@ -28,6 +27,18 @@ interface ApprovalRow {
   readonly created: number
 }
 
+interface LeaseRow {
+  readonly owner: string | null
+  readonly epoch: number
+  readonly lease_until: number | null
+}
+
+const toLease = (row: LeaseRow): StoredLease => ({
+  owner: row.owner ?? undefined,
+  epoch: Number(row.epoch),
+  until: Number(row.lease_until ?? 0)
+})
+
 const toApproval = (row: ApprovalRow): Approval => ({
   id: row.id,
   projectID: row.project_id,
@@ -38,11 +49,9 @@ const toApproval = (row: ApprovalRow): Approval => ({
 
 /** Makes the part of the port that reads. */
 export const makeQueries = (
-  select: Select,
-  turns: Turns
+  read: Select,
+  snapshot: Snapshot
 ): Omit<Context.Tag.Service<SessionStorage>, "commit" | "prune"> => {
-  const read: Select = (operation, sql, params) => turns.read(select(operation, sql, params))
-
   const sessions = (
     filter: Parameters<Context.Tag.Service<SessionStorage>["sessions"]>[0],
     limit: number | undefined
@@ -63,6 +72,11 @@ export const makeQueries = (
         read<Row>("session", "SELECT id, data FROM session WHERE id = ?", [id]),
         (rows) => oneReadable("session", rows, decodeSession)
       ),
+    lease: (rootID) =>
+      Effect.map(
+        read<LeaseRow>("lease", "SELECT owner, epoch, lease_until FROM session WHERE id = ?", [rootID]),
+        ([row]) => Option.map(Option.fromNullable(row), toLease)
+      ),
     sessions: Effect.fnUntraced(function*(filter) {
       const { limit } = filter
       const found = readable(yield* sessions(filter, limit), decodeSession)
@@ -70,7 +84,7 @@ export const makeQueries = (
       // Rows that cannot be read must not take the places of those that can.
       return readable(yield* sessions(filter, undefined), decodeSession, limit)
     }),
-    messages: makeReadMessages(select, turns),
+    messages: makeReadMessages(snapshot),
     run: (id) =>
       Effect.flatMap(
         read<Row>("run", "SELECT id, data FROM run WHERE id = ?", [id]),
@@ -91,7 +105,7 @@ export const makeQueries = (
         read<Row>("inbox", "SELECT id, data FROM inbox WHERE session_id = ? AND taken_at IS NULL ORDER BY id", [id]),
         (rows) => allReadable("inbox", rows, decodeInbox)
       ),
-    events: makeReadEvents(select, turns),
+    events: makeReadEvents(read),
     approvals: (projectID) =>
       Effect.map(
         read<ApprovalRow>("approvals", "SELECT * FROM approval WHERE project_id = ? ORDER BY created, id", [projectID]),

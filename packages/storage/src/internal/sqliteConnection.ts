@@ -16,6 +16,7 @@ export const sqlite = (file: string): Dialect => ({
   text: identity,
   // A transaction that only begins to write later fails at once, whatever the timeout, when another one wrote meanwhile.
   begin: "BEGIN IMMEDIATE",
+  share: "",
   explain: (operation, error) =>
     Option.getOrElse(
       explainCause(operation, file, error.cause),

@@ -1,6 +1,6 @@
 /** Decides how planned statements are made on a connection: all of them, or none, or each commit by itself. */
 import type { Connection } from "@effect/sql/SqlConnection"
-import { StorageError } from "@skein/core/StorageError"
+import { heldByAnother, StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -10,7 +10,12 @@ import type { Planned } from "./plan.ts"
 /** What became of a commit that shared its transaction with others. */
 export type Result = Either.Either<void, StorageError>
 
-/** Transactions on one connection. They are not nested and must not be interrupted. */
+/** Makes one transaction of what is done on the connection that it gives. Run again, it makes the same one, and only once. */
+export type Within = <A>(
+  work: (connection: Connection) => Effect.Effect<A, StorageError>
+) => Effect.Effect<A, StorageError>
+
+/** Transactions. They are not nested and must not be interrupted. */
 export interface Transaction {
   /** Makes all of it or nothing. */
   readonly all: (plan: ReadonlyArray<Planned>) => Effect.Effect<void, StorageError>
@@ -20,52 +25,60 @@ export interface Transaction {
 
 const operation = "commit"
 
-/** Makes the transactions of a connection. */
-export const makeTransaction = (connection: Connection, dialect: Dialect): Transaction => {
-  const statement = (sql: string, params: Planned["params"] = []) =>
-    Effect.mapError(connection.execute(sql, params, undefined), (error) => dialect.explain(operation, error))
+const notThere = ({ about, params }: Planned) =>
+  new StorageError({
+    operation,
+    reason: "constraint",
+    message: `The ${about} row ${String(params[1])} was taken already or is not there: read the inbox again.`
+  })
 
-  const make = (planned: Planned) =>
-    Effect.flatMap(
-      statement(planned.sql, planned.params),
-      (rows) =>
-        planned.rows === undefined || rows.length === planned.rows
-          ? Effect.void
-          : Effect.fail(
-            new StorageError({
-              operation,
-              reason: "constraint",
-              message: `The ${planned.about} row ${
-                String(planned.params[1])
-              } was taken already or is not there: read the inbox again.`
-            })
-          )
-    )
+/** Whether a commit by itself is to blame, and not the database. */
+export const isRefusal = ({ reason }: StorageError): boolean => reason === "constraint" || reason === "held"
 
-  const makeAll = (plan: ReadonlyArray<Planned>) => Effect.forEach(plan, make, { discard: true })
-
+/** Transactions on a connection that lasts as long as its database: a COMMIT that failed was not made. */
+export const onConnection = (connection: Connection, dialect: Dialect): Within => {
+  const run = (sql: string) =>
+    Effect.mapError(connection.execute(sql, [], undefined), (error) => dialect.explain(operation, error))
   // A database that has failed badly has rolled back by itself, and refuses to do it again: the first error tells more.
-  const rollback = Effect.exit(statement("ROLLBACK"))
-
+  const rollback = Effect.exit(run("ROLLBACK"))
   // COMMIT is in here as well: that is where a full disk shows, and `SqlClient.withTransaction` would die of it.
-  const within = <A>(effect: Effect.Effect<A, StorageError>) =>
+  return (work) =>
     Effect.zipRight(
-      statement(dialect.begin),
+      run(dialect.begin),
       Effect.onExit(
-        Effect.zipLeft(effect, statement("COMMIT")),
+        Effect.zipLeft(work(connection), run("COMMIT")),
         (exit) => (Exit.isSuccess(exit) ? Effect.void : rollback)
       )
     )
+}
 
-  const one = (plan: ReadonlyArray<Planned>): Effect.Effect<Result, StorageError> =>
-    statement("SAVEPOINT one").pipe(
-      Effect.zipRight(Effect.either(makeAll(plan))),
-      Effect.tap((result) => (Either.isRight(result) ? Effect.void : statement("ROLLBACK TO SAVEPOINT one"))),
-      Effect.tap(() => statement("RELEASE SAVEPOINT one")),
-      Effect.tap((result) =>
-        Either.isLeft(result) && result.left.reason !== "constraint" ? Effect.fail(result.left) : Effect.void
-      )
+/** Makes the transactions of a database. */
+export const makeTransaction = (within: Within, dialect: Dialect): Transaction => {
+  const statement = (connection: Connection, sql: string, params: Planned["params"] = []) =>
+    Effect.mapError(connection.execute(sql, params, undefined), (error) => dialect.explain(operation, error))
+
+  const make = (connection: Connection, planned: Planned) =>
+    Effect.flatMap(
+      statement(connection, planned.sql, planned.params),
+      (rows) =>
+        planned.rows === undefined || rows.length === planned.rows
+          ? Effect.void
+          : Effect.fail(planned.lease === undefined ? notThere(planned) : heldByAnother(operation, planned.lease))
     )
 
-  return { all: (plan) => within(makeAll(plan)), each: (plans) => within(Effect.forEach(plans, one)) }
+  const makeAll = (connection: Connection, plan: ReadonlyArray<Planned>) =>
+    Effect.forEach(plan, (planned) => make(connection, planned), { discard: true })
+
+  const one = (connection: Connection, plan: ReadonlyArray<Planned>): Effect.Effect<Result, StorageError> =>
+    statement(connection, "SAVEPOINT one").pipe(
+      Effect.zipRight(Effect.either(makeAll(connection, plan))),
+      Effect.tap((result) => Either.isRight(result) ? Effect.void : statement(connection, "ROLLBACK TO SAVEPOINT one")),
+      Effect.tap(() => statement(connection, "RELEASE SAVEPOINT one")),
+      Effect.tap((result) => Either.isLeft(result) && !isRefusal(result.left) ? Effect.fail(result.left) : Effect.void)
+    )
+
+  return {
+    all: (plan) => within((connection) => makeAll(connection, plan)),
+    each: (plans) => within((connection) => Effect.forEach(plans, (plan) => one(connection, plan)))
+  }
 }

@@ -11,7 +11,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Op } from "./op.ts"
 import type { Plan } from "./plan.ts"
-import type { Result, Transaction } from "./transaction.ts"
+import { isRefusal, type Result, type Transaction } from "./transaction.ts"
 import type { Turns } from "./turns.ts"
 
 /** Makes a list of changes durable, all of them or none. Once it waits in the queue, interruption does not undo it. */
@@ -31,7 +31,8 @@ const groupRows = 500
 /** How long a lock of another process is waited for. */
 const patience = Duration.seconds(30)
 
-const whileLocked = Schedule.exponential(Duration.millis(5), 1.5).pipe(
+/** When something is tried again that a lock, or a server that starts anew, is in the way of. */
+export const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(100))),
   Schedule.jittered,
   Schedule.upTo(patience)
@@ -39,7 +40,7 @@ const whileLocked = Schedule.exponential(Duration.millis(5), 1.5).pipe(
 
 /** Tries again for as long as another process holds the lock, and lets everything else go on meanwhile. */
 export const retryBusy = <A, R>(effect: Effect.Effect<A, StorageError, R>): Effect.Effect<A, StorageError, R> =>
-  Effect.retry(effect, { schedule: whileLocked, while: (error) => error.reason === "busy" })
+  Effect.retry(effect, { schedule: whileBusy, while: (error) => error.reason === "busy" })
 
 const groupsOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<Waiting>> => {
   const groups: Array<Array<Waiting>> = []
@@ -92,10 +93,10 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
       retryBusy(turns.write(transaction.each(group.map(({ ops }) => plan(ops)))))
 
     const together = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> =>
-      retryBusy(turns.write(Effect.suspend(() => transaction.all(plan(group.flatMap(({ ops }) => ops)))))).pipe(
+      Effect.suspend(() => retryBusy(turns.write(transaction.all(plan(group.flatMap(({ ops }) => ops)))))).pipe(
         Effect.as(group.map(() => Either.void)),
         // One commit must not fail because another one, which happened to wait beside it, is refused.
-        Effect.catchIf((error) => group.length > 1 && error.reason === "constraint", () => separately(group))
+        Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
       )
 
     const make = (group: ReadonlyArray<Waiting>) =>

@@ -16,6 +16,7 @@ export const {
   commit,
   events,
   inbox,
+  lease,
   messages,
   prune,
   run: runOf,

@@ -1,0 +1,34 @@
+/** Decides how it is stored who holds a tree of sessions: in columns of its root, which no put of the session touches. */
+import type { Dialect } from "./database.ts"
+import type { LeaseOp } from "./op.ts"
+import type { Value } from "./tables.ts"
+
+const isHeld = "id = ? AND owner = ? AND epoch = ?"
+
+const texts = {
+  Hold: `UPDATE session SET owner = ?, epoch = ?, lease_until = ?
+    WHERE id = ? AND coalesce(owner, '') = ? AND epoch = ? AND coalesce(lease_until, 0) = ? RETURNING id`,
+  Renew: `UPDATE session SET lease_until = ? WHERE ${isHeld} RETURNING id`,
+  Fence: `SELECT id FROM session WHERE ${isHeld}`,
+  Release: `UPDATE session SET owner = NULL, lease_until = NULL WHERE ${isHeld}`
+} as const
+
+const paramsOf = (op: LeaseOp): ReadonlyArray<Value> => {
+  const { epoch, owner, rootID } = op.lease
+  switch (op._tag) {
+    case "Hold":
+      return [owner, epoch, op.until, rootID, op.found.owner ?? "", op.found.epoch, op.found.until]
+    case "Renew":
+      return [op.until, rootID, owner, epoch]
+    case "Fence":
+    case "Release":
+      return [rootID, owner, epoch]
+  }
+}
+
+/** The statement of a change of who holds a tree, and whether it must give back the row that it is about. */
+export const leaseStatement = (op: LeaseOp, dialect: Dialect) => ({
+  sql: op._tag === "Fence" ? `${texts.Fence}${dialect.share}` : texts[op._tag],
+  params: paramsOf(op),
+  must: op._tag !== "Release"
+})

@@ -1,0 +1,107 @@
+/** Tests of who holds a tree: one at a time, and nobody else changes it. */
+import { expect } from "@effect/vitest"
+import type { Lease, StoredLease, Write } from "@skein/core/SessionStorage"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { commit, commitEach, lease, reasonOf, sessionOf, sessions, type Tests } from "./access.ts"
+import { ids, session, write } from "./rows.ts"
+
+const free: StoredLease = { owner: undefined, epoch: 0, until: 0 }
+const of = (owner: string, epoch: number): Lease => ({ rootID: ids.ses("root"), owner, epoch })
+const hold = (owner: string, found: StoredLease, until: number): Write => ({
+  _tag: "Hold",
+  lease: of(owner, found.epoch + 1),
+  until,
+  found
+})
+const fence = (held: Lease): Write => ({ _tag: "Fence", lease: held })
+const renew = (held: Lease, until: number): Write => ({ _tag: "Renew", lease: held, until })
+const release = (held: Lease): Write => ({ _tag: "Release", lease: held })
+const begin = commit([write.session(session("root"))])
+const stored = lease(ids.ses("root"))
+const titled = (title: string) => write.session(session("root", { title }))
+
+/** The tests. */
+export const leases: Tests = {
+  "knows nobody who holds a tree at first, and nothing of a tree that is not there": Effect.fnUntraced(function*(use) {
+    yield* use(begin)
+    expect(yield* use(stored)).toEqual(Option.some(free))
+    expect(yield* use(lease(ids.ses("nowhere")))).toEqual(Option.none())
+    expect(
+      yield* use(reasonOf(commit([{ _tag: "Fence", lease: { ...of("a", 1), rootID: ids.ses("nowhere") } }])))
+    ).toBe("held")
+  }),
+
+  "lets a process take hold with the first commit of a tree": Effect.fnUntraced(function*(use) {
+    yield* use(commit([hold("a", free, 10), write.session(session("root"))]))
+    expect(yield* use(stored)).toEqual(Option.some({ owner: "a", epoch: 1, until: 10 }))
+  }),
+
+  "lets one of two take hold who found the same": Effect.fnUntraced(function*(use) {
+    yield* use(begin)
+    const results = yield* use(Effect.forEach(
+      ["a", "b"],
+      (owner) => reasonOf(commit([hold(owner, free, 10)])),
+      { concurrency: "unbounded" }
+    ))
+    expect(results.toSorted()).toEqual(["held", "none"])
+  }),
+
+  "takes over only from what was found": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)]))
+    const found = { owner: "a", epoch: 1, until: 10 }
+    yield* use(commit([renew(of("a", 1), 20)]))
+    // It has shown that it lives.
+    expect(yield* use(reasonOf(commit([hold("b", found, 30)])))).toBe("held")
+    yield* use(commit([hold("b", { ...found, until: 20 }, 30)]))
+    expect(yield* use(stored)).toEqual(Option.some({ owner: "b", epoch: 2, until: 30 }))
+    expect(yield* use(reasonOf(commit([renew(of("a", 1), 40)])))).toBe("held")
+  }),
+
+  "makes nothing of a commit whose maker no longer holds the tree": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)]))
+    yield* use(commit([fence(of("a", 1)), titled("by a")]))
+    yield* use(commit([hold("b", { owner: "a", epoch: 1, until: 10 }, 20)]))
+    expect(yield* use(reasonOf(commit([fence(of("a", 1)), titled("by a, too late")])))).toBe("held")
+    expect(yield* use(reasonOf(commit([fence(of("a", 2)), titled("by a, who guesses")])))).toBe("held")
+    const found = yield* use(sessionOf(ids.ses("root")))
+    expect(Option.map(found, ({ title }) => title)).toEqual(Option.some("by a"))
+    expect(yield* use(reasonOf(commit([fence(of("a", 1)), write.delete("root")])))).toBe("held")
+    yield* use(commit([fence(of("b", 2)), write.delete("root")]))
+    expect((yield* use(sessions({}))).rows).toEqual([])
+  }),
+
+  "refuses only whose tree it is, of commits that are made at once": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach(
+      [write.session(session("root")), write.session(session("other", { rootID: ids.ses("other") }))],
+      [hold("a", free, 10)]
+    ))
+    const results = yield* use(Effect.forEach(
+      [
+        [fence(of("b", 1)), titled("not mine")],
+        [write.session(session("other", { rootID: ids.ses("other"), title: "mine" }))],
+        [fence(of("a", 1)), titled("mine")]
+      ],
+      (writes) => reasonOf(commit(writes)),
+      { concurrency: "unbounded" }
+    ))
+    expect(results).toEqual(["held", "none", "none"])
+    expect((yield* use(sessions({}))).rows.map(({ title }) => title)).toEqual(["mine", "mine"])
+  }),
+
+  "lets go, and the next holder has the next epoch": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)]))
+    yield* use(commit([fence(of("a", 1)), titled("last words"), release(of("a", 1))]))
+    expect(yield* use(stored)).toEqual(Option.some({ owner: undefined, epoch: 1, until: 0 }))
+    expect(yield* use(reasonOf(commit([fence(of("a", 1)), titled("after that")])))).toBe("held")
+    // Letting go of what one does not hold is nothing.
+    yield* use(commit([hold("b", { owner: undefined, epoch: 1, until: 0 }, 20)]))
+    yield* use(commit([release(of("a", 1))]))
+    expect(yield* use(stored)).toEqual(Option.some({ owner: "b", epoch: 2, until: 20 }))
+  }),
+
+  "keeps who holds a tree when its session is put again": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)], [titled("again")]))
+    expect(yield* use(stored)).toEqual(Option.some({ owner: "a", epoch: 1, until: 10 }))
+  })
+}
