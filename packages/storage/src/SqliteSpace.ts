@@ -3,10 +3,10 @@ import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { resolve } from "node:path"
+import { migrations } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute } from "./internal/sqliteConnection.ts"
 import { fileSystem, inspect } from "./internal/sqliteFile.ts"
-import { migrations } from "./internal/sqliteMigrate.ts"
 import { retryBusy } from "./internal/writer.ts"
 
 const bytesOf = (path: string): number => fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0

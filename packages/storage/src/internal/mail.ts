@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import { makeDecode } from "./decode.ts"
 import { readable, type Row } from "./rows.ts"
 import type { Select } from "./select.ts"
-import type { Turns } from "./turns.ts"
 
 const decode = makeDecode(InboxRow)
 
@@ -14,14 +13,13 @@ const waiting = "SELECT id, data FROM inbox WHERE taken_at IS NULL AND kind IN (
 /** Makes the look at the mail: nothing is read where nobody else has committed since the last one. */
 export const makeMail = (
   othersVersion: Effect.Effect<unknown, StorageError>,
-  select: Select,
-  turns: Turns
+  read: Select
 ): Effect.Effect<Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>> =>
   Effect.sync(() => {
     let seen: unknown
-    return Effect.flatMap(turns.read(othersVersion), (version) => {
+    return Effect.flatMap(othersVersion, (version) => {
       if (version === seen) return Effect.succeed(undefined)
-      return Effect.map(turns.read(select<Row>("mail", waiting, [])), (rows) => {
+      return Effect.map(read<Row>("mail", waiting, []), (rows) => {
         seen = version
         return readable(rows, decode).rows.filter(({ foreign }) => foreign === true)
       })

@@ -5,7 +5,7 @@ import type { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Dialect } from "./database.ts"
-import { makeSelect } from "./select.ts"
+import { makeSelect, type Select } from "./select.ts"
 import type { Value } from "./tables.ts"
 import type { Turns } from "./turns.ts"
 import { retryBusy } from "./writer.ts"
@@ -32,14 +32,17 @@ const paramsOf = ({ before, restingSince }: Pruning): ReadonlyArray<Value> => [b
 export const makePrune = (
   connection: Connection,
   dialect: Dialect,
-  turns: Turns
+  turns: Turns,
+  read: Select
 ): Context.Tag.Service<SessionStorage>["prune"] => {
   const select = makeSelect(connection, dialect)
 
   const count = (events: Pruning) =>
     Effect.map(
-      turns.read(
-        select<{ readonly count: number }>("prune", `SELECT count(*) AS count FROM (${candidates})`, paramsOf(events))
+      read<{ readonly count: number }>(
+        "prune",
+        `SELECT count(*) AS count FROM (${candidates}) AS old`,
+        paramsOf(events)
       ),
       ([row]) => Math.min(Number(row?.count ?? 0), events.limit ?? Number.POSITIVE_INFINITY)
     )

@@ -10,7 +10,6 @@ import * as Either from "effect/Either"
 import type * as Schema from "effect/Schema"
 import { type Decode, makeDecode } from "./decode.ts"
 import { type Select, where } from "./select.ts"
-import type { Turns } from "./turns.ts"
 
 interface EventRow {
   readonly seq: number
@@ -55,7 +54,7 @@ const decoderOf = (row: EventRow): Decode<unknown> | undefined => {
 
 const unknownKind = Either.left("a kind of event that this version does not know")
 
-const read = (row: EventRow): Either.Either<LoggedEvent, string> =>
+const loggedOf = (row: EventRow): Either.Either<LoggedEvent, string> =>
   Either.map(decoderOf(row)?.(row.data) ?? unknownKind, (value): LoggedEvent => ({
     seq: Number(row.seq),
     event: {
@@ -71,7 +70,7 @@ const read = (row: EventRow): Either.Either<LoggedEvent, string> =>
   }))
 
 /** Makes the reader. An event that cannot be read is left out, and the log of the process says so. */
-export const makeReadEvents = (select: Select, turns: Turns): Context.Tag.Service<SessionStorage>["events"] =>
+export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage>["events"] =>
   Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID }) {
     const events: Array<LoggedEvent> = []
     const filter = where(
@@ -82,10 +81,10 @@ export const makeReadEvents = (select: Select, turns: Turns): Context.Tag.Servic
     let seq = after
     while (events.length < limit) {
       const wanted = Math.min(pageSize, limit - events.length)
-      const rows = yield* turns.read(select<EventRow>("events", sql(filter.sql), [...filter.params, seq, wanted]))
+      const rows = yield* read<EventRow>("events", sql(filter.sql), [...filter.params, seq, wanted])
       for (const row of rows) {
         seq = Number(row.seq)
-        const logged = read(row)
+        const logged = loggedOf(row)
         if (Either.isRight(logged)) events.push(logged.right)
         else yield* Effect.logWarning(`Event ${row.id} is left out: ${logged.left}`)
       }

@@ -8,8 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { makeDecode } from "./decode.ts"
 import { readable, type Row } from "./rows.ts"
-import type { Select } from "./select.ts"
-import type { Turns } from "./turns.ts"
+import type { Select, Snapshot } from "./select.ts"
 
 const operation = "messages"
 const decodeMessage = makeDecode(Message)
@@ -21,12 +20,16 @@ const pageSize = 500
 /** Lets timers, sockets and files have their turn. Real time, because a clock that a test has stopped must not stop it. */
 const breathe = Effect.withClock(Effect.sleep(0), Clock.make())
 
-/** Makes the reader. All pages of a session are read in one turn, so that no commit comes in between. */
+/** Makes the reader. No commit comes in between the pages of a session. */
 export const makeReadMessages = (
-  select: Select,
-  turns: Turns
+  snapshot: Snapshot
 ): (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError> => {
-  const eachPage = (table: "message" | "part", id: SessionID, use: (rows: ReadonlyArray<Row>) => void) => {
+  const eachPage = (
+    select: Select,
+    table: "message" | "part",
+    id: SessionID,
+    use: (rows: ReadonlyArray<Row>) => void
+  ) => {
     const text = `SELECT id, data FROM ${table} WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?`
     const from = (after: string): Effect.Effect<void, StorageError> =>
       Effect.flatMap(select<Row>(operation, text, [id, after, pageSize]), (rows) => {
@@ -38,11 +41,11 @@ export const makeReadMessages = (
   }
 
   return (id) =>
-    turns.read(Effect.gen(function*() {
+    snapshot(Effect.fnUntraced(function*(select) {
       const found: Array<MessageWithParts> = []
       const partsOf = new Map<string, Array<Part>>()
       const unreadable: Array<Found<MessageWithParts>["unreadable"][number]> = []
-      yield* eachPage("message", id, (rows) => {
+      yield* eachPage(select, "message", id, (rows) => {
         const messages = readable(rows, decodeMessage)
         unreadable.push(...messages.unreadable)
         for (const info of messages.rows) {
@@ -51,7 +54,7 @@ export const makeReadMessages = (
           found.push({ info, parts })
         }
       })
-      yield* eachPage("part", id, (rows) => {
+      yield* eachPage(select, "part", id, (rows) => {
         const parts = readable(rows, decodePart)
         unreadable.push(...parts.unreadable)
         for (const part of parts.rows) partsOf.get(part.messageID)?.push(part)

@@ -12,6 +12,9 @@ export type Select = <Row>(
   params: ReadonlyArray<Value>
 ) => Effect.Effect<ReadonlyArray<Row>, StorageError>
 
+/** Reads several times in such a way that no commit comes in between. */
+export type Snapshot = <A>(use: (select: Select) => Effect.Effect<A, StorageError>) => Effect.Effect<A, StorageError>
+
 /** Makes the reader of a connection. */
 export const makeSelect = (connection: Connection, dialect: Dialect): Select => (operation, sql, params) =>
   Effect.mapError(

@@ -1,18 +1,19 @@
 /** Puts the port together on one connection of any SQL database. */
+import type { Connection } from "@effect/sql/SqlConnection"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Database } from "./database.ts"
+import type { Database, Dialect } from "./database.ts"
 import { makeMail } from "./mail.ts"
 import { type Op, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
 import { makeSelect } from "./select.ts"
-import { makeTransaction } from "./transaction.ts"
-import { makeTurns } from "./turns.ts"
+import { makeTransaction, onConnection } from "./transaction.ts"
+import { makeTurns, type Turns } from "./turns.ts"
 import { makeWriter } from "./writer.ts"
 
 const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, StorageError> =>
@@ -29,27 +30,38 @@ const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, 
   })
 
 /**
- * The port on a database. Reading and writing share a connection: what a commit wrote is then seen by the next read
+ * One connection for all. Reading and writing share a connection: what a commit wrote is then seen by the next read
  * without further ado, and a reader never sees a transaction that is not committed, since the two take turns.
  */
+const sharing = (connection: Connection, dialect: Dialect, turns: Turns): NonNullable<Database["transactions"]> => {
+  const select = makeSelect(connection, dialect)
+  return {
+    within: onConnection(connection, dialect),
+    read: (operation, sql, params) => turns.read(select(operation, sql, params)),
+    snapshot: (use) => turns.read(use(select))
+  }
+}
+
+/** The port on a database. */
 export const makeSqlStorage = (
-  { connection, dialect, flush, othersVersion }: Database
+  { connection, dialect, flush, othersVersion, transactions }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const turns = yield* makeTurns
+    const { read, snapshot, within } = transactions ?? sharing(connection, dialect, turns)
     const commit = yield* makeWriter({
       flush,
       turns,
       plan: makePlan(dialect),
-      transaction: makeTransaction(connection, dialect)
+      transaction: makeTransaction(within, dialect)
     })
     const mail = othersVersion === undefined
       ? undefined
-      : yield* makeMail(othersVersion, makeSelect(connection, dialect), turns)
+      : yield* makeMail(turns.read(othersVersion), read)
     return {
       ...(mail === undefined ? {} : { mail }),
-      ...makeQueries(makeSelect(connection, dialect), turns),
-      prune: makePrune(connection, dialect, turns),
+      ...makeQueries(read, snapshot),
+      prune: makePrune(connection, dialect, turns, read),
       commit: (writes) => Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
     }
   })

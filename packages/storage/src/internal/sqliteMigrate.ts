@@ -2,20 +2,10 @@
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
+import { type Migration, migrations } from "./migrations.ts"
 import { backUp } from "./sqliteBackup.ts"
 import { execute } from "./sqliteConnection.ts"
 import { applicationID, checkSchema } from "./sqliteFile.ts"
-
-/** The statements of a migration. */
-export interface Migration {
-  readonly statements: ReadonlyArray<string>
-}
-
-/** All migrations in order; the schema of a file counts how many it has had. They are loaded only when one is missing. */
-export const migrations: ReadonlyArray<() => Promise<Migration>> = [
-  () => import("../migrations/0001_tables.ts"),
-  () => import("../migrations/0002_mail.ts")
-]
 
 /** The schema that a file has. */
 export const schemaOf = (connection: Connection, file: string): Effect.Effect<number, StorageError> =>

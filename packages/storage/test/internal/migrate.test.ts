@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { type Migration, migrations } from "../../src/internal/migrations.ts"
 import { connect, execute } from "../../src/internal/sqliteConnection.ts"
-import { migrate, type Migration, migrations, schemaOf } from "../../src/internal/sqliteMigrate.ts"
+import { migrate, schemaOf } from "../../src/internal/sqliteMigrate.ts"
 
 const file = ":memory:"
 const adds = (...statements: ReadonlyArray<string>) => (): Promise<Migration> => Promise.resolve({ statements })

@@ -1,0 +1,12 @@
+/** Names all migrations; each database applies the same ones. */
+
+/** The statements of a migration. */
+export interface Migration {
+  readonly statements: ReadonlyArray<string>
+}
+
+/** All migrations in order; the schema of a database counts how many it has had. They are loaded only when one is missing. */
+export const migrations: ReadonlyArray<() => Promise<Migration>> = [
+  () => import("../migrations/0001_tables.ts"),
+  () => import("../migrations/0002_mail.ts")
+]
