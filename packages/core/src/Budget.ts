@@ -42,13 +42,14 @@ export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
       return {
         set: Effect.fn("Budget.set")(function*(id, limit) {
           yield* checkBudget(limit)
-          const live = yield* table.open(id)
-          const now = yield* Clock.currentTimeMillis
-          if (limit === undefined) withoutBudget(live)
-          const patch = limit === undefined ? {} : { budget: opened(live, limit, now) }
-          yield* journal.commit([change(live, now, patch)], [
-            journal.event(live.info, "session.updated", { info: live.info }, now)
-          ])
+          yield* table.use(id, (live) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) => {
+              if (limit === undefined) withoutBudget(live)
+              const patch = limit === undefined ? {} : { budget: opened(live, limit, now) }
+              return journal.commit([change(live, now, patch)], [
+                journal.event(live.info, "session.updated", { info: live.info }, now)
+              ])
+            }))
         }, Effect.uninterruptible),
         of: (id) =>
           Effect.zipWith(table.open(id), Clock.currentTimeMillis, (live, now) =>

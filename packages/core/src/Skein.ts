@@ -9,8 +9,11 @@ import { Budget } from "./Budget.ts"
 import { Bus } from "./Bus.ts"
 import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
+import { Hooks } from "./Hooks.ts"
 import { Isolation } from "./Isolation.ts"
 import { Journal } from "./Journal.ts"
+import { Leases } from "./Leases.ts"
+import { Owner } from "./Owner.ts"
 import { Permission, type PermissionOptions } from "./Permission.ts"
 import type { Provider } from "./Provider.ts"
 import { Session } from "./Session.ts"
@@ -23,7 +26,17 @@ import { TodoList } from "./TodoList.ts"
 import { type AnyTool, Tools } from "./Tool.ts"
 
 /** What a program chooses; everything but the provider has an answer that needs neither disk nor network. */
-export interface SkeinOptions<EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never> {
+export interface SkeinOptions<
+  EP,
+  RP,
+  ES = never,
+  RS = never,
+  RT = never,
+  EC = never,
+  RC = never,
+  EH = never,
+  RH = never
+> {
   /** The way to models: the one thing that must be chosen. */
   readonly provider: Layer.Layer<Provider, EP, RP>
   /** What lasts; memory where absent. */
@@ -36,8 +49,12 @@ export interface SkeinOptions<EP, RP, ES = never, RS = never, RT = never, EC = n
   readonly spill?: Layer.Layer<Spill>
   /** Settings, or a layer that knows where to find them. */
   readonly config?: ConfigInfo | Layer.Layer<Config, EC, RC>
+  /** How this process is known to others on the same storage; by a name of chance where absent. */
+  readonly owner?: Layer.Layer<Owner>
   /** The agents; the built-in ones where absent. */
   readonly agents?: Layer.Layer<Agent>
+  /** Who is told of what happens, and may block or change it; nobody where absent. */
+  readonly hooks?: Layer.Layer<Hooks, EH, RH>
   /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
   readonly permission?: PermissionOptions
 }
@@ -49,9 +66,12 @@ export type SkeinServices =
   | Bus
   | Config
   | Governor
+  | Hooks
   | Ids
   | Isolation
   | Journal
+  | Leases
+  | Owner
   | Permission
   | Provider
   | Session
@@ -62,29 +82,34 @@ export type SkeinServices =
   | Tools
 
 /** The ports and services that tools may ask for. */
-type Ports = Agent | Bus | Ids | Isolation | Provider | SessionStorage | Spill
+type Ports = Agent | Bus | Hooks | Ids | Isolation | Owner | Provider | SessionStorage | Spill
 
 /** What tools need that the graph does not hold. */
-type Outside<R> = Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList>, Journal>, Ports>, Config>
+type Outside<R> = Exclude<
+  Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList>, Journal>, Leases | SessionStorage>, Ports>,
+  Config
+>
 
 /** Builds the graph of services. */
-export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never>(
-  options: SkeinOptions<EP, RP, ES, RS, RT, EC, RC>
-): Layer.Layer<SkeinServices, EP | ES | EC, Exclude<RP | RS, Config> | RC | Outside<RT>> => {
+export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never, EH = never, RH = never>(
+  options: SkeinOptions<EP, RP, ES, RS, RT, EC, RC, EH, RH>
+): Layer.Layer<SkeinServices, EP | ES | EC | EH, Exclude<RP | RS | RH, Config> | RC | Outside<RT>> => {
   const config: Layer.Layer<Config, EC, RC> = options.config !== undefined && Layer.isLayer(options.config)
     ? options.config as Layer.Layer<Config, EC, RC>
     : Config.layer(options.config as ConfigInfo | undefined)
   const storage: Layer.Layer<SessionStorage, ES, RS> = options.storage ?? SessionStorage.layerMemory
+  const hooks: Layer.Layer<Hooks, EH, RH> = options.hooks ?? Hooks.layerNoop
   const tools: Effect.Effect<ReadonlyArray<AnyTool>, never, RT> = options.tools ?? Effect.succeed([])
 
   const ports = Layer.mergeAll(
     options.provider,
     storage,
+    hooks,
     options.spill ?? Spill.layerMemory,
     options.isolation ?? Isolation.layerNone,
     options.agents ?? Agent.layer(builtins),
     Bus.layer,
-    Ids.layer
+    Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)
   )
   const rules = Layer.mergeAll(
     Permission.layer(options.permission ?? { asks: "nobody" }),
@@ -96,6 +121,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     Layer.provideMerge(Session.layer),
     Layer.provideMerge(rules),
     Layer.provideMerge(Journal.layer),
+    Layer.provideMerge(Leases.layer),
     Layer.provideMerge(ports),
     Layer.provideMerge(config)
   )

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Governor } from "../../Governor.ts"
+import { Leases } from "../../Leases.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
@@ -20,6 +21,14 @@ import { isLeaving, type Live, type LiveMessage } from "./live.ts"
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
   /** Brings a session, and those above it, into memory. */
   readonly open: (id: SessionID) => Effect.Effect<Live, SessionNotFound | StorageError>
+  /**
+   * Does something that changes a session: opens it, with this process holding its tree meanwhile. Fails with reason `held`
+   * where another process is at work in the tree.
+   */
+  readonly use: <A, E, R>(
+    id: SessionID,
+    change: (live: Live) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | SessionNotFound | StorageError, R>
   /** Puts a new session into memory. */
   readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live>
   /** The session, where it is in memory. */
@@ -39,6 +48,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     Effect.gen(function*() {
       const storage = yield* SessionStorage
       const governor = yield* Governor
+      const leases = yield* Leases
       const scope = yield* Effect.scope
       const table = new Map<SessionID, Live>()
       const children = new Map<SessionID, Set<Live>>()
@@ -89,9 +99,11 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           form: undefined,
           span: undefined,
           consents: new Set(),
-          spawns: 0
+          spawns: 0,
+          sent: { measured: undefined, wholeFrom: undefined, floor: 0 }
         }
         table.set(info.id, live)
+        leases.note(info.id, info.rootID)
         if (parent !== undefined) {
           const siblings = children.get(parent.info.id) ?? new Set()
           children.set(parent.info.id, siblings.add(live))
@@ -101,11 +113,44 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         return live
       })
 
+      /** What is in memory, unless another process has changed it since; undefined where nothing is. */
+      const known = (id: SessionID): Effect.Effect<Live | undefined, SessionNotFound | StorageError> =>
+        Effect.suspend((): Effect.Effect<Live | undefined, SessionNotFound | StorageError> => {
+          const live = table.get(id)
+          if (live === undefined) return Effect.succeed(live)
+          if (isLeaving(live)) return notFound(id)
+          const { rootID } = live.info
+          if (leases.epoch(rootID) > 0) return Effect.succeed(live)
+          return Effect.flatMap(
+            leases.isFresh(rootID),
+            (isFresh) => isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
+          )
+        })
+
       const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
-        Effect.suspend(() => {
-          const known = table.get(id)
-          if (known === undefined) return load(id)
-          return isLeaving(known) ? notFound(id) : Effect.succeed(known)
+        Effect.flatMap(known(id), (live) => live === undefined ? load(id) : Effect.succeed(live))
+
+      const rootOfStored = (id: SessionID) =>
+        Effect.flatMap(
+          storage.session(id),
+          Option.match({
+            onNone: () => notFound(id),
+            onSome: ({ rootID }) => Effect.succeed(rootID)
+          })
+        )
+
+      const use = <A, E, R>(
+        id: SessionID,
+        change: (live: Live) => Effect.Effect<A, E, R>
+      ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
+        Effect.gen(function*() {
+          const rootID = table.get(id)?.info.rootID ?? (yield* rootOfStored(id))
+          if ((yield* leases.hold(rootID)) && table.has(rootID)) yield* close(rootID)
+          return yield* Effect.acquireUseRelease(
+            Effect.sync(() => leases.use(rootID)),
+            () => Effect.flatMap(open(id), change),
+            (end) => Effect.sync(end)
+          )
         })
 
       const load = Effect.fnUntraced(function*(id: SessionID) {
@@ -131,19 +176,30 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         Effect.suspend(() => {
           const live = table.get(id)
           if (live === undefined) return Effect.void
-          forget(live)
-          return Scope.close(live.scope, Exit.void)
+          const gone: Array<SessionID> = []
+          forget(live, gone)
+          // What ends now still belongs to the tree, and is stored only while that is held.
+          return Effect.zipRight(
+            Scope.close(live.scope, Exit.void),
+            Effect.sync(() => {
+              for (const each of gone) if (!table.has(each)) leases.forget(each)
+            })
+          )
         })
 
-      const forget = (live: Live): void => {
-        for (const child of children.get(live.info.id) ?? []) forget(child)
+      const forget = (live: Live, gone: Array<SessionID>): void => {
+        for (const child of children.get(live.info.id) ?? []) forget(child, gone)
         children.delete(live.info.id)
         table.delete(live.info.id)
+        gone.push(live.info.id)
         if (live.parent !== undefined) children.get(live.parent.info.id)?.delete(live)
       }
 
+      leases.onLost(close)
+
       return {
         open,
+        use,
         add,
         peek: (id) => table.get(id),
         below: (id) => [...(children.get(id) ?? [])],

@@ -11,15 +11,19 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
+import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import type { PromptError, PromptOptions, Session, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
-import { SessionStorage } from "../../SessionStorage.ts"
+import { SessionStorage, type Write } from "../../SessionStorage.ts"
 import { opened as openedBudget } from "../budget/account.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
+import { promptHooks } from "../hooks/turnHooks.ts"
 import { servicesForLater, traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { beside } from "./beside.ts"
+import { compactNow } from "./compactNow.ts"
 import { want } from "./finalAnswer.ts"
 import { forkSession } from "./forkSession.ts"
 import { stop } from "./halt.ts"
@@ -51,17 +55,16 @@ export const makeSession = Effect.gen(function*() {
   const journal = yield* Journal
   const agents = yield* Agent
   const ids = yield* Ids
+  const leases = yield* Leases
   const { settings } = yield* Config
+  const submitted = promptHooks(yield* Hooks)
   const context = yield* servicesForLater<LoopServices>()
 
-  const store = Effect.fnUntraced(function*(info: SessionInfo, parent: Live | undefined) {
-    yield* journal.commit(
-      [{ _tag: "Session", info }],
+  const store = (info: SessionInfo, also: ReadonlyArray<Write>) =>
+    journal.commit(
+      [{ _tag: "Session", info }, ...also],
       [journal.event(info, "session.created", { info }, info.time.created)]
     )
-    yield* table.add(info, parent)
-    return info
-  })
 
   const create = Effect.fn("Session.create")(function*(options: SessionOptions) {
     const agent = yield* agents.get(options.agent ?? settings.default_agent)
@@ -69,7 +72,7 @@ export const makeSession = Effect.gen(function*() {
     const id = yield* ids.make("ses")
     const budget = options.budget ?? settings.budget
     yield* checkBudget(budget)
-    return yield* store({
+    const info: SessionInfo = {
       id,
       rootID: id,
       depth: 0,
@@ -83,19 +86,28 @@ export const makeSession = Effect.gen(function*() {
       ...(budget === undefined ? {} : { budget: open(budget, now) }),
       version,
       time: { created: now, updated: now }
-    }, undefined)
-  })
+    }
+    yield* leases.begin(id, (hold) => store(info, [hold]))
+    yield* table.add(info, undefined)
+    return info
+  }, Effect.uninterruptible)
 
   const createChild = Effect.fnUntraced(function*(
     parentID: SessionID,
     options: Parameters<Context.Tag.Service<typeof Session>["createChild"]>[1]
   ) {
-    const parent = yield* table.open(parentID)
+    return yield* table.use(parentID, (parent) => makeChild(parent, options))
+  })
+
+  const makeChild = Effect.fnUntraced(function*(
+    parent: Live,
+    options: Parameters<Context.Tag.Service<typeof Session>["createChild"]>[1]
+  ) {
     const { directory, depth, projectID, rootID } = parent.info
     const now = yield* Clock.currentTimeMillis
-    return yield* store({
+    const info: SessionInfo = {
       id: options.id ?? (yield* ids.make("ses")),
-      parentID,
+      parentID: parent.info.id,
       rootID,
       depth: depth + 1,
       projectID,
@@ -108,7 +120,10 @@ export const makeSession = Effect.gen(function*() {
       usage: { own: none, subtree: none },
       version,
       time: { created: now, updated: now }
-    }, parent)
+    }
+    yield* store(info, [])
+    yield* table.add(info, parent)
+    return info
   })
 
   const enqueue = Effect.fnUntraced(function*(
@@ -148,13 +163,24 @@ export const makeSession = Effect.gen(function*() {
     yield* checkParts(parts)
     if (options.agent !== undefined) yield* agents.get(options.agent)
     yield* checkBudget(options.budget)
-    const live = yield* table.open(id)
-    // Once the prompt is stored it is answered: nothing may come between.
-    return yield* Effect.uninterruptibleMask((restore) =>
+    return yield* table.use(id, (live) => {
+      const { stops } = live
+      return Effect.zipRight(submitted(live, parts), submitPrompt(live, parts, options, output, stops))
+    })
+  })
+
+  /** Once the prompt is stored it is answered: nothing may come between. */
+  const submitPrompt = (
+    live: Live,
+    parts: ReadonlyArray<PartInput>,
+    options: Omit<PromptOptions, "output">,
+    output: PromptOptions["output"],
+    stops: number
+  ) =>
+    Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
-        const { stops } = live
         const { first, row } = yield* enqueue(live, "prompt", parts, options)
-        // Stopped while it was being stored: then it stays as a note, and begins nothing.
+        // Stopped while hooks looked at it, or while it was being stored: then it stays as a note, and begins nothing.
         if (live.stops !== stops) return yield* withdrawn(live, row)
         if (first) yield* beside(live, makeTitle(live, textOf(parts)))
         if (output !== undefined) live.wanted.set(row.id, want(output))
@@ -173,14 +199,14 @@ export const makeSession = Effect.gen(function*() {
               : undefined
         )
     )
-  })
 
   const append = Effect.fn("Session.append")(function*(id: SessionID, input: string | ReadonlyArray<PartInput>) {
     const parts = asParts(input)
     yield* checkParts(parts)
-    const live = yield* table.open(id)
-    yield* Effect.uninterruptible(
-      Effect.map(enqueue(live, "note", parts, {}), ({ row }) => live.inbox.push(row))
+    yield* table.use(
+      id,
+      (live) =>
+        Effect.uninterruptible(Effect.map(enqueue(live, "note", parts, {}), ({ row }) => void live.inbox.push(row)))
     )
   })
 
@@ -188,15 +214,18 @@ export const makeSession = Effect.gen(function*() {
     Effect.flatMap(table.open(id), use)
 
   const fork = Effect.fn("Session.fork")(function*(id: SessionID, options?: { readonly messageID?: MessageID }) {
-    return yield* Effect.provide(forkSession(yield* table.open(id), options?.messageID), context)
+    const { parentID } = (yield* table.open(id)).info
+    const forked = (live: Live) => Effect.provide(forkSession(live, options?.messageID), context)
+    // A copy of a root is a tree of its own, and the original is only read.
+    return yield* parentID === undefined ? opened(id, forked) : table.use(id, forked)
   })
 
   const remove = Effect.fn("Session.remove")(function*(id: SessionID) {
-    yield* Effect.provide(removeSession(yield* table.open(id)), context)
+    yield* Effect.provide(table.use(id, removeSession), context)
   })
 
   const rename = (id: SessionID, title: string) =>
-    opened(id, (live) =>
+    table.use(id, (live) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const write = change(live, now, { title })
         return journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
@@ -225,7 +254,8 @@ export const makeSession = Effect.gen(function*() {
             live.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
-    summarize: (id: SessionID) => Effect.provide(opened(id, summarize), context),
+    compact: (id: SessionID) => Effect.provide(opened(id, compactNow), context),
+    summarize: (id: SessionID) => Effect.provide(table.use(id, summarize), context),
     summarized: (id: SessionID) => opened(id, summarized),
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),

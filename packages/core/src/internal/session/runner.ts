@@ -9,9 +9,11 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
 import { inSlices } from "../fairScheduler.ts"
+import { turnEnded } from "../hooks/turnHooks.ts"
 import { spanNow, underSpan } from "../traced.ts"
 import { halt } from "./halt.ts"
 import { failedToStore, type Live, pathOf, type Running, wantsAnswer } from "./live.ts"
@@ -66,6 +68,7 @@ const turns = (live: Live, running: Running) =>
         live.lastTurn = wasStopped ? Exit.fail(stopped(live.info.id)) : exit
         yield* tell(live, exit)
         yield* renewSummary(live, exit)
+        if (!wasStopped) yield* Effect.exit(restore(turnEnded(live, exit)))
         if (!wasStopped) answer(live, running, exit)
         if (wasStopped || failedToStore(exit) || !live.inbox.some(wantsAnswer)) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
@@ -77,10 +80,13 @@ const turns = (live: Live, running: Running) =>
   )
 
 /** What a loop needs. */
-export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>>
+export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>> | Leases
 
 /** Starts the loop. The run is there before its fiber is, so that there is never a second one. */
-const start = (live: Live, waiters: Running["waiters"]) => {
+const start = (live: Live, waiters: Running["waiters"]) =>
+  Effect.flatMap(Leases, (leases) => startIn(live, waiters, leases.use(live.info.rootID)))
+
+const startIn = (live: Live, waiters: Running["waiters"], done: () => void) => {
   const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
   live.running = running
   // A fiber inherits that its parent cannot be interrupted; the loop can.
@@ -90,6 +96,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
       // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
       fiber.addObserver(() => {
         if (live.running === running) live.running = undefined
+        done()
         for (const each of running.waiters.values()) Deferred.unsafeDone(each, Exit.fail(stopped(live.info.id)))
         running.waiters.clear()
       })

@@ -24,14 +24,19 @@ const findAgent = Effect.fnUntraced(function*(name: string, byUser: boolean) {
   return agent
 })
 
+const noParent = (id: SessionID) => refuse("parent_not_found", `Parent session not found: ${id}`)
+
 /** The session that speaks of its tasks. */
 export const findParent = (id: SessionID) =>
-  Effect.flatMap(SessionTable, (table) =>
-    Effect.catchTag(
-      table.open(id),
-      "SessionNotFound",
-      () => refuse("parent_not_found", `Parent session not found: ${id}`)
-    ))
+  Effect.flatMap(SessionTable, (table) => Effect.catchTag(table.open(id), "SessionNotFound", () => noParent(id)))
+
+/** Does something with tasks of a session, whose tree is held meanwhile. */
+export const inTree = <A, E, R>(id: SessionID, effect: () => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(
+    SessionTable,
+    (table) =>
+      Effect.flatten(Effect.catchTag(table.use(id, () => Effect.exit(effect())), "SessionNotFound", () => noParent(id)))
+  )
 
 /** There is no such task, or not any more. */
 export const unknownTask = (taskID: string) =>

@@ -17,7 +17,7 @@ import type { Accepted, TaskName, Tasks, TaskWait, TaskWaited } from "../../Task
 import type { Live } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
-import { checkTask, findChild, findParent } from "./checkTask.ts"
+import { checkTask, findChild, findParent, inTree } from "./checkTask.ts"
 import { factsOf } from "./openRun.ts"
 import type { Receive } from "./postman.ts"
 import type { RunningTask, StopRequest, TaskServices } from "./runningTask.ts"
@@ -221,7 +221,7 @@ export const makeControl = (
     receive: (row) => Effect.provide(receive(row), context),
     promote: (task) => Effect.provide(promote(task), context),
     status: (of) => Effect.provide(status(of), context),
-    message: (task, text) => Effect.provide(message(task, text), context),
+    message: (task, text) => Effect.provide(inTree(task.parentID, () => message(task, text)), context),
     stop: (task, by) => Effect.provide(stop(task, by), context),
     wait: (of) => Effect.provide(wait(of), context)
   }

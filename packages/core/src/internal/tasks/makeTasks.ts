@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import type { Write } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
@@ -20,10 +21,11 @@ import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
 import { opened } from "../budget/account.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
 import { reserve } from "../budget/reservations.ts"
+import { runBegins, runEnded } from "../hooks/turnHooks.ts"
 import { change, type Live, rootOf } from "../session/live.ts"
 import { setStatus } from "../session/setStatus.ts"
 import { servicesForLater } from "../traced.ts"
-import { type CheckedTask, checkTask } from "./checkTask.ts"
+import { type CheckedTask, checkTask, inTree } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
 import { lineUp, stepOut } from "./lineUp.ts"
 import { observedRun } from "./observedRun.ts"
@@ -117,7 +119,8 @@ const carryOut = Effect.fnUntraced(function*(
     const end = notToWork(task, parent, before)
     if (end !== undefined) return Effect.succeed(end)
     beginBudget(task, now)
-    const work = Effect.zipRight(reopenWorkspace(parent, task), workRun(task, request, agent))
+    const ready = Effect.zipRight(reopenWorkspace(parent, task), runBegins(live, request.prompt))
+    const work = Effect.zipRight(ready, workRun(task, request, agent))
     return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
   const told = (rows: ReadonlyArray<SummaryRow>) =>
@@ -133,7 +136,9 @@ const carryOut = Effect.fnUntraced(function*(
   }
   const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
   const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit)
-  return yield* settleRun(parent, task, end, start, before.halts)
+  const outcome = yield* settleRun(parent, task, end, start, before.halts)
+  yield* runEnded(live, outcome)
+  return outcome
 })
 
 /** Puts the run where it gets its slot; from here on it settles, whoever waits for it. */
@@ -150,6 +155,8 @@ const launch = Effect.fnUntraced(function*(
   const { running } = parent
   const halts = running?.halted === true ? undefined : parent.halts
   const context = yield* Effect.context<TaskServices>()
+  // Also while it waits for a slot, and has no fiber that would.
+  const done = (yield* Leases).use(parent.info.rootID)
   let stops = 0
   const begin = (task: RunningTask) => {
     const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
@@ -158,6 +165,7 @@ const launch = Effect.fnUntraced(function*(
       task.fiber = fiber
       // Also where the scope was closed before the fiber could begin.
       fiber.addObserver((exit) => {
+        done()
         parent.tasks.delete(task)
         parent.reservations.delete(reservation)
         Deferred.unsafeDone(task.ended, exit)
@@ -167,7 +175,11 @@ const launch = Effect.fnUntraced(function*(
   }
   const task = yield* Effect.onError(
     openRun(checked, request, reservation, begin, also),
-    () => Effect.sync(() => parent.reservations.delete(reservation))
+    () =>
+      Effect.sync(() => {
+        done()
+        parent.reservations.delete(reservation)
+      })
   )
   stops = task.live.stops
   if (progress !== undefined) {
@@ -255,12 +267,13 @@ export const makeTasks = Effect.gen(function*() {
   const context = yield* servicesForLater<TaskServices>()
 
   const run = (request: TaskRequest, progress?: TaskProgress) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(
-        launch(request, progress),
-        (task) => request.background === true ? Effect.succeed(acceptedOf(task)) : awaitRun(task, restore, progress)
-      )
-    )
+    inTree(request.parentID, () =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(
+          launch(request, progress),
+          (task) => request.background === true ? Effect.succeed(acceptedOf(task)) : awaitRun(task, restore, progress)
+        )
+      ))
 
   const { receive, ...controls } = makeControl(relay, context)
   yield* postman(receive)

@@ -1,0 +1,39 @@
+/** Owns which trees of sessions this process holds: only who holds a tree changes it, and only one at a time does. */
+import type { SessionID } from "@skein/domain/Id"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { makeLeases } from "./internal/leases/makeLeases.ts"
+import type { Owner } from "./Owner.ts"
+import { SessionStorage, type Write } from "./SessionStorage.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** The trees that this process holds. */
+export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
+  /** Says to which tree a session in memory belongs: from now on it is changed only while the tree is held. */
+  readonly note: (id: SessionID, rootID: SessionID) => void
+  /** A session is no longer in memory. */
+  readonly forget: (id: SessionID) => void
+  /**
+   * Takes hold of a tree unless it is held; says whether another may have changed it since this process last held it. A
+   * holder that is about to let go is waited for; while another is at work, it fails with reason `held`.
+   */
+  readonly hold: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
+  /** Whether what is in memory of a tree is how it stands: it is held, or nobody else held it since. */
+  readonly isFresh: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
+  /** Takes hold of a new tree with the commit that begins it. */
+  readonly begin: <E>(rootID: SessionID, store: (hold: Write) => Effect.Effect<void, E>) => Effect.Effect<void, E>
+  /** Keeps a tree that is held from being let go, until the function that it gives is called. */
+  readonly use: (rootID: SessionID) => () => void
+  /** How often the tree was taken hold of, this time included; 0 where it is not held. */
+  readonly epoch: (rootID: SessionID) => number
+  /** Whether the tree is held for certain at this moment: only then may something begin that cannot be undone. */
+  readonly isHeld: (rootID: SessionID) => boolean
+  /** Calls it whenever another has taken over a tree that was held here. */
+  readonly onLost: (lost: (rootID: SessionID) => Effect.Effect<void>) => void
+}>() {
+  /** Leases on a storage, and that storage as it is for who holds leases: what others hold is not changed through it. */
+  static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(
+    makeLeases((leases, storage) => Context.make(Leases, leases).pipe(Context.add(SessionStorage, storage)))
+  )
+}
