@@ -33,7 +33,40 @@ export const readOnlyCommands: ReadonlyArray<string> = [
   "go version"
 ]
 
-const readOnlyBash = Object.fromEntries(readOnlyCommands.map((command) => [command, "allow" as const]))
+/** Programs that only read what they are given, with any of their flags. What they are given is asked for by itself. */
+const readOnlyPrograms: ReadonlyArray<string> = [
+  "basename",
+  "cat",
+  "cmp",
+  "comm",
+  "cut",
+  "df",
+  "dirname",
+  "du",
+  "echo",
+  "false",
+  "grep",
+  "head",
+  "ls",
+  "nl",
+  "readlink",
+  "realpath",
+  "stat",
+  "tail",
+  "tr",
+  "true",
+  "wc"
+]
+
+const readOnly = Object.fromEntries(
+  [...readOnlyPrograms.map((program) => `${program} *`), ...readOnlyCommands].map((command) => [
+    command,
+    "allow" as const
+  ])
+)
+
+/** Rules that allow the commands that only read, each simple command of a line by itself; they hold in every agent. */
+export const readOnlyBash: Ruleset = fromConfig({ bash: readOnly })
 
 /** What holds for every agent whose own rules say nothing. */
 export const defaultRules: Ruleset = fromConfig({
@@ -47,7 +80,7 @@ export const defaultRules: Ruleset = fromConfig({
   todoread: "allow",
   skill: "allow",
   question: "allow",
-  bash: { "*": "ask", ...readOnlyBash }
+  bash: { "*": "ask", ...readOnly }
 })
 
 /** Where plan mode may write. */
@@ -119,7 +152,7 @@ export const builtins: ReadonlyArray<AgentInfo> = [
       list: "allow",
       external_directory: "ask",
       doom_loop: "ask",
-      bash: { "*": "deny", ...readOnlyBash }
+      bash: { "*": "deny", ...readOnly }
     }
   }),
   agent("title", "primary", { prompt: prompts.title, permission: "deny", hidden: true }),

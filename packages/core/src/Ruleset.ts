@@ -1,5 +1,5 @@
 /** Decides what rules say of a call: wildcards, the last match in a set, the strictest over several sets. */
-import type { Action, Ruleset } from "@skein/domain/Rule"
+import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 
 /**
  * Whether a wildcard covers a text: `*` is any run of characters, `/` and line breaks included, `?` is any one character,
@@ -31,14 +31,32 @@ const glob = (pattern: string, text: string): boolean => {
   return p === pattern.length
 }
 
-/** What a set of rules says: the action of the last rule that matches, `undefined` where none does. */
-export const evaluate = (rules: Ruleset, permission: string, pattern: string): Action | undefined => {
+const everyRule = (_rule: Rule): boolean => true
+
+/**
+ * What a set of rules says: the action of the last rule that matches, `undefined` where none does. Rules that do not count
+ * are passed over.
+ */
+export const evaluate = (
+  rules: Ruleset,
+  permission: string,
+  pattern: string,
+  counts: (rule: Rule) => boolean = everyRule
+): Action | undefined => {
   for (let i = rules.length - 1; i >= 0; i--) {
     const rule = rules[i]
-    if (rule !== undefined && covers(rule.permission, permission) && covers(rule.pattern, pattern)) return rule.action
+    if (
+      rule !== undefined && covers(rule.permission, permission) && covers(rule.pattern, pattern) && counts(rule)
+    ) return rule.action
   }
   return undefined
 }
+
+/** Whether a rule counts for what no wildcard may allow: those that allow have to name it in full. */
+export const allowsInFull = ({ action, pattern }: Rule): boolean => action !== "allow" || !/[*?]/.test(pattern)
+
+/** Whether a rule speaks of something, and not of everything. */
+export const isNarrow = ({ pattern }: Rule): boolean => !/^\*+$/.test(pattern)
 
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 

@@ -22,6 +22,19 @@ export interface PermissionAsk {
   readonly patterns: ReadonlyArray<string>
   /** The patterns that the answer `always` stores; empty where `always` is not offered. */
   readonly always: ReadonlyArray<string>
+  /**
+   * Of the patterns those that no wildcard allows, only a rule that names them in full: what runs other programs, writes
+   * by a flag, or is not all known before it runs. Absent, a pattern of `bash` is a line that nobody has taken apart, and
+   * counts as such.
+   */
+  readonly exact?: ReadonlyArray<string>
+  /**
+   * Other ways to say the same as the patterns. A rule that speaks of one of them can forbid the call or have it asked
+   * for, and none allows it; a rule for everything does not speak of them.
+   */
+  readonly also?: ReadonlyArray<string>
+  /** What it would do is not known: no rule and no approval allows it, and what forbids it still does. */
+  readonly unclear?: boolean
   /** Shown with the question. */
   readonly metadata: Readonly<Record<string, unknown>>
   /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */

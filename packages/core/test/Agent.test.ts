@@ -25,6 +25,7 @@ const decided = Effect.fnUntraced(function*(path: ReadonlyArray<string>, permiss
   return yield* decide(subject, { name: permission, permission }, {
     permission,
     patterns: [pattern],
+    exact: [],
     always: [],
     metadata: {}
   })
@@ -45,7 +46,8 @@ const table: ReadonlyArray<readonly [path: string, permission: string, pattern: 
   ["build", "edit", "src/a.ts", "ask"],
   ["build", "bash", "rm -rf x", "ask"],
   ["build", "bash", "ls -la", "allow"],
-  ["build", "bash", "ls -la; rm x", "ask"],
+  ["build", "bash", "grep -n a src/a.ts", "allow"],
+  ["build", "bash", "git status", "ask"],
   ["build", "webfetch", "https://example.com/", "ask"],
   ["build", "external_directory", "/etc", "ask"],
   ["build", "doom_loop", "read", "ask"],
@@ -54,6 +56,7 @@ const table: ReadonlyArray<readonly [path: string, permission: string, pattern: 
   ["plan", "edit", ".skein/plans/next.md", "allow"],
   ["plan", "bash", "make", "deny"],
   ["plan", "bash", "pwd", "allow"],
+  ["plan", "bash", "cat src/a.ts", "allow"],
   ["plan/general", "edit", "src/a.ts", "deny"],
   ["plan/general", "bash", "make", "deny"],
   ["coordinator", "edit", "src/a.ts", "deny"],
@@ -70,6 +73,7 @@ const table: ReadonlyArray<readonly [path: string, permission: string, pattern: 
   ["explore", "bash", "make", "deny"],
   ["explore", "bash", "git status", "deny"],
   ["explore", "bash", "pwd", "allow"],
+  ["explore", "bash", "head -5 src/a.ts", "allow"],
   ["explore", "webfetch", "https://example.com/", "deny"],
   ["build/explore", "edit", "src/a.ts", "deny"],
   ["explore/general", "bash", "make", "deny"]

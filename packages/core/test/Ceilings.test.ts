@@ -15,7 +15,14 @@ import { callsMade, childrenOf, root, said, taskTools } from "./support/tree.ts"
 const asks = (permission: string, key: string) => ({
   permission,
   authorise: (input: SkeinTest.TestInput) =>
-    Effect.succeed([{ permission, patterns: [String(input[key])], always: ["*"], metadata: {} }])
+    Effect.succeed([{
+      permission,
+      patterns: [String(input[key])],
+      // A line of several commands is one that nobody has taken apart.
+      exact: String(input[key]).includes(";") ? [String(input[key])] : [],
+      always: ["*"],
+      metadata: {}
+    }])
 })
 const write = SkeinTest.tool("write", ({ path }) => Effect.succeed(`wrote ${String(path)}`), asks("edit", "path"))
 const bash = SkeinTest.tool("bash", ({ command }) => Effect.succeed(`ran ${String(command)}`), asks("bash", "command"))

@@ -13,7 +13,7 @@ import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
 import { evaluate, expandHome, stricter } from "../Ruleset.ts"
 import { approvalRule, SessionStorage } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
-import { byRules, isOffered, remembered } from "./verdict.ts"
+import { byOtherWords, byRules, countsFor, isOffered, remembered } from "./verdict.ts"
 
 /** How long a question may wait before it counts as rejected. */
 const patience = Duration.hours(24)
@@ -47,20 +47,21 @@ export const makeBroker = (options: PermissionOptions) =>
 
     const decide = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
       const subject = { ...given, rules: expand(given.rules), ceilings: given.ceilings.map(expand) }
-      const actions = ask.patterns.map((pattern) => byRules(subject, tool, ask, pattern))
-      const strictest = actions.reduce<Action>(stricter, "allow")
+      const actions = byRules(subject, tool, ask)
+      const strictest = actions.reduce<Action>(stricter, byOtherWords(subject, tool, ask))
       if (strictest === "deny") return strictest
-      if (ask.protected === true) return "ask"
+      if (ask.protected === true || ask.unclear === true) return "ask"
       if (strictest === "allow" || ask.consented === true) return "allow"
       const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
       const approved = [
         ...(approvedInTree.get(subject.session.rootID) ?? []),
         ...(home === undefined ? project : expandHome(project, home))
       ]
+      const counts = countsFor(ask)
       const open = ask.patterns.some((pattern, i) =>
-        actions[i] === "ask" && evaluate(approved, ask.permission, pattern) !== "allow"
+        actions[i] === "ask" && evaluate(approved, ask.permission, pattern, counts(pattern)) !== "allow"
       )
-      return open ? "ask" : "allow"
+      return open || byOtherWords(subject, tool, ask) === "ask" ? "ask" : "allow"
     })
 
     const tell = (subject: Subject, request: PermissionRequest) =>

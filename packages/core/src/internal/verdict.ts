@@ -1,7 +1,8 @@
 /** Decides what the rules say of a call, before anybody is asked: of the agent, and of every ceiling above it. */
-import type { Action, Ruleset } from "@skein/domain/Rule"
+import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
+import { readOnlyBash } from "../Agent.ts"
 import type { Caller, Subject } from "../Permission.ts"
-import { covers, deniesAll, evaluate, stricter } from "../Ruleset.ts"
+import { allowsInFull, covers, deniesAll, evaluate, isNarrow, stricter } from "../Ruleset.ts"
 import type { PermissionAsk } from "../Tool.ts"
 
 const readOnlyTree = (subject: Subject): boolean =>
@@ -11,27 +12,60 @@ const readOnlyTree = (subject: Subject): boolean =>
  * What one set of rules says of one pattern. A tool goes by its permission key; its name counts too, where a rule names
  * it: a catch-all speaks for the key alone.
  */
-const verdict = (rules: Ruleset, { name, permission }: Caller, pattern: string): Action | undefined => {
-  const byKey = evaluate(rules, permission, pattern)
+const verdict = (
+  rules: Ruleset,
+  { name, permission }: Caller,
+  pattern: string,
+  counts?: (rule: Rule) => boolean
+): Action | undefined => {
+  const byKey = evaluate(rules, permission, pattern, counts)
   if (name === permission || !names(rules, name)) return byKey
-  const byName = evaluate(rules, name, pattern)
+  const byName = evaluate(rules, name, pattern, counts)
   return byKey === undefined || byName === undefined ? byKey ?? byName : stricter(byKey, byName)
 }
 
 const names = (rules: Ruleset, tool: string): boolean =>
   rules.some((rule) => rule.permission !== "*" && covers(rule.permission, tool))
 
-/** What agent and ceilings say of one pattern, before any approval. */
-export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk, pattern: string): Action => {
-  // What a call needs besides its own permission, such as to leave the directory, is no matter of the tool's name.
-  const caller = ask.permission === tool.permission ? tool : { name: ask.permission, permission: ask.permission }
-  const action = subject.ceilings.reduce<Action>(
-    (strictest, ceiling) => stricter(strictest, verdict(ceiling, caller, pattern) ?? "allow"),
-    verdict(subject.rules, caller, pattern) ?? "ask"
+const strictest = (subject: Subject, of: (rules: Ruleset) => Action | undefined, otherwise: Action): Action =>
+  subject.ceilings.reduce<Action>(
+    (action, ceiling) => stricter(action, of(ceiling) ?? "allow"),
+    of(subject.rules) ?? otherwise
   )
-  // Without a sandbox a shell cannot be kept from writing: where edits are denied above, only what is allowed as it stands runs.
-  if (ask.permission === "bash" && action === "ask" && readOnlyTree(subject)) return "deny"
-  return action
+
+/** What a call needs besides its own permission, such as to leave the directory, is no matter of the tool's name. */
+const callerOf = (tool: Caller, { permission }: PermissionAsk): Caller =>
+  permission === tool.permission ? tool : { name: permission, permission }
+
+/** Which rules count for a pattern of this call; all where `undefined`. */
+export const countsFor = ({ exact, patterns, permission }: PermissionAsk) => {
+  const inFull = new Set(exact ?? (permission === "bash" ? patterns : []))
+  return (pattern: string) => (inFull.has(pattern) ? allowsInFull : undefined)
+}
+
+/** What agent and ceilings say of each pattern, before any approval. */
+export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): ReadonlyArray<Action> => {
+  const caller = callerOf(tool, ask)
+  const counts = countsFor(ask)
+  // Without a sandbox a shell cannot be kept from writing: where edits are denied above, only what is known to read runs.
+  const readsOnly = ask.permission === "bash" && readOnlyTree(subject)
+  return ask.patterns.map((pattern) => {
+    const counting = counts(pattern)
+    const action = strictest(subject, (rules) => verdict(rules, caller, pattern, counting), "ask")
+    const met = ask.unclear === true ? stricter(action, "ask") : action
+    const reads = !readsOnly || (met === "allow" && evaluate(readOnlyBash, "bash", pattern, counting) === "allow")
+    return reads ? met : "deny"
+  })
+}
+
+/** What rules say of the other ways to say the same. */
+export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk): Action => {
+  const caller = callerOf(tool, ask)
+  return (ask.also ?? []).reduce<Action>(
+    (action, words) =>
+      stricter(action, strictest(subject, (rules) => verdict(rules, caller, words, isNarrow), "allow")),
+    "allow"
+  )
 }
 
 /** Keeps what was made of a set of rules: sets do not change, and the same few are asked about at every step. */

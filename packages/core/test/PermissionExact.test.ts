@@ -1,0 +1,94 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Permission, type Subject } from "@skein/core/Permission"
+import * as Skein from "@skein/core/Skein"
+import type { PermissionAsk } from "@skein/core/Tool"
+import type { SessionID } from "@skein/domain/Id"
+import { type Action, fromConfig, type PermissionConfig } from "@skein/domain/Rule"
+import { make } from "@skein/testing/ScriptedProvider"
+import * as Effect from "effect/Effect"
+
+const id = "ses_1" as SessionID
+const session = { id, rootID: id, depth: 0, projectID: "p", directory: "/p" }
+
+const all = Skein.layer({ provider: make({}).layer })
+
+/** What these rules, under this ceiling, make of a call. */
+const decided = (ask: Partial<PermissionAsk>, rules: PermissionConfig, ceiling: PermissionConfig = {}) => {
+  const whole: PermissionAsk = { permission: "bash", patterns: [], exact: [], always: [], metadata: {}, ...ask }
+  const subject: Subject = {
+    session,
+    path: ["build"],
+    rules: fromConfig(rules),
+    ceilings: [fromConfig(ceiling)]
+  }
+  return Effect.flatMap(
+    Permission,
+    ({ decide }) => decide(subject, { name: "bash", permission: "bash" }, whole)
+  ).pipe(Effect.provide(all))
+}
+
+const table: ReadonlyArray<readonly [what: string, ask: Partial<PermissionAsk>, rules: PermissionConfig, Action]> = [
+  ["covered by a wildcard", { patterns: ["git log"] }, { bash: { "git *": "allow" } }, "allow"],
+  ["to be named in full", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a *": "allow" } }, "ask"],
+  ["to be named in full, by `*`", { patterns: ["a -x"], exact: ["a -x"] }, "allow", "ask"],
+  ["that is named in full", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a -x": "allow" } }, "allow"],
+  [
+    "named in full before a wildcard",
+    { patterns: ["a -x"], exact: ["a -x"] },
+    { bash: { "a -x": "allow", "a *": "allow" } },
+    "allow"
+  ],
+  [
+    "under a wildcard that passes it over",
+    { patterns: ["a -x"], exact: ["a -x"] },
+    { bash: { "*": "deny", "a *": "allow" } },
+    "deny"
+  ],
+  ["denied by a wildcard", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a *": "deny" } }, "deny"],
+  ["beside one that is exact", { patterns: ["b", "a"], exact: ["a"] }, { bash: { b: "allow", "a*": "allow" } }, "ask"],
+  [
+    "of another permission, which wildcards may cover",
+    { permission: "edit", patterns: ["a"], exact: undefined },
+    { edit: "allow" },
+    "allow"
+  ],
+  ["of a line that nobody took apart", { patterns: ["ls"], exact: undefined }, { bash: "allow" }, "ask"],
+  ["of such a line, named in full", { patterns: ["ls"], exact: undefined }, { bash: { ls: "allow" } }, "allow"],
+  [
+    "whose other words are denied",
+    { patterns: ["a"], also: ["x a"] },
+    { bash: { "*": "allow", "x *": "deny" } },
+    "deny"
+  ],
+  [
+    "whose other words are asked for",
+    { patterns: ["a"], also: ["x a"] },
+    { bash: { a: "allow", "x *": "ask" } },
+    "ask"
+  ],
+  [
+    "whose other words a rule for all denies",
+    { patterns: ["a"], also: ["x a"] },
+    { bash: { "*": "deny", a: "allow" } },
+    "allow"
+  ],
+  ["whose other words alone are allowed", { patterns: ["a"], also: ["x a"] }, { bash: { "x a": "allow" } }, "ask"],
+  ["that is unclear", { patterns: ["a"], unclear: true }, { bash: { "*": "allow", a: "allow" } }, "ask"],
+  ["that is unclear and denied", { patterns: ["a"], unclear: true }, { bash: { a: "deny" } }, "deny"]
+]
+
+describe("a pattern", () => {
+  it.effect.each(table)(
+    "%s",
+    ([, ask, rules, action]) => Effect.map(decided(ask, rules), (found) => expect(found).toBe(action))
+  )
+
+  it.effect("of bash is denied where edits are, unless it is known to read", () =>
+    Effect.gen(function*() {
+      const under = (ask: Partial<PermissionAsk>) => decided(ask, "allow", { edit: "deny" })
+      expect(yield* under({ patterns: ["cat a", "ls -la"] })).toBe("allow")
+      expect(yield* under({ patterns: ["cat a", "make"] })).toBe("deny")
+      expect(yield* under({ patterns: ["cat $a"], exact: ["cat $a"] })).toBe("deny")
+      expect(yield* under({ patterns: ["cat a"], unclear: true })).toBe("deny")
+    }))
+})
