@@ -1,10 +1,13 @@
 /** What the port needs of a SQL database. */
-import type { Connection } from "@effect/sql/SqlConnection"
+import type * as SqlConnection from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Effect from "effect/Effect"
 import type { Select, Snapshot } from "./select.ts"
 import type { Within } from "./transaction.ts"
+
+/** A connection, as far as it is used here. */
+export type Connection = Pick<SqlConnection.Connection, "execute">
 
 /** How one database differs from the next. */
 export interface Dialect {

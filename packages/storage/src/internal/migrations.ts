@@ -2,7 +2,10 @@
 
 /** The statements of a migration. */
 export interface Migration {
+  /** For every database, with the types of SQLite. */
   readonly statements: ReadonlyArray<string>
+  /** For PostgreSQL besides. */
+  readonly postgres?: ReadonlyArray<string>
 }
 
 /** All migrations in order; the schema of a database counts how many it has had. They are loaded only when one is missing. */

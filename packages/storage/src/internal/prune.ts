@@ -1,10 +1,9 @@
 /** Forgets old events, a few at a time: between two transactions everything else has its turn. */
-import type { Connection } from "@effect/sql/SqlConnection"
 import type { Pruning, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Dialect } from "./database.ts"
+import type { Connection, Dialect } from "./database.ts"
 import { makeSelect, type Select } from "./select.ts"
 import type { Value } from "./tables.ts"
 import type { Turns } from "./turns.ts"

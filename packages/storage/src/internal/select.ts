@@ -1,8 +1,7 @@
 /** Runs the statements that read. */
-import type { Connection } from "@effect/sql/SqlConnection"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
-import type { Dialect } from "./database.ts"
+import type { Connection, Dialect } from "./database.ts"
 import type { Value } from "./tables.ts"
 
 /** Reads rows by a statement whose parameters are written `?`. */

@@ -1,11 +1,10 @@
 /** Puts the port together on one connection of any SQL database. */
-import type { Connection } from "@effect/sql/SqlConnection"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Database, Dialect } from "./database.ts"
+import type { Connection, Database, Dialect } from "./database.ts"
 import { makeMail } from "./mail.ts"
 import { type Op, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"

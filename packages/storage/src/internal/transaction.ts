@@ -1,10 +1,9 @@
 /** Decides how planned statements are made on a connection: all of them, or none, or each commit by itself. */
-import type { Connection } from "@effect/sql/SqlConnection"
 import { heldByAnother, StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import type { Dialect } from "./database.ts"
+import type { Connection, Dialect } from "./database.ts"
 import type { Planned } from "./plan.ts"
 
 /** What became of a commit that shared its transaction with others. */

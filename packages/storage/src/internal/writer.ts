@@ -32,7 +32,7 @@ const groupRows = 500
 const patience = Duration.seconds(30)
 
 /** When something is tried again that a lock, or a server that starts anew, is in the way of. */
-export const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
+const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(100))),
   Schedule.jittered,
   Schedule.upTo(patience)

@@ -109,3 +109,17 @@ export const statements: ReadonlyArray<string> = [
   )`,
   "CREATE INDEX event_root ON event (root_id, seq)"
 ]
+
+/** What a SQLite file has in its header, and what a process finds out by it: how many others have committed, or itself. */
+export const postgres: ReadonlyArray<string> = [
+  // One row: how many migrations were made, and how many transactions.
+  "CREATE TABLE skein_storage (schema INTEGER NOT NULL, changes BIGINT NOT NULL)",
+  "INSERT INTO skein_storage VALUES (0, 0)",
+  // made: the number of the last transaction of a process.
+  `CREATE TABLE writer (
+    id TEXT PRIMARY KEY,
+    made BIGINT NOT NULL,
+    commits BIGINT NOT NULL,
+    seen TIMESTAMPTZ NOT NULL
+  )`
+]

