@@ -86,7 +86,7 @@ export const migrate = (
     if (!exists) yield* run(connection, `CREATE SCHEMA ${schema}`)
     for (const load of list.slice(made)) {
       const { postgres = [], statements } = yield* Effect.promise(load)
-      yield* Effect.forEach([...statements, ...postgres], (sql) => run(connection, forPostgres(sql)), { discard: true })
+      yield* run(connection, [...statements, ...postgres].map(forPostgres).join(";\n"))
     }
     yield* run(connection, "UPDATE skein_storage SET schema = ?", [list.length])
     yield* run(connection, "COMMIT")

