@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
+import { HooksConfig } from "./HookConfig.ts"
 import { JsonSchema } from "./JsonSchema.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Price } from "./Usage.ts"
@@ -128,7 +129,9 @@ export const ConfigInfo = Schema.Struct({
   budget: Schema.optional(Budget),
   deadlines: Schema.optional(Schema.partial(Deadlines)),
   retry: Schema.optional(Schema.partial(Retry)),
-  telemetry: Schema.optional(TelemetryConfig)
+  telemetry: Schema.optional(TelemetryConfig),
+  /** Commands that are told of events, and may block or change what is about to happen. */
+  hooks: Schema.optional(HooksConfig)
 })
 /** The type of config. */
 export interface ConfigInfo extends Schema.Schema.Type<typeof ConfigInfo> {}

@@ -1,0 +1,101 @@
+/** Decides what hooks are told and what they may answer: the JSON of shell hooks, and the types of those of a program. */
+import * as Schema from "effect/Schema"
+import { PermissionRequest } from "./Event.ts"
+import { SessionID } from "./Id.ts"
+
+/** What every hook is told. */
+const place = {
+  sessionID: SessionID,
+  rootID: SessionID,
+  /** The names of the agents from the root to the one that this is about. */
+  path: Schema.Array(Schema.String),
+  /** The session's working directory, absolute. */
+  cwd: Schema.String
+}
+
+/** How something ended: what it said, or the message of the error, which `failed` tells apart. */
+const end = { output: Schema.String, failed: Schema.optional(Schema.Literal(true)) }
+
+const call = { tool: Schema.String, input: Schema.Unknown }
+
+const question = { tool: Schema.String, request: PermissionRequest }
+
+const payload = <E extends string, F extends Schema.Struct.Fields>(event: E, fields: F) =>
+  Schema.Struct({ event: Schema.Literal(event), ...place, ...fields })
+
+/** What is told at each event. */
+export const hookPayloads = {
+  /** The first prompt of a session at the root since this process opened it. */
+  SessionStart: payload("SessionStart", {}),
+  /** A prompt of a session at the root, before it is stored. */
+  UserPromptSubmit: payload("UserPromptSubmit", { prompt: Schema.String }),
+  /** A call as the model wrote it, before it is checked; `input` is a string where it is no JSON. */
+  PreToolUse: payload("PreToolUse", call),
+  /** A call needs consent, and no rule gives it. */
+  PermissionRequest: payload("PermissionRequest", question),
+  /** A call that the hooks before it let pass has ended, well or not. */
+  PostToolUse: payload("PostToolUse", { ...call, ...end }),
+  /** A subagent begins to work. */
+  SubagentStart: payload("SubagentStart", { prompt: Schema.String }),
+  /** A run of a subagent has an outcome. */
+  SubagentStop: payload("SubagentStop", end),
+  /** A turn of a session at the root has ended. */
+  Stop: payload("Stop", end),
+  /** A person is needed: a question waits, or is refused since nobody can be asked. */
+  Notification: payload("Notification", question)
+}
+
+/** The name of an event. */
+export type HookEvent = keyof typeof hookPayloads
+
+/** All events. */
+export const hookEvents = Object.keys(hookPayloads) as ReadonlyArray<HookEvent>
+
+/** Other names of events. */
+export const hookAliases = {
+  "tool.execute.before": "PreToolUse",
+  "tool.execute.after": "PostToolUse"
+} as const satisfies Readonly<Record<string, HookEvent>>
+
+/** A name by which an event can be listened to. */
+export type HookName = HookEvent | keyof typeof hookAliases
+
+/** The event that a name stands for. */
+export type HookEventOf<N extends HookName> = N extends keyof typeof hookAliases ? (typeof hookAliases)[N]
+  : N & HookEvent
+
+/** The event that a name stands for. */
+export const hookEventOf = (name: HookName): HookEvent =>
+  name in hookAliases ? hookAliases[name as keyof typeof hookAliases] : name as HookEvent
+
+/** What a hook of this event is told. */
+export type HookPayload<E extends HookEvent = HookEvent> = (typeof hookPayloads)[E]["Type"]
+
+const reason = Schema.optional(Schema.String)
+
+const answer = <D extends ReadonlyArray<"allow" | "deny" | "ask">, F extends Schema.Struct.Fields>(
+  decisions: D,
+  fields: F
+) => Schema.Struct({ decision: Schema.optional(Schema.Literal(...decisions)), reason, ...fields })
+
+const onlyListens = answer(["allow"], {})
+
+/** What a hook of each event may answer; to answer nothing is to have no opinion. */
+export const hookAnswers = {
+  SessionStart: onlyListens,
+  /** `deny`: the prompt is not taken. */
+  UserPromptSubmit: answer(["allow", "deny"], {}),
+  /** `deny`: the call is not made; `ask`: not without a person's consent; `input` takes the place of the call's. */
+  PreToolUse: answer(["allow", "deny", "ask"], { input: Schema.optional(Schema.Unknown) }),
+  /** `allow` and `deny` settle the question; `ask` leaves it to a person. */
+  PermissionRequest: answer(["allow", "deny", "ask"], {}),
+  /** `output` takes the place of the call's; `deny`: the model reads the reason in its place. */
+  PostToolUse: answer(["allow", "deny"], { output: Schema.optional(Schema.String) }),
+  SubagentStart: onlyListens,
+  SubagentStop: onlyListens,
+  Stop: onlyListens,
+  Notification: onlyListens
+} satisfies Readonly<Record<HookEvent, unknown>>
+
+/** What a hook of this event may answer. */
+export type HookAnswer<E extends HookEvent = HookEvent> = (typeof hookAnswers)[E]["Type"]

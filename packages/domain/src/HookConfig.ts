@@ -1,0 +1,68 @@
+/** Decides how shell hooks are written in config: one command an entry, or nested under a matcher as Claude Code has it. */
+import * as Schema from "effect/Schema"
+
+/** Names of tools, or of agents where an event is not about a call, with `|` between them; `*` and `?` are wildcards. */
+const HookMatcher = Schema.String.pipe(
+  Schema.pattern(/^(?:[\w*?-]+(?:\|[\w*?-]+)*)?$/, {
+    message: () => "names with | between them, in which * and ? are wildcards, such as bash|edit or mcp_*"
+  })
+)
+
+const command = Schema.String.pipe(
+  Schema.pattern(/\S/, { message: () => "a command line" }),
+  Schema.annotations({ description: "A command line; one that begins with ./ or ../ lies beside the config file." })
+)
+
+/** The longest time that a hook can be given: an hour. */
+const longest = 3_600
+
+/** A command of the nested form; its `timeout` is in seconds, as in Claude Code. */
+const NestedHook = Schema.Struct({
+  type: Schema.Literal("command"),
+  command,
+  timeout: Schema.optional(
+    Schema.Positive.pipe(
+      Schema.lessThanOrEqualTo(longest, { description: `a number of seconds, at most ${longest}` })
+    )
+  )
+})
+
+/** A shell hook, or several under one matcher; `timeout` is in milliseconds. */
+export const HookConfig = Schema.Struct({
+  /** Everything where absent or empty. */
+  matcher: Schema.optional(HookMatcher),
+  command: Schema.optional(command),
+  timeout: Schema.optional(
+    Schema.Positive.pipe(
+      Schema.lessThanOrEqualTo(longest * 1_000, { description: `a number of milliseconds, at most ${longest * 1_000}` })
+    )
+  ),
+  hooks: Schema.optional(Schema.Array(NestedHook))
+}).pipe(
+  Schema.filter(
+    ({ command: line, hooks, timeout }) =>
+      (line === undefined) !== (hooks === undefined) && (hooks === undefined || timeout === undefined),
+    { description: "an object with a `command`, or with a list of `hooks` that each have their own" }
+  )
+)
+/** The type of such an entry. */
+export type HookConfig = typeof HookConfig.Type
+
+const list = Schema.optional(Schema.Array(HookConfig))
+
+/** The shell hooks of each event, in the order in which they run. */
+export const HooksConfig = Schema.Struct({
+  SessionStart: list,
+  UserPromptSubmit: list,
+  PreToolUse: list,
+  PermissionRequest: list,
+  PostToolUse: list,
+  SubagentStart: list,
+  SubagentStop: list,
+  Stop: list,
+  Notification: list,
+  "tool.execute.before": list,
+  "tool.execute.after": list
+})
+/** The type of the shell hooks. */
+export interface HooksConfig extends Schema.Schema.Type<typeof HooksConfig> {}
