@@ -15,7 +15,7 @@ import type { PermissionAsk } from "./Tool.ts"
 
 /** Whose call it is, and the rules that it goes by. */
 export interface Subject {
-  readonly session: EventSource & Pick<SessionInfo, "projectID">
+  readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory">
   /** The names of the agents from the root to the one that calls. */
   readonly path: ReadonlyArray<string>
   /** The rules of the agent, over the defaults. */
@@ -64,5 +64,5 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
 }>() {
   /** Decides by rules, and meets questions as the options say. */
-  static readonly layer = (options: PermissionOptions) => Layer.effect(Permission, makeBroker(options))
+  static readonly layer = (options: PermissionOptions) => Layer.scoped(Permission, makeBroker(options))
 }

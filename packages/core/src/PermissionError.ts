@@ -5,8 +5,8 @@ import * as Schema from "effect/Schema"
 export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
   permission: Schema.String,
   patterns: Schema.Array(Schema.String),
-  /** `rule`: a rule denies it; `nobody`: it asks and nobody is there; `rejected`: a person said no. */
-  by: Schema.Literal("rule", "nobody", "rejected"),
+  /** `rule`: a rule denies it; `nobody`: it asks and nobody is there; `rejected`: a person said no; `hook`: a hook did, or failed. */
+  by: Schema.Literal("rule", "nobody", "rejected", "hook"),
   /** Whether the session's turn ends with it: a person said no and gave no further word. */
   endsTurn: Schema.Boolean,
   message: Schema.String

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
+import type { HookRefused } from "./HookError.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
@@ -94,6 +95,7 @@ export interface Turn {
 export type PromptError =
   | BudgetExhausted
   | BudgetInvalid
+  | HookRefused
   | SessionNotFound
   | SessionStopped
   | PromptInvalid

@@ -39,6 +39,8 @@ export interface PermissionAsk {
   readonly metadata: Readonly<Record<string, unknown>>
   /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */
   readonly protected?: boolean
+  /** A hook wants a person to be asked, also where rules and approvals allow it. */
+  readonly insists?: boolean
   /** The user asked for just this in this turn: `ask` is lifted, `deny` is not. */
   readonly consented?: boolean
 }

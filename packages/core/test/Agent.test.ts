@@ -17,7 +17,7 @@ const decided = Effect.fnUntraced(function*(path: ReadonlyArray<string>, permiss
   const chain = yield* Effect.forEach(path, agents.get)
   const id = "ses_1" as SessionID
   const subject: Subject = {
-    session: { id, rootID: id, depth: path.length - 1, projectID: "p" },
+    session: { id, rootID: id, depth: path.length - 1, projectID: "p", directory: "/work" },
     path,
     rules: agents.rules(chain.at(-1)!),
     ceilings: chain.map(agents.ceiling)

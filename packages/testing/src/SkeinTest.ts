@@ -1,5 +1,6 @@
 /** The composition root of tests: all of Skein in memory, around models that go by a script. */
 import { Agent } from "@skein/core/Agent"
+import { type Hook, Hooks } from "@skein/core/Hooks"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
@@ -21,6 +22,7 @@ export interface SkeinTestOptions {
   /** Tools beside `task`. */
   readonly tools?: ReadonlyArray<AnyTool>
   readonly config?: ConfigInfo
+  readonly hooks?: ReadonlyArray<Hook>
   /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
   readonly asks?: PermissionOptions["asks"]
   /** What lasts; memory where absent. */
@@ -41,6 +43,7 @@ export const layer = (
     tools: Effect.succeed(options.tools ?? []),
     permission: { asks: options.asks ?? "nobody" },
     config: options.config ?? {},
+    hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
     storage: options.storage ?? SessionStorage.layerMemory
   })
 

@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { type HookPlace, Hooks } from "../Hooks.ts"
 import { Journal } from "../Journal.ts"
 import type { Caller, PermissionOptions, Subject } from "../Permission.ts"
 import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
@@ -34,12 +35,21 @@ interface Pending {
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
 
+const placeOf = ({ path, session }: Subject): HookPlace => ({
+  sessionID: session.id,
+  rootID: session.rootID,
+  path,
+  cwd: session.directory
+})
+
 /** Makes the service. */
 export const makeBroker = (options: PermissionOptions) =>
   Effect.gen(function*() {
     const journal = yield* Journal
     const storage = yield* SessionStorage
     const ids = yield* Ids
+    const hooks = yield* Hooks
+    const scope = yield* Effect.scope
     const pending = new Map<PermissionID, Pending>()
     const approvedInTree = new Map<SessionID, Array<Rule>>()
     const home = options.home
@@ -50,7 +60,7 @@ export const makeBroker = (options: PermissionOptions) =>
       const actions = byRules(subject, tool, ask)
       const strictest = actions.reduce<Action>(stricter, byOtherWords(subject, tool, ask))
       if (strictest === "deny") return strictest
-      if (ask.protected === true || ask.unclear === true) return "ask"
+      if (ask.protected === true || ask.unclear === true || ask.insists === true) return "ask"
       if (strictest === "allow" || ask.consented === true) return "allow"
       const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
       const approved = [
@@ -139,9 +149,6 @@ export const makeBroker = (options: PermissionOptions) =>
         )
       }
       const alwaysAsks = ask.protected === true || ask.permission === "doom_loop"
-      if (options.asks === "auto" && !alwaysAsks) {
-        return
-      }
       const request: PermissionRequest = {
         id: yield* ids.make("per"),
         sessionID: subject.session.id,
@@ -151,6 +158,23 @@ export const makeBroker = (options: PermissionOptions) =>
         patterns: ask.patterns,
         always: alwaysAsks ? [] : ask.always,
         metadata: ask.metadata
+      }
+      const caller = { name: tool.name, permission: ask.permission }
+      if (hooks.hears("PermissionRequest", caller)) {
+        const allows = yield* Effect.mapError(
+          hooks.permissionRequest(placeOf(subject), caller, request),
+          ({ message }) =>
+            denied(ask, "hook", false, message)
+        )
+        if (allows && !alwaysAsks) return
+      }
+      if (options.asks === "auto" && !alwaysAsks) {
+        return
+      }
+      if (hooks.hears("Notification", caller)) {
+        const notified = hooks.notification(placeOf(subject), caller, request)
+        // The question does not wait for it; where there is none, the program might end before it is told.
+        yield* options.asks === "person" ? Effect.forkIn(notified, scope) : notified
       }
       return yield* options.asks === "person"
         ? askPerson(subject, tool, request, ask)
@@ -232,9 +256,7 @@ export const makeBroker = (options: PermissionOptions) =>
         Effect.sync(() =>
           [...pending.values()].map((each) =>
             each.request
-          ).filter((each) =>
-            rootID === undefined || each.rootID === rootID
-          )
+          ).filter((each) => rootID === undefined || each.rootID === rootID)
         ),
       approvals: storage.approvals,
       revoke

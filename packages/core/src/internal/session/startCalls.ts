@@ -2,6 +2,7 @@
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { Hooks } from "../../Hooks.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -34,6 +35,7 @@ export const startCalls = Effect.fnUntraced(function*(
 ) {
   const tools = yield* Tools
   const permission = yield* Permission
+  const hooks = yield* Hooks
   const clock = yield* Effect.clock
   const parts = [...answered.calls]
   const history = [...(live.messages ?? []), { parts }]
@@ -47,6 +49,8 @@ export const startCalls = Effect.fnUntraced(function*(
 
   for (const [at, part] of answered.calls.entries()) {
     const tool = toolOf(tools, part.tool, wanted)
+    // Hooks come before all else, and may take their time.
+    if (tool !== undefined && tool !== wanted?.tool && hooks.hears("PreToolUse", tool)) continue
     const input = checkCall(part, answered, tool)
     if (tool === undefined || Either.isLeft(input) || circles(live, history, part, input.right)) continue
     parts[at] = yield* mayBegin(part, tool, input.right).pipe(

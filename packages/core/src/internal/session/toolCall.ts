@@ -8,11 +8,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { Call } from "../../Governor.ts"
+import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { cut } from "../../Spill.ts"
 import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
+import { afterCall, beforeCall, insisting } from "../hooks/callHooks.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
 import { notRun } from "./closeTurn.ts"
@@ -58,11 +60,14 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const tools = yield* Tools
   const permission = yield* Permission
   const journal = yield* Journal
+  const hooks = yield* Hooks
   const clock = yield* Clock.clockWith(Effect.succeed)
   const now = () => clock.unsafeCurrentTimeMillis()
   const known = toolOf(tools, part.tool, wanted)
   let current = part
   let cutOff: ToolError | undefined
+  /** What is known of a call that has ended, and is not yet told. */
+  let reached: string | undefined
   /** Runs of whose outcome the result tells. */
   const told = new Set<RunID>()
 
@@ -106,10 +111,12 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     byUser && error.kind !== "task" ? `Tool execution failed: ${error.message}` : error.message
 
   // A call that began with its answer was checked then.
-  const input = part.state.status === "running" ? Either.right(part.state.input) : checkCall(part, step, known)
-  const given = Either.getOrElse(input, () => askedOf(part))
+  let input = part.state.status === "running" ? Either.right(part.state.input) : checkCall(part, step, known)
+  let given = Either.getOrElse(input, () => askedOf(part))
   const isAnswer = wanted !== undefined && known === wanted.tool
   const caller = known ?? { name: part.tool, permission: part.tool }
+  // The answer of a turn is no call that anything happens with.
+  const hooked = isAnswer ? undefined : known
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(
@@ -154,13 +161,20 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   }
 
   const begin = Effect.gen(function*() {
+    const before = yield* beforeCall(hooks, live, part, hooked)
+    if (before.part !== part) {
+      input = checkCall(before.part, step, known)
+      given = Either.getOrElse(input, () => askedOf(before.part))
+    }
     // Also calls that cannot be read may go on for ever; those that were cut off, and answers, are counted by the loop.
     if (step.finish !== "length" && !isAnswer && circles(live, live.messages ?? [], part, given)) {
       yield* ask(circle(caller.name, given))
     }
+    if (before.refusal !== undefined) return yield* before.refusal
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
-    for (const each of yield* known.authorise(given, context)) yield* ask(each)
+    const asks = yield* known.authorise(given, context)
+    for (const each of insisting(asks, known, given, before.asks)) yield* ask(each)
     live.unbegun.add(part.id)
     yield* become(begunAs(current, known, given, now()))
     return known
@@ -184,7 +198,9 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
     )
     const result: ToolResult = yield* tool.waits ? call.waiting(effect) : place.work(effect)
-    const output = yield* cut(live.info.id, `${part.id}.txt`, result.output)
+    reached = "The call was made. It was stopped while a hook looked at its result, which is not known."
+    const read = yield* afterCall(hooks, live, hooked, given, result.output)
+    const output = yield* cut(live.info.id, `${part.id}.txt`, read)
     yield* close({
       status: "completed",
       input: given,
@@ -198,24 +214,38 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     return { endsTurn: false } satisfies Called
   })
 
+  /** Stores a failure as the hooks after the call have worded it. */
+  const failWith = ({ message, tag }: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false) =>
+    Effect.suspend(() => {
+      reached = message
+      return afterCall(hooks, live, hooked, given, message, true).pipe(
+        Effect.catchAll((refusal) => Effect.succeed(refusal.message)),
+        Effect.flatMap((words) => fail(given, { tag, message: words }, metadata, blocked))
+      )
+    })
+
   return yield* run.pipe(
     Effect.catchTags({
       ToolError: (error) =>
-        Effect.as(fail(given, { tag: error.kind, message: said(error) }, error.metadata), { endsTurn: false }),
+        Effect.as(failWith({ tag: error.kind, message: said(error) }, error.metadata), { endsTurn: false }),
       PermissionDenied: (error) =>
         Effect.as(
-          fail(
-            given,
+          failWith(
             { tag: "permission", message: error.message },
             { permission: error.permission, by: error.by },
             true
           ),
           { endsTurn: error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected") }
+        ),
+      HookRefused: (error) =>
+        Effect.as(
+          fail(given, { tag: "hook", message: error.message }, { hook: error.hook }, error.event === "PreToolUse"),
+          { endsTurn: false }
         )
     }),
     Effect.catchAllDefect((defect) =>
       Effect.as(
-        fail(given, {
+        failWith({
           tag: "defect",
           message: `Tool execution failed: ${defect instanceof Error ? defect.message : String(defect)}`
         }),
@@ -231,7 +261,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           given,
           {
             tag: "interrupted",
-            message: cutOff?.message ?? ended()
+            message: cutOff?.message ?? reached ?? ended()
           },
           cutOff?.metadata
         ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))

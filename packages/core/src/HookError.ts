@@ -1,0 +1,11 @@
+/** Decides how a hook says no. */
+import * as Schema from "effect/Schema"
+
+/** A hook has blocked what it was told of, or it failed where nothing may go on without it. A model reads `message`. */
+export class HookRefused extends Schema.TaggedError<HookRefused>()("HookRefused", {
+  event: Schema.String,
+  /** The name of the hook. */
+  hook: Schema.String,
+  reason: Schema.Literal("blocked", "failed"),
+  message: Schema.String
+}) {}

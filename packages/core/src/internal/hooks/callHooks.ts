@@ -1,0 +1,73 @@
+/** The hooks around one call: those before it see what the model wrote, those after it what the model is to read. */
+import type { ToolPart } from "@skein/domain/Part"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { HookRefused } from "../../HookError.ts"
+import type { HookPlace, Hooks } from "../../Hooks.ts"
+import type { AnyTool, PermissionAsk } from "../../Tool.ts"
+import { askedOf } from "../session/checkCall.ts"
+import { type Live, pathOf } from "../session/live.ts"
+
+type Service = Context.Tag.Service<typeof Hooks>
+
+/** A session as hooks are told of it. */
+export const placeOf = (live: Live): HookPlace => ({
+  sessionID: live.info.id,
+  rootID: live.info.rootID,
+  path: pathOf(live),
+  cwd: live.info.directory
+})
+
+/** What the hooks before a call have made of it. */
+export interface Before {
+  /** The call, with other arguments where a hook has changed them. */
+  readonly part: ToolPart
+  /** Why a person is to be asked, whatever the rules say. */
+  readonly asks: string | undefined
+  /** Why it is not to be made. */
+  readonly refusal: HookRefused | undefined
+}
+
+/** Asks the hooks before a call. */
+export const beforeCall = (hooks: Service, live: Live, part: ToolPart, tool: AnyTool | undefined) =>
+  tool === undefined || !hooks.hears("PreToolUse", tool)
+    ? Effect.succeed<Before>({ part, asks: undefined, refusal: undefined })
+    : Effect.map(Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part))), (decided): Before => {
+      if (Either.isLeft(decided)) return { part, asks: undefined, refusal: decided.left }
+      const { asks, changed } = decided.right
+      if (changed === undefined) return { part, asks, refusal: undefined }
+      const input = JSON.stringify(changed.input) ?? "null"
+      return { part: { ...part, state: { status: "pending", input } }, asks, refusal: undefined }
+    })
+
+/** What a call needs consent for where a hook wants a person to be asked. */
+export const insisting = (
+  wanted: ReadonlyArray<PermissionAsk>,
+  { name, permission }: AnyTool,
+  input: unknown,
+  reason: string | undefined
+): ReadonlyArray<PermissionAsk> => {
+  if (reason === undefined) return wanted
+  const own = wanted.filter((ask) => ask.permission === permission)
+  const asked = own.length > 0
+    ? own
+    : [{ permission, patterns: ["*"], always: [], metadata: { tool: name, input } }]
+  return [
+    ...wanted.filter((ask) => ask.permission !== permission),
+    ...asked.map((ask) => ({ ...ask, always: [], insists: true, metadata: { ...ask.metadata, reason } }))
+  ]
+}
+
+/** What the model reads of a call that has ended. */
+export const afterCall = (
+  hooks: Service,
+  live: Live,
+  tool: AnyTool | undefined,
+  input: unknown,
+  output: string,
+  failed = false
+): Effect.Effect<string, HookRefused> =>
+  tool === undefined || !hooks.hears("PostToolUse", tool)
+    ? Effect.succeed(output)
+    : hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) })

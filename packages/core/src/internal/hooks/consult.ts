@@ -1,0 +1,59 @@
+/** One hook asked once: within its time, and with an answer of the form that its event takes. */
+import { type HookAnswer, hookAnswers, type HookEvent, type HookPayload } from "@skein/domain/Hook"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import type { Hook } from "../../Hooks.ts"
+
+/** How much is told of a reason that a hook gives, in characters. */
+const longest = 4_000
+
+/** Words of a hook, bounded and well-formed: they are stored, and read by models. */
+export const words = (text: string): string => text.trim().slice(0, longest).toWellFormed()
+
+const causeOf = (cause: Cause.Cause<unknown>): string => {
+  if (Cause.isInterruptedOnly(cause)) return "it was interrupted"
+  const error = Cause.squash(cause)
+  return error instanceof Error ? error.message : String(error)
+}
+
+const decoders = new Map<HookEvent, (answer: unknown) => Effect.Effect<HookAnswer, ParseResult.ParseError>>()
+
+const decoderOf = (event: HookEvent) => {
+  const known = decoders.get(event)
+  if (known !== undefined) return known
+  const made: (answer: unknown) => Effect.Effect<HookAnswer, ParseResult.ParseError> = Schema.decodeUnknown(
+    hookAnswers[event] as Schema.Schema<HookAnswer>,
+    { onExcessProperty: "error", errors: "all" }
+  )
+  decoders.set(event, made)
+  return made
+}
+
+const read = (event: HookEvent, answer: unknown): Effect.Effect<HookAnswer, string> =>
+  Effect.mapError(
+    decoderOf(event)(answer ?? {}),
+    (error) =>
+      `its answer has not the form of one to ${event}: ${
+        ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
+          `${path.map(String).join(".")} ${message}`.trim()
+        ).join("; ")
+      }`
+  )
+
+/** Asks a hook; fails with what is wrong with it. */
+export const consult = <E extends HookEvent>(
+  hook: Hook,
+  payload: HookPayload<E>
+): Effect.Effect<HookAnswer<E>, string> =>
+  Effect.suspend(() => hook.run(payload)).pipe(
+    // What a hook says of interruption is its own affair, while its caller is not interrupted.
+    Effect.catchAllCause((cause) => Effect.fail(words(causeOf(cause)))),
+    Effect.timeoutFail({
+      duration: hook.timeout,
+      onTimeout: () => `it did not answer within ${Duration.toSeconds(hook.timeout)} s`
+    }),
+    Effect.flatMap((answer) => Effect.mapError(read(hook.event, answer), words))
+  ) as Effect.Effect<HookAnswer<E>, string>

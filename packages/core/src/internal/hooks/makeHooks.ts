@@ -1,0 +1,137 @@
+/** Makes the service: hooks by event, in order, and what their answers come to. */
+import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { HookRefused } from "../../HookError.ts"
+import type { BeforeCall, Hook, Hooks } from "../../Hooks.ts"
+import type { Caller } from "../../Permission.ts"
+import { consult, words } from "./consult.ts"
+import { matches } from "./matches.ts"
+
+interface Listener {
+  readonly hook: Hook
+  readonly means: (of: Caller) => boolean
+}
+
+const blocked = ({ event, name }: Hook, reason: string | undefined, what: string) =>
+  new HookRefused({
+    event,
+    hook: name,
+    reason: "blocked",
+    message: `${what} by a hook (${name})${reason === undefined || reason === "" ? "." : `: ${words(reason)}`}`
+  })
+
+/** Nothing goes on without the word of this hook. */
+const closed = ({ event, name }: Hook, why: string, what: string) =>
+  new HookRefused({
+    event,
+    hook: name,
+    reason: "failed",
+    message:
+      `${what}, because the ${event} hook (${name}) failed: ${why}. Only the user can mend the hook, or remove it.`
+  })
+
+/** Nobody is held up by a hook that fails, but it is told. */
+const reported = ({ event, name }: Hook, why: string) =>
+  Effect.logError(`The ${event} hook (${name}) failed: ${why}. Mend it, or remove it from the hooks.`)
+
+/** The answer of a hook that nobody is held up by. */
+const heeded = <E extends HookEvent>(hook: Hook, payload: HookPayload<E>): Effect.Effect<HookAnswer<E> | undefined> =>
+  Effect.catchAll(consult(hook, payload), (why) => Effect.as(reported(hook, why), undefined))
+
+/** An agent as matchers see it. */
+const agentOf = (path: ReadonlyArray<string>): Caller => {
+  const name = path.at(-1) ?? ""
+  return { name, permission: name }
+}
+
+/** Makes the service of these hooks. */
+export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeof Hooks> => {
+  const listeners = new Map<HookEvent, Array<Listener>>()
+  for (const hook of hooks) {
+    const known = listeners.get(hook.event)
+    const listener = { hook, means: matches(hook.matcher) }
+    if (known === undefined) listeners.set(hook.event, [listener])
+    else known.push(listener)
+  }
+
+  const of = (event: HookEvent, whom: Caller): ReadonlyArray<Hook> =>
+    listeners.get(event)?.flatMap(({ hook, means }) => means(whom) ? [hook] : []) ?? []
+
+  /** Tells those who only listen. */
+  const tell = (payload: HookPayload, whom = agentOf(payload.path)) =>
+    listeners.has(payload.event)
+      ? Effect.forEach(of(payload.event, whom), (hook) => heeded(hook, payload), { discard: true })
+      : Effect.void
+
+  const preToolUse = Effect.fnUntraced(function*(
+    { tool, ...payload }: Omit<HookPayload<"PreToolUse">, "tool"> & { readonly tool: Caller }
+  ) {
+    let decided: BeforeCall = {}
+    for (const hook of of("PreToolUse", tool)) {
+      const input = decided.changed === undefined ? payload.input : decided.changed.input
+      const answer = yield* Effect.mapError(
+        consult<"PreToolUse">(hook, { ...payload, tool: tool.name, input }),
+        (why) => closed(hook, why, "The call was not made")
+      )
+      if (answer.decision === "deny") return yield* blocked(hook, answer.reason, "The call was blocked")
+      decided = {
+        ...decided,
+        ...(answer.decision === "ask"
+          ? { asks: words(answer.reason ?? `The hook ${hook.name} asks for consent.`) }
+          : {}),
+        ...(answer.input === undefined ? {} : { changed: { input: answer.input } })
+      }
+    }
+    return decided
+  })
+
+  const permissionRequest = Effect.fnUntraced(function*(payload: HookPayload<"PermissionRequest">, tool: Caller) {
+    let allows = false
+    let asks = false
+    for (const hook of of("PermissionRequest", tool)) {
+      const { decision, reason } = yield* Effect.mapError(
+        consult<"PermissionRequest">(hook, payload),
+        (why) => closed(hook, why, "Permission denied")
+      )
+      if (decision === "deny") return yield* blocked(hook, reason, "Permission denied")
+      allows ||= decision === "allow"
+      asks ||= decision === "ask"
+    }
+    return allows && !asks
+  })
+
+  const postToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PostToolUse">, tool: Caller) {
+    let { output } = payload
+    for (const hook of of("PostToolUse", tool)) {
+      const answer = yield* heeded<"PostToolUse">(hook, { ...payload, output })
+      if (answer?.decision === "deny") {
+        return yield* blocked(hook, answer.reason, "The call was made, and its result withheld")
+      }
+      output = answer?.output?.toWellFormed() ?? output
+    }
+    return output
+  })
+
+  const userPromptSubmit = Effect.fnUntraced(function*(payload: HookPayload<"UserPromptSubmit">) {
+    for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {
+      const answer = yield* heeded<"UserPromptSubmit">(hook, payload)
+      if (answer?.decision === "deny") return yield* blocked(hook, answer.reason, "The prompt was blocked")
+    }
+  })
+
+  return {
+    hears: (event, whom) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
+    sessionStart: (at) => tell({ event: "SessionStart", ...at }),
+    userPromptSubmit: (at, prompt) => userPromptSubmit({ event: "UserPromptSubmit", ...at, prompt }),
+    preToolUse: (at, tool, input) => preToolUse({ event: "PreToolUse", ...at, tool, input }),
+    permissionRequest: (at, tool, request) =>
+      permissionRequest({ event: "PermissionRequest", ...at, tool: tool.name, request }, tool),
+    postToolUse: (at, tool, input, end) =>
+      postToolUse({ event: "PostToolUse", ...at, tool: tool.name, input, ...end }, tool),
+    subagentStart: (at, prompt) => tell({ event: "SubagentStart", ...at, prompt }),
+    subagentStop: (at, end) => tell({ event: "SubagentStop", ...at, ...end }),
+    stop: (at, end) => tell({ event: "Stop", ...at, ...end }),
+    notification: (at, tool, request) => tell({ event: "Notification", ...at, tool: tool.name, request }, tool)
+  }
+}

@@ -1,0 +1,283 @@
+import { describe, expect, it } from "@effect/vitest"
+import { type Hook, on } from "@skein/core/Hooks"
+import { Permission } from "@skein/core/Permission"
+import { Session } from "@skein/core/Session"
+import { define, ToolError } from "@skein/core/Tool"
+import type { PermissionConfig } from "@skein/domain/Rule"
+import { record } from "@skein/testing/RecordedEvents"
+import { call, make, type Script } from "@skein/testing/ScriptedProvider"
+import { layer } from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import { callsMade, messagesOf, root, said } from "./support/tree.ts"
+
+/** What the tool has done. */
+let done: Array<string> = []
+
+/** Goes by the permission `edit`, for the path that it is given; fails at `bad`. */
+const touch = define({
+  name: "touch",
+  permission: "edit",
+  describe: "Touches a file.",
+  parameters: Schema.Struct({ path: Schema.String, guarded: Schema.optional(Schema.Boolean) }),
+  effect: "safe",
+  title: ({ path }) => path,
+  authorise: ({ guarded, path }) =>
+    Effect.succeed([{
+      permission: "edit",
+      patterns: [path],
+      always: [path],
+      metadata: {},
+      protected: guarded === true
+    }]),
+  execute: ({ path }) =>
+    Effect.suspend(() => {
+      done.push(path)
+      return path === "bad"
+        ? Effect.fail(new ToolError({ kind: "failed", message: "it cannot be touched" }))
+        : Effect.succeed({ title: path, output: `touched ${path}`, metadata: {} })
+    })
+})
+
+/** Runs a turn in which these calls are made one after the other; gives what the model reads of them. */
+const run = (
+  calls: ReadonlyArray<{ readonly path: unknown; readonly guarded?: boolean }>,
+  hooks: ReadonlyArray<Hook>,
+  more: { readonly rules?: PermissionConfig; readonly asks?: "nobody" | "auto" } = {}
+) =>
+  Effect.gen(function*() {
+    done = []
+    const { id } = yield* root()
+    yield* Session.prompt(id, "Go")
+    return (yield* callsMade(id)).map(said)
+  }).pipe(
+    Effect.provide(
+      layer(make({ build: [...calls.map((each) => call("touch", each)), "done"] as Script }), {
+        hooks,
+        tools: [touch],
+        rules: { edit: "allow" },
+        ...more
+      })
+    )
+  )
+
+describe("a hook before a call", () => {
+  it.effect("blocks it, and the model reads why", () =>
+    Effect.gen(function*() {
+      const hook = on("PreToolUse", () => Effect.succeed({ decision: "deny", reason: "not on Fridays" } as const), {
+        name: "guard"
+      })
+      expect(yield* run([{ path: "a" }], [hook])).toEqual(["The call was blocked by a hook (guard): not on Fridays"])
+      expect(done).toEqual([])
+    }))
+
+  it.effect("changes its arguments, which are checked, permitted and stored as changed", () =>
+    Effect.gen(function*() {
+      const to = (input: unknown) => on("PreToolUse", () => Effect.succeed({ input }))
+      expect(yield* run([{ path: "a" }], [to({ path: "b" })])).toEqual(["touched b"])
+      expect(yield* run([{ path: 7 }], [to({ path: "mended" })])).toEqual(["touched mended"])
+      expect(yield* run([{ path: "a" }], [to({ path: 7 })])).toEqual([
+        expect.stringContaining("invalid arguments for touch: touch.path")
+      ])
+      expect(yield* run([{ path: "a" }], [to({ path: "b" })], { rules: { edit: { "*": "allow", "b": "deny" } } }))
+        .toEqual(["Permission denied: a rule forbids edit (b) here."])
+      expect(done).toEqual([])
+    }))
+
+  it.effect("is told what the one before it has changed, and of what the model wrote where that is no JSON", () =>
+    Effect.gen(function*() {
+      const told: Array<unknown> = []
+      const see = on("PreToolUse", ({ input }) => Effect.sync(() => void told.push(input)))
+      const change = on("tool.execute.before", () => Effect.succeed({ input: { path: "b" } }))
+      yield* run([{ path: "a" }], [see, change, see])
+      expect(told).toEqual([{ path: "a" }, { path: "b" }])
+      const raw = make({ build: [{ calls: [{ tool: "touch", raw: "{not json" }] }, "done"] })
+      yield* Effect.provide(
+        Effect.flatMap(root(), ({ id }) => Session.prompt(id, "Go")),
+        layer(raw, { hooks: [see], tools: [touch] })
+      )
+      expect(told.at(-1)).toBe("{not json")
+    }))
+
+  it.effect("has a person asked though rules allow it; a denial stays one, and consent for all is consent", () =>
+    Effect.gen(function*() {
+      const hook = on("PreToolUse", () => Effect.succeed({ decision: "ask", reason: "sure?" } as const))
+      expect(yield* run([{ path: "a" }], [hook])).toEqual([expect.stringContaining("needs a person's consent")])
+      expect(yield* run([{ path: "a" }], [hook], { rules: { edit: { "*": "allow", "a": "deny" } } })).toEqual([
+        expect.stringContaining("a rule forbids")
+      ])
+      expect(yield* run([{ path: "a" }], [hook], { asks: "auto" })).toEqual(["touched a"])
+    }))
+
+  it.scoped("shows the person why it asks, and offers no answer for ever", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const heard = yield* record()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      const { properties } = yield* heard.first("permission.asked")
+      expect(properties).toMatchObject({
+        permission: "edit",
+        patterns: ["a"],
+        always: [],
+        metadata: { reason: "sure?" }
+      })
+      yield* (yield* Permission).reply(properties.id, "once")
+      yield* Fiber.join(turn)
+      expect((yield* callsMade(id)).map(said)).toEqual(["touched a"])
+    }).pipe(
+      Effect.provide(layer(make({ build: [call("touch", { path: "a" }), "done"] }), {
+        hooks: [on("PreToolUse", () => Effect.succeed({ decision: "ask", reason: "sure?" } as const))],
+        tools: [touch],
+        rules: { edit: "allow" },
+        asks: "person"
+      }))
+    ))
+
+  it.effect("does not allow what rules do not", () =>
+    Effect.gen(function*() {
+      const hook = on("PreToolUse", () => Effect.succeed({ decision: "allow" } as const))
+      expect(yield* run([{ path: "a" }], [hook], { rules: { edit: { "*": "allow", "a": "deny" } } })).toEqual([
+        expect.stringContaining("a rule forbids")
+      ])
+      expect(yield* run([{ path: "a" }], [hook], { rules: { edit: "ask" } })).toEqual([
+        expect.stringContaining("needs a person's consent")
+      ])
+    }))
+
+  it.effect("of several, the strictest counts, and nobody is asked after a denial", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const say = (decision: "allow" | "ask" | "deny") =>
+        on("PreToolUse", () =>
+          Effect.sync(() => {
+            asked++
+            return { decision }
+          }), { name: decision })
+      expect(yield* run([{ path: "a" }], [say("ask"), say("allow")])).toEqual([
+        expect.stringContaining("needs a person's consent")
+      ])
+      asked = 0
+      expect(yield* run([{ path: "a" }], [say("allow"), say("deny"), say("allow")])).toEqual([
+        "The call was blocked by a hook (deny)."
+      ])
+      expect(asked).toBe(2)
+    }))
+
+  it.effect("does not keep an agent from being stopped that goes round in circles", () =>
+    Effect.gen(function*() {
+      const hook = on("PreToolUse", () => Effect.succeed({ decision: "deny", reason: "no" } as const))
+      const results = yield* run(Array.from({ length: 9 }, () => ({ path: "a" })), [hook])
+      expect(results).toHaveLength(3)
+      expect(results.at(-1)).toContain("doom_loop")
+    }))
+})
+
+describe("a hook that is asked for consent", () => {
+  const consent = (decision: "allow" | "ask" | "deny") =>
+    on("PermissionRequest", () => Effect.succeed({ decision, reason: "says so" }), { name: decision })
+  const ask = { rules: { edit: "ask" } } as const
+
+  it.effect("settles the question, by yes or by no", () =>
+    Effect.gen(function*() {
+      expect(yield* run([{ path: "a" }], [consent("allow")], ask)).toEqual(["touched a"])
+      expect(yield* run([{ path: "a" }], [consent("deny")], { ...ask, asks: "auto" })).toEqual([
+        "Permission denied by a hook (deny): says so"
+      ])
+      expect(yield* run([{ path: "a" }], [consent("ask")], ask)).toEqual([
+        expect.stringContaining("needs a person's consent")
+      ])
+    }))
+
+  it.effect("of several, the strictest counts", () =>
+    Effect.gen(function*() {
+      expect(yield* run([{ path: "a" }], [consent("allow"), consent("ask")], ask)).toEqual([
+        expect.stringContaining("needs a person's consent")
+      ])
+      expect(yield* run([{ path: "a" }], [consent("allow"), consent("deny")], ask)).toEqual([
+        "Permission denied by a hook (deny): says so"
+      ])
+    }))
+
+  it.effect("lifts no denial, and consents to nothing that is protected", () =>
+    Effect.gen(function*() {
+      expect(yield* run([{ path: "a" }], [consent("allow")], { rules: { edit: { "*": "allow", "a": "deny" } } }))
+        .toEqual([
+          expect.stringContaining("a rule forbids")
+        ])
+      expect(yield* run([{ path: "a", guarded: true }], [consent("allow")])).toEqual([
+        expect.stringContaining("needs a person's consent")
+      ])
+      expect(done).toEqual([])
+    }))
+})
+
+describe("a hook after a call", () => {
+  it.effect("changes what the model reads, one after the other, also of a failure", () =>
+    Effect.gen(function*() {
+      const add = (end: string) => on("PostToolUse", ({ output }) => Effect.succeed({ output: `${output}${end}` }))
+      expect(yield* run([{ path: "a" }, { path: "bad" }], [add("!"), add("?")])).toEqual([
+        "touched a!?",
+        "it cannot be touched!?"
+      ])
+    }))
+
+  it.effect("withholds a result, and says that the call was made", () =>
+    Effect.gen(function*() {
+      const hook = on("PostToolUse", () => Effect.succeed({ decision: "deny", reason: "a key is in it" } as const), {
+        name: "keys"
+      })
+      const withheld = "The call was made, and its result withheld by a hook (keys): a key is in it"
+      expect(yield* run([{ path: "a" }, { path: "bad" }], [hook])).toEqual([withheld, withheld])
+      expect(done).toEqual(["a", "bad"])
+    }))
+
+  it.effect("cannot make an output longer than a model reads", () =>
+    Effect.gen(function*() {
+      const hook = on("PostToolUse", () => Effect.succeed({ output: "x".repeat(200_000) }))
+      const [result] = yield* run([{ path: "a" }], [hook])
+      expect(result!.length).toBeLessThan(60_000)
+    }))
+
+  it.effect("is not asked of a call that a hook before it has blocked", () =>
+    Effect.gen(function*() {
+      const told: Array<unknown> = []
+      const deny = on("PreToolUse", () => Effect.succeed({ decision: "deny" } as const))
+      yield* run([{ path: "a" }], [deny, on("PostToolUse", (payload) => Effect.sync(() => void told.push(payload)))])
+      expect(told).toEqual([])
+    }))
+})
+
+describe("a hook that is told of prompts", () => {
+  it.effect("blocks a prompt before anything of it is stored", () => {
+    const hook = on(
+      "UserPromptSubmit",
+      ({ prompt }) =>
+        Effect.succeed(prompt.includes("secret") ? { decision: "deny", reason: "keep it" } as const : undefined)
+    )
+    const script = make({ build: ["fine"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect(yield* Effect.flip(Session.prompt(id, "a secret"))).toMatchObject({
+        _tag: "HookRefused",
+        event: "UserPromptSubmit",
+        message: "The prompt was blocked by a hook (of this program): keep it"
+      })
+      expect(yield* messagesOf(id)).toEqual([])
+      expect(script.requests).toEqual([])
+      expect(yield* Session.prompt(id, "an open word")).toMatchObject({ text: "fine" })
+    }).pipe(Effect.provide(layer(script, { hooks: [hook] })))
+  })
+
+  it.effect("does not begin a session's work that was stopped meanwhile", () => {
+    const script = make({ build: ["fine"] })
+    let stop: Effect.Effect<void, unknown> = Effect.void
+    const hook = on("UserPromptSubmit", () => stop)
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      stop = (yield* Session).stop(id)
+      expect(yield* Effect.flip(Session.prompt(id, "Go"))).toMatchObject({ _tag: "SessionStopped" })
+      expect(script.requests).toEqual([])
+    }).pipe(Effect.provide(layer(script, { hooks: [hook] })))
+  })
+})
