@@ -1,0 +1,222 @@
+import { describe, expect, it } from "@effect/vitest"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { MessageID, SessionID } from "@skein/domain/Id"
+import * as Postgres from "@skein/storage/Postgres"
+import { place } from "@skein/storage/PostgresUrl"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { migrations } from "../src/internal/migrations.ts"
+import { connect } from "../src/internal/pgConnection.ts"
+import { migrate } from "../src/internal/pgMigrate.ts"
+import { newSchema, open, withServer } from "./support/postgres.ts"
+import { sessionOf } from "./support/rows.ts"
+
+const id = SessionID.make("ses_a")
+const info = sessionOf(id, "it's old")
+const row = { id: MessageID.make("msg_a"), sessionID: id, kind: "steer", parts: [], time: { created: 1 } } as const
+
+const json = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
+
+/** Rows as the first schema has them. */
+const rows = [
+  `INSERT INTO session VALUES
+    ('ses_a', NULL, 'ses_a', 0, 'project', '/', 'it''s old', 'build', 1, 1, 1, NULL, 'me', 7, 9, ${json(info)})`,
+  `INSERT INTO inbox VALUES ('msg_a', 'ses_a', 'steer', NULL, NULL, 1, ${json(row)})`,
+  `INSERT INTO event VALUES (41, 'evt_a', 'ses_a', 'ses_a', NULL, 0, 'session.idle', 4, NULL, '{}')`
+]
+
+await withServer((server) => {
+  const refusal = (options: Postgres.Options) =>
+    Effect.map(
+      Effect.flip(Effect.scoped(Effect.provide(SessionStorage, Postgres.layer(options)))),
+      ({ message, reason }) => {
+        // Neither user nor password, in whichever spelling.
+        expect(message).not.toMatch(/w0rd|p%40ss|secret|skein:/)
+        return { reason, message }
+      }
+    )
+  const refused = (url: string, schema = newSchema()) => refusal({ url, schema })
+
+  const schemaOf = (schema: string) =>
+    Effect.map(
+      server.sql<{ readonly schema: number }>(`SELECT schema FROM ${schema}.skein_storage`),
+      (found) => found.map((each) => each.schema)
+    )
+
+  const tablesOf = (schema: string) =>
+    server.sql(
+      `SELECT relname, relkind FROM pg_class WHERE relnamespace = to_regnamespace('${schema}') ORDER BY relname`
+    )
+
+  describe("PostgreSQL, given a database of an older schema", () => {
+    for (let schema = 1; schema < migrations.length; schema++) {
+      it.scoped(`keeps what schema ${schema} holds, and is migrated once by eight processes at once`, () =>
+        Effect.gen(function*() {
+          const name = newSchema()
+          const database = yield* connect(server.url(), name)
+          yield* migrate(database, migrations.slice(0, schema))
+          expect(yield* schemaOf(name)).toEqual([schema])
+          yield* server.sql(`SET search_path = ${name}; ${rows.join(";")}`)
+          const [storage] = yield* Effect.all(Array.from({ length: 8 }, () => open(server.url(), name)), {
+            concurrency: "unbounded"
+          })
+          if (storage === undefined) return yield* Effect.dieMessage("Eight were opened")
+          expect(yield* schemaOf(name)).toEqual([migrations.length])
+          expect(yield* storage.session(id)).toEqual(Option.some(info))
+          expect(yield* storage.inbox(id)).toEqual([row])
+          expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9 }))
+          expect((yield* storage.events({ after: 40 })).map(({ seq }) => seq)).toEqual([41])
+        }))
+    }
+
+    it.scoped("leaves it as it was when a migration fails", () =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        const database = yield* connect(server.url(), name)
+        yield* migrate(database, migrations.slice(0, 1))
+        const before = yield* tablesOf(name)
+        const failing = () =>
+          Promise.resolve({ statements: ["CREATE TABLE another (x INTEGER)", "CREATE TABLE run (x INTEGER)"] })
+        const failed = yield* Effect.flip(migrate(database, [...migrations.slice(0, 1), failing]))
+        expect(failed.message).toContain("already exists")
+        expect(yield* tablesOf(name)).toEqual(before)
+        yield* migrate(database)
+        expect(yield* schemaOf(name)).toEqual([migrations.length])
+      }))
+  })
+
+  describe("PostgreSQL, given what is not there or not its own", () => {
+    it.scoped("makes the tables once when eight processes find none", () =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        yield* Effect.all(Array.from({ length: 8 }, () => open(server.url(), name)), { concurrency: "unbounded" })
+        expect(yield* schemaOf(name)).toEqual([migrations.length])
+      }))
+
+    it.scoped("refuses what a newer version wrote, and leaves it as it is", () =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        yield* Effect.scoped(open(server.url(), name))
+        yield* server.sql(`UPDATE ${name}.skein_storage SET schema = 99`)
+        const { message, reason } = yield* refused(server.url(), name)
+        expect(reason).toBe("newer")
+        expect(message).toMatch(/schema 99, this version knows \d+.*Use that version/)
+        expect(yield* schemaOf(name)).toEqual([99])
+      }))
+
+    it.scoped("refuses a schema of somebody else, and leaves it as it is", () =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        yield* server.sql(`CREATE SCHEMA ${name}; CREATE TABLE ${name}.session (id TEXT)`)
+        const before = yield* tablesOf(name)
+        const { message, reason } = yield* refused(server.url(), name)
+        expect(reason).toBe("foreign")
+        expect(message).toContain(`a schema "${name}" that is not Skein's`)
+        expect(yield* tablesOf(name)).toEqual(before)
+      }))
+
+    it.scoped("takes a schema that somebody made for it, and stands beside the tables of others", () =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        yield* server.sql(`CREATE SCHEMA ${name}; CREATE TABLE IF NOT EXISTS public.session (id TEXT)`)
+        const storage = yield* open(server.url(), name)
+        yield* storage.commit([{ _tag: "Session", info }])
+        expect(yield* server.sql("SELECT * FROM public.session")).toEqual([])
+      }))
+
+    it.scoped("says what has no database, no right, no Unicode, or no name", () =>
+      Effect.gen(function*() {
+        const missing = yield* refused(server.url("elsewhere"))
+        expect(missing.reason).toBe("unreadable")
+        expect(missing.message).toMatch(/"elsewhere" does not exist.*createdb/)
+
+        yield* server.sql(
+          "CREATE DATABASE latin ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0"
+        )
+        const latin = yield* refused(server.url("latin"))
+        expect(latin.reason).toBe("unreadable")
+        expect(latin.message).toMatch(/encoding SQL_ASCII.*createdb -E UTF8/)
+
+        yield* server.sql("CREATE ROLE guest LOGIN PASSWORD 'secret'")
+        const guest = yield* refused(`postgres://guest:secret@127.0.0.1:${server.port}/skein`)
+        expect(guest.reason).toBe("readonly")
+        expect(guest.message).toMatch(/permission denied for database skein.*Grant/)
+
+        const nameless = yield* refused(server.url(), "Robert'); DROP")
+        expect(nameless).toMatchObject({
+          reason: "unreadable",
+          message: expect.stringContaining("is no name for a schema")
+        })
+      }))
+
+    it.effect("says whom the server does not know, where nothing answers, and which URL cannot be read", () =>
+      Effect.gen(function*() {
+        const wrong = yield* refused(`postgres://skein:secret@127.0.0.1:${server.port}/skein`)
+        expect(wrong.reason).toBe("unreadable")
+        expect(wrong.message).toMatch(/password authentication failed.*Check user, password/)
+
+        const url = Redacted.make(`postgres://skein:secret@127.0.0.1:1/skein`)
+        const silent = yield* refusal({ url })
+        expect(silent.reason).toBe("unreadable")
+        expect(silent.message).toMatch(/Nothing answers at postgres:\/\/127\.0\.0\.1:1\/skein.*ECONNREFUSED/)
+
+        const odd = yield* refused("postgres://skein:sec/ret@127.0.0.1:x/skein")
+        expect(odd).toMatchObject({ reason: "unreadable", message: expect.stringContaining("percent-encoded") })
+      }))
+  })
+
+  describe("PostgreSQL, at work", () => {
+    const approval = (pattern: string) => ({
+      id: pattern,
+      projectID: "project",
+      permission: "bash",
+      pattern,
+      created: 1
+    })
+
+    /** A database that fails as it is told to by a row. */
+    const failing = (code: string, when: string) =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        const storage = yield* open(server.url(), name)
+        yield* server.sql(
+          `CREATE SEQUENCE ${name}.tries;
+          CREATE FUNCTION ${name}.fail() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN IF ${when} THEN RAISE EXCEPTION 'as asked' USING ERRCODE = '${code}'; END IF; RETURN NEW; END $$;
+          CREATE TRIGGER fail BEFORE INSERT ON ${name}.approval FOR EACH ROW EXECUTE FUNCTION ${name}.fail()`
+        )
+        return { storage, name }
+      })
+
+    it.scoped("says that the disk is full, and stores nothing of what did not fit", () =>
+      Effect.gen(function*() {
+        const { storage } = yield* failing("53100", "NEW.pattern = 'big'")
+        const full = yield* Effect.flip(
+          storage.commit([{ _tag: "Session", info }, { _tag: "Approval", approval: approval("big") }])
+        )
+        expect(full.reason).toBe("full")
+        expect(full.message).toMatch(/no space left.*Free some space/)
+        expect(yield* storage.session(id)).toEqual(Option.none())
+        yield* storage.commit([{ _tag: "Approval", approval: approval("small") }])
+      }))
+
+    it.scopedLive("makes a transaction again that lost to another", () =>
+      Effect.gen(function*() {
+        for (const code of ["40001", "40P01"]) {
+          const { name, storage } = yield* failing(code, `nextval(TG_TABLE_SCHEMA || '.tries') < 4`)
+          yield* storage.commit([{ _tag: "Approval", approval: approval("a") }])
+          expect(yield* server.sql(`SELECT last_value::integer AS tries FROM ${name}.tries`)).toEqual([{ tries: 4 }])
+          expect(yield* storage.approvals("project")).toEqual([approval("a")])
+        }
+      }))
+  })
+
+  it("shows where a database is without user, password and parameters", () => {
+    expect(place("postgresql://me:secret@db.example:5433/name?sslmode=require")).toBe("postgres://db.example:5433/name")
+    expect(place("postgres:///name?host=/var/run/postgresql&password=secret")).toBe(
+      "postgres:///var/run/postgresql/name"
+    )
+    expect(place("postgres://me:sec/ret@host:x")).toBe("postgres://…")
+  })
+})
