@@ -23,8 +23,8 @@ export interface ConfigDescription {
 /** Describes loaded config. What came from `{env:…}` or `{file:…}` is shown as it is written, headers not at all. */
 export const describeConfig = ({ entries, settings }: LoadedConfig): ConfigDescription => {
   const set = new Set(entries.map(({ path }) => path.join(".")))
-  const { deadlines, default_agent, limits, retry } = settings
-  const settled: ConfigInfo = { deadlines, default_agent, limits, retry }
+  const { compaction, deadlines, default_agent, limits, retry } = settings
+  const settled: ConfigInfo = { compaction, deadlines, default_agent, limits, retry }
   const all = [
     ...entriesOf(fromInfo(settled, { name: "default" })).filter(({ path }) => !set.has(path.join("."))),
     ...entries

@@ -24,6 +24,8 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
       ])
       expect(rows.filter(({ origin }) => origin === "default").map(({ path, value }) => `${path}=${String(value)}`))
         .toEqual([
+          "compaction.auto=true",
+          "compaction.threshold=0.9",
           "deadlines.connect=30000",
           "deadlines.first_event=120000",
           "deadlines.idle=120000",

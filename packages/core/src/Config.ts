@@ -1,14 +1,15 @@
 /** Owns the settings that hold in this process, with the origin of each where files gave them. */
-import type { ConfigInfo, Deadlines, Limits, Retry } from "@skein/domain/ConfigInfo"
+import type { Compaction, ConfigInfo, Deadlines, Limits, Retry } from "@skein/domain/ConfigInfo"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
 /** Config with a value for everything that must have one. */
-export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "retry" | "default_agent"> {
+export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "retry" | "compaction" | "default_agent"> {
   readonly default_agent: string
   readonly limits: Limits
   readonly deadlines: Deadlines
   readonly retry: Retry
+  readonly compaction: Compaction
 }
 
 /** What holds where nothing is configured; `limits.requests` then is as `limits.process_concurrency`. Durations are in milliseconds. */
@@ -16,7 +17,8 @@ export const defaults: Settings = {
   default_agent: "build",
   limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, requests: 64, max_tasks: 256 },
   deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
-  retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 }
+  retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 },
+  compaction: { auto: true, threshold: 0.9 }
 }
 
 /** The keys of a value that have one. */
@@ -36,7 +38,8 @@ export const settle = (config: ConfigInfo): Settings => ({
   default_agent: config.default_agent ?? defaults.default_agent,
   limits: settleLimits(config.limits),
   deadlines: { ...defaults.deadlines, ...given(config.deadlines) },
-  retry: { ...defaults.retry, ...given(config.retry) }
+  retry: { ...defaults.retry, ...given(config.retry) },
+  compaction: { ...defaults.compaction, ...given(config.compaction) }
 })
 
 /** The settings of this process. */

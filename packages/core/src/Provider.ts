@@ -109,7 +109,7 @@ export interface RequestOrigin {
   /** Counts the requests of one session's turns from 0; a retry has the number of what it retries. */
   readonly step: number
   readonly directory: string
-  readonly purpose: "turn" | "title" | "summary"
+  readonly purpose: "turn" | "title" | "summary" | "compaction"
 }
 
 /** One request to a model. */

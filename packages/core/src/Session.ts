@@ -1,5 +1,6 @@
 /** Owns the conversations: makes them, prompts them, stops them, and tells what was said in them. */
 import type { Budget } from "@skein/domain/Budget"
+import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
@@ -19,6 +20,8 @@ import type { ModelError, ModelUnavailable } from "./Provider.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
+  CompactionFailed,
+  ContextOverflow,
   ForkRefused,
   OutputInvalid,
   PromptInvalid,
@@ -95,6 +98,7 @@ export interface Turn {
 export type PromptError =
   | BudgetExhausted
   | BudgetInvalid
+  | ContextOverflow
   | HookRefused
   | SessionNotFound
   | SessionStopped
@@ -104,6 +108,9 @@ export type PromptError =
   | ModelUnavailable
   | ModelError
   | StorageError
+
+/** Why a conversation was not made shorter. */
+export type CompactError = BudgetExhausted | CompactionFailed | SessionNotFound | SessionStopped | StorageError
 
 /** Why a session has no new summary. */
 export type SummarizeError = BudgetExhausted | SessionNotFound | SessionStopped | SummaryFailed | StorageError
@@ -159,6 +166,11 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    * kept on the session and told as `session.updated`. Interruption closes the request.
    */
   readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, SummarizeError>
+  /**
+   * Has a model summarise what was said before the newest messages, so that less is sent from now on. All that was said
+   * stays stored and is told by `messages`. It is done by itself where a conversation comes near to what its model reads.
+   */
+  readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
   /** Ends when the summary of a session, which `summaries` of the config asks for, is not being renewed any more. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Stops a session and everything below it, and ends when nothing of it runs any more. */

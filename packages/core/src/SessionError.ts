@@ -39,6 +39,32 @@ export class SummaryFailed extends Schema.TaggedError<SummaryFailed>()("SummaryF
   message: Schema.String
 }) {}
 
+/** A conversation is longer than its model reads, and cannot be made shorter. */
+export class ContextOverflow extends Schema.TaggedError<ContextOverflow>()("ContextOverflow", {
+  id: SessionID,
+  /** The model, as `provider/model`. */
+  model: Schema.String,
+  /** How often it was tried to make the conversation shorter. */
+  tries: Schema.NonNegativeInt,
+  message: Schema.String
+}) {}
+
+/** A conversation was not made shorter; it is as it was. */
+export class CompactionFailed extends Schema.TaggedError<CompactionFailed>()("CompactionFailed", {
+  id: SessionID,
+  reason: Schema.Literal(
+    /** A turn of it goes on, which sees to its length by itself. */
+    "at_work",
+    /** There is nothing in it that a summary would be shorter than. */
+    "nothing_to_do",
+    /** There is no agent or no model that could summarise it. */
+    "unavailable",
+    /** The model failed, refused, or answered nothing. */
+    "model"
+  ),
+  message: Schema.String
+}) {}
+
 /** A session cannot be copied as it was asked for. */
 export class ForkRefused extends Schema.TaggedError<ForkRefused>()("ForkRefused", {
   id: SessionID,

@@ -70,7 +70,7 @@ describe("a request that fails", () => {
       }))
   }
 
-  for (const reason of ["auth", "invalid_request", "context_overflow"] as const) {
+  for (const reason of ["auth", "invalid_request"] as const) {
     it.effect(`is not made again after ${reason}`, () =>
       Effect.gen(function*() {
         const { result, times } = yield* attempts([Scripted.fault(reason, { message: "no" }), ok])

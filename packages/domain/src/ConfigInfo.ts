@@ -40,6 +40,14 @@ export const Retry = Schema.Struct({ attempts: count, base: count, max_delay: co
 /** The type of the retry settings. */
 export interface Retry extends Schema.Schema.Type<typeof Retry> {}
 
+/** Whether conversations are shortened by themselves, and from which share on of what their model reads. */
+export const Compaction = Schema.Struct({
+  auto: Schema.Boolean,
+  threshold: Schema.Positive.pipe(Schema.lessThanOrEqualTo(1))
+})
+/** The type of the settings of compaction. */
+export interface Compaction extends Schema.Schema.Type<typeof Compaction> {}
+
 /** What config may say of a model. */
 export const ModelConfig = Schema.Struct({
   name: Schema.optional(Schema.String),
@@ -129,6 +137,7 @@ export const ConfigInfo = Schema.Struct({
   budget: Schema.optional(Budget),
   deadlines: Schema.optional(Schema.partial(Deadlines)),
   retry: Schema.optional(Schema.partial(Retry)),
+  compaction: Schema.optional(Schema.partial(Compaction)),
   telemetry: Schema.optional(TelemetryConfig),
   /** Commands that are told of events, and may block or change what is about to happen. */
   hooks: Schema.optional(HooksConfig)

@@ -78,6 +78,12 @@ export const properties = {
     field: Schema.Literal("text", "reasoning"),
     delta: Schema.String
   }),
+  /** A conversation was shortened: what models are sent of it begins with this message. Both sizes are estimates. */
+  "session.compacted": Schema.Struct({
+    messageID: MessageID,
+    auto: Schema.Boolean,
+    tokens: Schema.Struct({ before: Schema.NonNegativeInt, after: Schema.NonNegativeInt })
+  }),
   "permission.asked": PermissionRequest,
   "permission.replied": Schema.Struct({
     id: PermissionID,

@@ -165,8 +165,16 @@ export const RetryPart = Schema.Struct({
 /** The type of a retry part. */
 export interface RetryPart extends Schema.Schema.Type<typeof RetryPart> {}
 
-/** What was said before this was summarised. */
-export const CompactionPart = Schema.Struct({ ...base, type: Schema.Literal("compaction"), auto: Schema.Boolean })
+/**
+ * What was said before this is sent to models as the summary that stands beside it; `auto` where nobody asked for that.
+ * The messages from `keptFrom` on are sent as they are; none before this one where it is absent.
+ */
+export const CompactionPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("compaction"),
+  auto: Schema.Boolean,
+  keptFrom: Schema.optional(MessageID)
+})
 /** The type of a compaction part. */
 export interface CompactionPart extends Schema.Schema.Type<typeof CompactionPart> {}
 

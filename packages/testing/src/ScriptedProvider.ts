@@ -86,7 +86,11 @@ const scriptedModel: ModelInfo = { providerID: "scripted", modelID: "model", pri
 const usual: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
 /** What the hidden agents answer where a test does not say. */
-const hidden: Readonly<Record<string, Script>> = { title: ["A title"], summary: ["A summary"] }
+const hidden: Readonly<Record<string, Script>> = {
+  title: ["A title"],
+  summary: ["A summary"],
+  compaction: ["What was said."]
+}
 
 /** The name under which a request finds its script. */
 const nameFor = (scripts: Readonly<Record<string, Script>>, { origin: { path, purpose } }: ModelRequest): string => {
@@ -150,8 +154,8 @@ export interface Scripted {
  * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that goes by these scripts. A script is
  * found by the names of the agents from the root to the one that asks: the longest end of that path that has a script
  * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
- * through each script by itself: one step for each request, a retry included. Titles go by the script `title` and summaries of
- * sessions by `summary`, which need not be there. Requests are refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
+ * through each script by itself: one step for each request, a retry included. Titles go by the script `title`, summaries of
+ * sessions by `summary` and those of conversations by `compaction`, which need not be there. Requests are refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
  */
 export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
   const requests: Array<ModelRequest> = []

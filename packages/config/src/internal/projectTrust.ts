@@ -38,8 +38,19 @@ export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
     : undefined
 
 /** Whether a project wants requests that its user did not want: they cost money, and nobody at work waits for them. */
-const asksForMore = ([top]: ReadonlyArray<string>, node: SourcedLeaf, user: SourcedRecord): boolean =>
-  top === "summaries" && node.value !== false && at(user, "leaf", ["summaries"])?.value !== true
+const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
+  const granted: unknown = at(user, "leaf", path)?.value
+  switch (path.join(".")) {
+    case "summaries":
+      return value !== false && granted !== true
+    case "compaction.auto":
+      return value !== false && granted === false
+    case "compaction.threshold":
+      return !(Number(value) >= Number(granted ?? defaults.compaction.threshold))
+    default:
+      return false
+  }
+}
 
 /** Whether a value is an amount of what may be used, of which a project may only take away. */
 const isAmount = (path: ReadonlyArray<string>): boolean =>

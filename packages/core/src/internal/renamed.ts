@@ -69,6 +69,7 @@ const renameMetadata = (names: Names, part: Part): Part => {
 
 const renamePart = (names: Names, part: Part): Part => ({
   ...renameMetadata(names, part),
+  ...(part.type === "compaction" && part.keptFrom !== undefined ? { keptFrom: names.message(part.keptFrom) } : {}),
   id: names.part(part.id),
   sessionID: names.session(part.sessionID),
   messageID: names.message(part.messageID)

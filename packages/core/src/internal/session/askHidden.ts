@@ -30,12 +30,15 @@ export interface HiddenQuestion {
   readonly urgent: boolean
 }
 
-/** The models to try: those of the hidden agent, else the one for small jobs, else those of the session. */
-const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
+/**
+ * The models to try: those of the hidden agent, else the one for small jobs, else those of the session. What a whole
+ * conversation goes on from is no small job.
+ */
+export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
   if (agent.model.length > 0) return agent.model
   const { settings } = yield* Config
   const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
-  if (small !== undefined) return [small]
+  if (small !== undefined && agent.name !== "compaction") return [small]
   const agents = yield* Agent
   return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
 })

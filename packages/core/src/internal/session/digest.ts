@@ -5,7 +5,7 @@ import type { CommandRun, FileChange, SessionFacts } from "./sessionFacts.ts"
 const room = { prompts: 5_000, files: 5_000, commands: 2_500, tasks: 5_000, todos: 1_500, answer: 4_000, line: 600 }
 
 /** The beginning of a text, without half a character at its end. */
-const cut = (text: string, longest: number): string =>
+export const cut = (text: string, longest: number): string =>
   text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, "")}…`
 
 const oneLine = (text: string): string => cut(text.replaceAll(/\s+/g, " ").trim(), room.line)

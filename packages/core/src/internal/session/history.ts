@@ -1,4 +1,5 @@
 /** Turns what is stored of a session into a prompt that every provider accepts. */
+import type { MessageID } from "@skein/domain/Id"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import type {
   FileContent,
@@ -8,8 +9,10 @@ import type {
   ToolCallContent,
   ToolResultContent
 } from "../../Provider.ts"
+import { sentOf } from "./compactView.ts"
 import { answerIn } from "./finalAnswer.ts"
 import type { LiveMessage } from "./live.ts"
+import { withoutOutputs } from "./prune.ts"
 
 /** What is said of a call whose result is missing. */
 export const missingResult =
@@ -101,21 +104,24 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   ]
 }
 
-const promptOf = (message: LiveMessage): ReadonlyArray<PromptMessage> =>
+/** What a message is for a model; made once, until a part of it changes. */
+export const promptOf = (message: LiveMessage): ReadonlyArray<PromptMessage> =>
   message.prompt ??= message.info.role === "user" ? userMessage(message) : assistantMessages(message)
 
 /** An answer that broke off and that another answer took the place of, or is about to. */
-const isSuperseded = ({ info }: LiveMessage, next: LiveMessage | undefined): boolean =>
+export const isSuperseded = ({ info }: LiveMessage, next: LiveMessage | undefined): boolean =>
   info.role === "assistant" && info.error !== undefined && info.error.tag !== "steps" && next?.info.role !== "user"
 
 /**
  * The prompt: each call has exactly one result, ids are unique, and messages of the user that follow each other are one.
- * What does not change from step to step is made once. `closing` is said at the end, by the runtime.
+ * What does not change from step to step is made once. `closing` is said at the end, by the runtime. A conversation that
+ * was shortened begins with its summary, and outputs of tools before `wholeFrom` are left out.
  */
 export const makePrompt = (
   system: string,
   messages: ReadonlyArray<LiveMessage>,
-  closing?: string
+  closing?: string,
+  wholeFrom?: MessageID
 ): ReadonlyArray<PromptMessage> => {
   const prompt: Array<PromptMessage> = system === "" ? [] : [{ role: "system", content: system }]
   const add = (next: PromptMessage) => {
@@ -124,8 +130,11 @@ export const makePrompt = (
       prompt[prompt.length - 1] = { role: "user", content: [...last.content, ...next.content] }
     } else prompt.push(next)
   }
-  for (const [i, message] of messages.entries()) {
-    if (!isSuperseded(message, messages[i + 1])) promptOf(message).forEach(add)
+  const sent = sentOf(messages)
+  for (const [i, message] of sent.entries()) {
+    if (isSuperseded(message, sent[i + 1])) continue
+    const isOld = wholeFrom !== undefined && message.info.id < wholeFrom
+    for (const each of isOld ? withoutOutputs(promptOf(message)) : promptOf(message)) add(each)
   }
   if (closing !== undefined) add({ role: "user", content: [{ type: "text", text: closing }] })
   return prompt

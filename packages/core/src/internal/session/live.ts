@@ -22,6 +22,7 @@ import type { Write } from "../../SessionStorage.ts"
 import { spend } from "../budget/account.ts"
 import type { Reservation } from "../budget/reservations.ts"
 import type { RunningTask } from "../tasks/runningTask.ts"
+import type { Measure } from "./compactSize.ts"
 import type { Wanted } from "./finalAnswer.ts"
 
 /** A message in memory; `prompt` is what it is for a model, until a part of it changes. */
@@ -106,6 +107,8 @@ export interface Live {
   readonly consents: Set<string>
   /** Tasks that this turn has started, at all levels; counted at the root. */
   spawns: number
+  /** What its last request measured, from where on it was sent with all outputs, and its tokens when it was last shortened. */
+  readonly sent: { measured: Measure | undefined; wholeFrom: MessageID | undefined; floor: number }
 }
 
 /** Whether a session, or one above it, is being removed. */

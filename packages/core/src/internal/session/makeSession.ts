@@ -254,7 +254,7 @@ export const makeSession = Effect.gen(function*() {
             live.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
-    compact: (id: SessionID) => Effect.provide(opened(id, compactNow), context),
+    compact: (id: SessionID) => Effect.provide(table.use(id, compactNow), context),
     summarize: (id: SessionID) => Effect.provide(table.use(id, summarize), context),
     summarized: (id: SessionID) => opened(id, summarized),
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),

@@ -11,6 +11,7 @@ import { unpriced } from "../budget/review.ts"
 import * as prompts from "../prompts.ts"
 import { type Answer, askModel } from "./askModel.ts"
 import { candidates } from "./candidates.ts"
+import { compactStep } from "./compactStep.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { makePrompt } from "./history.ts"
 import { type Live, pathOf } from "./live.ts"
@@ -55,14 +56,18 @@ export const modelStep = Effect.fnUntraced(function*(
       const model = yield* provider.resolve(ref)
       const refusal = unpriced(live, model.info)
       if (refusal !== undefined) return yield* refusal
-      const now = yield* Clock.currentTimeMillis
       const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
       const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant
       const closing = isAtLimit && !live.concluding ? prompts.lastStep(agent.steps ?? 1) : undefined
-      const request: ModelRequest = {
-        messages: makePrompt(systemOf(agentPrompt, user, live, now), live.messages ?? [], closing),
+      const prepare = Effect.map(Clock.currentTimeMillis, (now): ModelRequest => ({
+        messages: makePrompt(
+          systemOf(agentPrompt, user, live, now),
+          live.messages ?? [],
+          closing,
+          live.sent.wholeFrom
+        ),
         tools: specs,
         toolChoice: last && wanted !== undefined ? "required" : "auto",
         ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
@@ -72,11 +77,11 @@ export const modelStep = Effect.fnUntraced(function*(
           sessionID: live.info.id,
           rootID: live.info.rootID,
           path: pathOf(live),
-          step: live.steps++,
+          step: live.steps,
           directory: live.info.directory,
           purpose: "turn"
         }
-      }
+      }))
       const limit: ErrorInfo | undefined = isAtLimit
         ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${agent.steps} steps.` }
         : undefined
@@ -86,7 +91,12 @@ export const modelStep = Effect.fnUntraced(function*(
         const present = calls.length === 0 ? subject : yield* subjectOf(live)
         return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), wanted)
       })
-      const step = yield* askModel(live, { user, model, request, limit, start })
+      const ask = (request: ModelRequest) =>
+        Effect.suspend(() => {
+          live.steps++
+          return askModel(live, { user, model, request, limit, start })
+        })
+      const step = yield* compactStep(live, { model, prepare, ask })
       return { ...step, model: ref, offered, last }
     })
 
@@ -109,7 +119,11 @@ export const modelStep = Effect.fnUntraced(function*(
     }
     return at + 1 === refs.length
       ? attempt(ref)
-      : Effect.catchTags(attempt(ref), { ModelUnavailable: () => from(at + 1), ModelError: () => from(at + 1) })
+      : Effect.catchTags(attempt(ref), {
+        ModelUnavailable: () => from(at + 1),
+        ModelError: () => from(at + 1),
+        ContextOverflow: () => from(at + 1)
+      })
   }
   return yield* from(0)
 })

@@ -1,0 +1,30 @@
+/** A model that reads so much and no more: it counts what it is asked as a server does, and refuses what is too long. */
+import type { ModelRequest } from "@skein/core/Provider"
+import type { SessionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+
+/** How many tokens a request is. */
+export const tokensOf = ({ messages, tools }: ModelRequest): number =>
+  Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
+
+/** A script of steps that answers what is no longer than so many tokens, for each session by itself. */
+export const bounded = (most: number, steps: ReadonlyArray<Scripted.ScriptedStep | string>): Scripted.Script => {
+  const counts = new Map<SessionID, number>()
+  return (request) => {
+    const input = tokensOf(request)
+    if (input > most) return Scripted.fault("context_overflow", { message: `${input} tokens are more than ${most}.` })
+    const { sessionID } = request.origin
+    const at = counts.get(sessionID) ?? 0
+    counts.set(sessionID, at + 1)
+    const step = steps[Math.min(at, steps.length - 1)] ?? ""
+    return { ...(typeof step === "string" ? { text: step } : step), tokens: { input, output: 10 } }
+  }
+}
+
+/** The requests for one purpose, in order. */
+export const madeFor = ({ requests }: Scripted.Scripted, purpose: ModelRequest["origin"]["purpose"]) =>
+  requests.filter(({ origin }) => origin.purpose === purpose)
+
+/** All that a model reads of a request, without who it is told to be. */
+export const readIn = ({ messages }: ModelRequest): string =>
+  JSON.stringify(messages.filter(({ role }) => role !== "system"))
