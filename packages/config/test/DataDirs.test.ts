@@ -51,6 +51,7 @@ it.effect("takes the database from --db, then SKEIN_DB", () =>
     expect((yield* dirs(env, { database: "mine.db" })).database).toBe(resolve("mine.db"))
     expect((yield* dirs({ ...env, SKEIN_DB: "" })).database).toBe("/h/.local/share/skein/skein.db")
     expect((yield* dirs(env, { database: ":memory:" })).database).toBe(":memory:")
+    expect((yield* dirs({ ...env, SKEIN_DB: "postgres://db/name" })).database).toBe("postgres://db/name")
   }))
 
 it.effect("is at home where the account is, without a HOME", () =>

@@ -42,7 +42,8 @@ await withServer((server) => {
     const proxy = yield* makeProxy(server.port)
     const url = new URL(server.url())
     url.port = String(proxy.port)
-    return { proxy, storage: yield* open(url.href, newSchema()) }
+    const schema = newSchema()
+    return { proxy, schema, storage: yield* open(url.href, schema) }
   })
 
   describe("PostgreSQL, when a connection is lost", () => {
@@ -61,6 +62,24 @@ await withServer((server) => {
         expect(yield* storage.inbox(root)).toEqual([])
         expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("done"))
         expect((yield* Effect.flip(storage.commit([take("a")]))).reason).toBe("constraint")
+      }))
+
+    it.scopedLive("waits for a COMMIT that the server is still at", () =>
+      Effect.gen(function*() {
+        const { proxy, schema, storage } = yield* throughProxy
+        yield* storage.commit([put("root"), word("a")])
+        yield* server.sql(
+          `CREATE FUNCTION ${schema}.slow() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$;
+          CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON ${schema}.approval DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION ${schema}.slow()`
+        )
+        const approval = { id: "a", projectID: "project", permission: "bash", pattern: "*", created: 1 }
+        yield* proxy.cut("while")
+        yield* storage.commit([take("a"), { _tag: "Approval", approval }])
+        expect(yield* proxy.cutsMade).toBe(1)
+        expect(yield* storage.inbox(root)).toEqual([])
+        expect(yield* storage.approvals("project")).toEqual([approval])
       }))
 
     it.scopedLive("still knows which of the commits in it were refused", () =>

@@ -12,7 +12,7 @@ export const pruneFlags = {
   },
   all: { type: "switch", description: "With --older-than: sessions of all projects, not only of this one" },
   "dry-run": { type: "switch", description: "Says what would be removed, and removes nothing" },
-  vacuum: { type: "switch", description: "Writes the database anew, so that it takes no more room than it needs" },
+  vacuum: { type: "switch", description: "Writes a SQLite file anew, so that it takes no more room than it needs" },
   ...directoryFlags,
   ...databaseFlags,
   ...verboseFlags

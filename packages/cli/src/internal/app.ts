@@ -14,6 +14,7 @@ import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as Providers from "@skein/provider/Providers"
+import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
@@ -31,7 +32,13 @@ export const platform = (options: { readonly database?: string | undefined }) =>
 
 /** The database of this program. */
 export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<typeof Sqlite.layer>>, DataDirs> = Layer
-  .unwrapEffect(Effect.map(DataDirs, ({ database }) => Sqlite.layer({ filename: database })))
+  .unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
+    isPostgres(database)
+      ? Effect.map(
+        Effect.promise(() => import("@skein/storage/Postgres")),
+        (Postgres) => Postgres.layer({ url: database })
+      )
+      : Effect.succeed(Sqlite.layer({ filename: database }))))
 
 /** The config of a directory with its agents. */
 export const settle = Effect.fnUntraced(

@@ -2,13 +2,17 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
+import { createHash } from "node:crypto"
 import type { Connection } from "./database.ts"
 import { type Migration, migrations } from "./migrations.ts"
 import type { Postgres } from "./pgConnection.ts"
-import { lockOf } from "./pgTransaction.ts"
 import { retryBusy } from "./writer.ts"
 
 const operation = "open"
+
+/** Taken by whoever migrates these tables, until the transaction ends. */
+const lockOf = (schema: string): string =>
+  `SELECT pg_advisory_xact_lock(${0x536b6e31}, ${createHash("sha256").update(schema).digest().readInt32BE()})`
 
 /** A number is any that JavaScript has, and texts are in the order of their bytes, as they are in SQLite. */
 const types = [

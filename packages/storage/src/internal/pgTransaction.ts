@@ -2,25 +2,21 @@
  * Decides how PostgreSQL makes a transaction once, also where the connection is lost and nobody hears of its COMMIT.
  *
  * Every process has a row in which each of its transactions leaves a number. One that is made again, because it is not known
- * whether it was made, finds its own number there if it was. All transactions that write wait for one lock, which the server
- * holds until the lost one has ended: so it cannot be made after it was looked for. The lock also has the log numbered in
- * the order in which events become visible, and keeps processes from blocking each other.
+ * whether it was made, finds its own number there if it was. All transactions that write begin by counting themselves in one
+ * row, and so wait for each other: for a lost one as well, which therefore cannot be made after it was looked for. It also
+ * has the log numbered in the order in which events become visible, and keeps processes from blocking each other.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { createHash, randomUUID } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import type { Connection } from "./database.ts"
 import type { Postgres } from "./pgConnection.ts"
 import { isLost } from "./pgError.ts"
 import { makeSelect, type Snapshot } from "./select.ts"
 import type { Within } from "./transaction.ts"
 import { retryBusy } from "./writer.ts"
-
-/** Takes the lock of whoever writes or migrates these tables; it ends with the transaction. */
-export const lockOf = (schema: string): string =>
-  `SELECT pg_advisory_xact_lock(${0x536b6e31}, ${createHash("sha256").update(schema).digest().readInt32BE()})`
 
 /** What was asked for is acknowledged when it is on the disk, whatever the server does otherwise. */
 const waitForDisk =
@@ -48,7 +44,7 @@ const unknown = (error: StorageError): StorageError =>
 /** Makes the transactions of a process, and counts those of others. */
 export const makePgTransactions = (database: Postgres) =>
   Effect.sync(() => {
-    const { dialect, schema, use } = database
+    const { dialect, use } = database
     const id = randomUUID()
     let last = 0
 
@@ -57,7 +53,7 @@ export const makePgTransactions = (database: Postgres) =>
       Effect.mapError(connection.execute(sql, [], undefined), explained)
     const rollback = (connection: Connection) => Effect.exit(run(connection, "ROLLBACK"))
     const begin = (number: number) =>
-      `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${lockOf(schema)}; ${waitForDisk}; ${markText(id, number)}`
+      `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${waitForDisk}; ${markText(id, number)}`
 
     const within: Within = <A>(work: (connection: Connection) => Effect.Effect<A, StorageError>) => {
       let number = 0

@@ -3,8 +3,11 @@ import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 
-/** Where the next connection that commits is cut: before the server hears of it, or before anybody hears of the server. */
-export type Cut = "before" | "after"
+/**
+ * Where the next connection that commits is cut: before the server hears of it, while the server is at it, or after it is done
+ * and before anybody hears of it.
+ */
+export type Cut = "before" | "while" | "after"
 
 /** A proxy that goes with the scope. */
 export const makeProxy = (target: number) =>
@@ -31,12 +34,15 @@ export const makeProxy = (target: number) =>
             const cut = data.includes("COMMIT\0") ? cuts.shift() : undefined
             if (cut !== undefined) cutsMade++
             if (cut === "before") end()
-            else {
+            else if (cut === "while") {
+              client.removeAllListeners("close").destroy()
+              upstream.write(data)
+            } else {
               cutting ||= cut === "after"
               upstream.write(data)
             }
           })
-          upstream.on("data", (data) => (cutting ? end() : client.write(data)))
+          upstream.on("data", (data) => void (cutting ? end() : client.write(data)))
         })
         server.listen(0, "127.0.0.1")
         await once(server, "listening")

@@ -3,6 +3,7 @@ import { DataDirs } from "@skein/config/DataDirs"
 import { defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { presets } from "@skein/provider/OpenAiCompatible"
+import { isPostgres, place } from "@skein/storage/PostgresUrl"
 import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -12,7 +13,10 @@ import { formatBytes } from "../bytes.ts"
 import { directoryOf } from "../place.ts"
 import type { Check } from "./check.ts"
 
-const sizeOf = (file: string): string => formatBytes(statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+const shownDatabase = (database: string): string =>
+  isPostgres(database)
+    ? place(database)
+    : `${database} (${formatBytes(statSync(database, { throwIfNoEntry: false })?.size ?? 0)})`
 
 /** The database: opened as every command opens it, and made where there is none. */
 export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(function*() {
@@ -20,7 +24,7 @@ export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(f
   const opened = yield* Effect.either(Effect.scoped(Effect.provide(Effect.void, storage)))
   const base = { name: "database", essential: true } as const
   return Either.isRight(opened)
-    ? { ...base, state: "ok", detail: `${database} (${sizeOf(database)}) can be read and written` } satisfies Check
+    ? { ...base, state: "ok", detail: `${shownDatabase(database)} can be read and written` } satisfies Check
     : { ...base, state: "missing", detail: opened.left.message } satisfies Check
 })
 

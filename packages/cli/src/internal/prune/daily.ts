@@ -1,5 +1,6 @@
 /** Forgets what is old once a day, a bounded part of it each time, beside the work of a run. */
 import { DataDirs } from "@skein/config/DataDirs"
+import { isPostgres, place } from "@skein/storage/PostgresUrl"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
@@ -13,7 +14,11 @@ const limits = { events: 20_000, texts: 1_000 }
 
 /** A file whose time says when this database was last looked after. */
 const stampOf = ({ database, state }: { readonly database: string; readonly state: string }): string =>
-  join(state, "pruned", createHash("sha256").update(database).digest("hex").slice(0, 16))
+  join(
+    state,
+    "pruned",
+    createHash("sha256").update(isPostgres(database) ? place(database) : database).digest("hex").slice(0, 16)
+  )
 
 /** Whether a day has gone by; if so, the next one begins, so that other processes leave the work to this one. */
 const isDue = (stamp: string, now: number) =>

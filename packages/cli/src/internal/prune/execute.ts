@@ -5,6 +5,7 @@ import { Journal } from "@skein/core/Journal"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as SqliteSpace from "@skein/storage/SqliteSpace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -77,20 +78,32 @@ type Pruned = Effect.Effect.Success<ReturnType<typeof prune>>
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
+interface Space {
+  readonly before: number
+  readonly after: number
+}
+
+const spaceLine = ({ "dry-run": dryRun, vacuum }: Flags, space: Space | undefined): string =>
+  space === undefined
+    ? "PostgreSQL uses the room again by itself."
+    : vacuum && !dryRun
+    ? `The database takes ${formatBytes(space.after)}; it was ${formatBytes(space.before)}, and ${
+      formatBytes(Math.max(0, space.before - space.after))
+    } are free again.`
+    : `The database takes ${formatBytes(space.after)}; --vacuum gives back what is empty in it.`
+
 const linesOf = (
   { events, sessions, texts }: Pruned,
-  { "dry-run": dryRun, vacuum }: Flags,
-  { after, before }: { readonly before: number; readonly after: number }
+  flags: Flags,
+  space: Space | undefined
 ): ReadonlyArray<string> => [
   ...sessions.map(({ id, time, title }) => `${id}  ${formatTime(time.updated)}  ${escapeLine(title)}`),
-  `${dryRun ? "Would remove" : "Removed"} ${plural(sessions.length, "session")}, ${plural(events, "event")} and ${
-    plural(texts.files, "long text")
-  } (${formatBytes(texts.bytes)}); events and long texts are kept for ${keptDays} days.`,
-  vacuum && !dryRun
-    ? `The database takes ${formatBytes(after)}; it was ${formatBytes(before)}, and ${
-      formatBytes(Math.max(0, before - after))
-    } are free again.`
-    : `The database takes ${formatBytes(after)}; --vacuum gives back what is empty in it.`
+  `${flags["dry-run"] ? "Would remove" : "Removed"} ${plural(sessions.length, "session")}, ${
+    plural(events, "event")
+  } and ${plural(texts.files, "long text")} (${
+    formatBytes(texts.bytes)
+  }); events and long texts are kept for ${keptDays} days.`,
+  spaceLine(flags, space)
 ]
 
 /** Removes what is old. */
@@ -99,11 +112,18 @@ export const executePrune = ({ flags }: Input<typeof pruneFlags>): Effect.Effect
     const stdio = yield* Stdio
     const { database } = yield* DataDirs
     const age = flags["older-than"] === undefined ? undefined : yield* readAge(flags["older-than"])
-    const before = yield* SqliteSpace.size(database)
+    const isFile = !isPostgres(database)
+    if (flags.vacuum && !isFile) {
+      return yield* new UsageError({
+        message:
+          "--vacuum is for SQLite files. PostgreSQL uses the room again by itself (autovacuum); leave the flag out."
+      })
+    }
+    const before = isFile ? yield* SqliteSpace.size(database) : undefined
     // Closed before the file is written anew: closing moves the log into it.
     const pruned = yield* Effect.provide(prune(flags, age), Layer.provideMerge(journal, storage))
     if (flags.vacuum && !flags["dry-run"]) yield* SqliteSpace.compact(database)
-    const space = { before, after: yield* SqliteSpace.size(database) }
+    const space = before === undefined ? undefined : { before, after: yield* SqliteSpace.size(database) }
     const { events, sessions, texts } = pruned
     stdio.out(
       flags.format === "json"
