@@ -34,7 +34,7 @@ const decoderOf = (event: HookEvent) => {
 
 const read = (event: HookEvent, answer: unknown): Effect.Effect<HookAnswer, string> =>
   Effect.mapError(
-    decoderOf(event)(answer ?? {}),
+    decoderOf(event)(answer === undefined ? {} : answer),
     (error) =>
       `its answer has not the form of one to ${event}: ${
         ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>

@@ -1,0 +1,83 @@
+/** Owns the hooks of the config: commands that are told of an event as JSON, and answer as JSON or by how they end. */
+import { Config } from "@skein/core/Config"
+import { type Hook, Hooks, on } from "@skein/core/Hooks"
+import type { HookAnswer, HookName, HookPayload } from "@skein/domain/Hook"
+import type { HookConfig } from "@skein/domain/HookConfig"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { HookEnd } from "./internal/hookProcess.ts"
+import { shellEnvironment } from "./internal/shellEnvironment.ts"
+
+/** What hooks see of the environment: what a shell needs, and the variables named by `pass`; never one whose name tells of a secret. */
+export interface ShellHookOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly pass?: ReadonlyArray<string>
+}
+
+/** A hook did not do what hooks do. */
+class HookFailed extends Data.TaggedError("HookFailed")<{ readonly message: string }> {}
+
+/** The exit code of a hook that blocks. */
+const blocks = 2
+
+const shortened = (text: string, longest: number): string => {
+  const line = text.trim().replaceAll(/\s+/g, " ")
+  return line.length > longest ? `${line.slice(0, longest)}…` : line
+}
+
+const parse = Schema.decodeUnknown(Schema.parseJson())
+
+/** What a hook has answered by its end; what is in it is checked by whoever asked. */
+const answerOf = ({ code, signal, stderr, stdout }: HookEnd): Effect.Effect<unknown, HookFailed> => {
+  if (code === blocks) return Effect.succeed({ decision: "deny", reason: stderr.trim() })
+  if (code !== 0) {
+    const how = code === null ? `it was ended by ${signal}` : `it ended with exit code ${code}`
+    const said = shortened(stderr, 500)
+    return new HookFailed({ message: said === "" ? how : `${how}: ${said}` })
+  }
+  if (stdout.trim() === "") return Effect.succeed(undefined)
+  return Effect.mapError(
+    parse(stdout),
+    () => new HookFailed({ message: `its answer is not JSON: ${JSON.stringify(shortened(stdout, 80))}` })
+  )
+}
+
+const commandsOf = ({ command, hooks = [], timeout }: HookConfig) =>
+  command === undefined
+    ? hooks.map((each) => ({
+      command: each.command,
+      timeout: each.timeout === undefined ? undefined : each.timeout * 1_000
+    }))
+    : [{ command, timeout }]
+
+/** The hooks of the config, in its order. They run in the working directory of the session that they are told of. */
+export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
+  Effect.map(Config, ({ settings }) => {
+    const environment = shellEnvironment(options.environment, options.pass ?? [])
+    // Loaded at first use: the program starts without it.
+    const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
+    const run = (command: string) => (payload: HookPayload) =>
+      loaded.pipe(
+        Effect.flatMap(({ runHook }) =>
+          runHook({ command, directory: payload.cwd, environment, input: `${JSON.stringify(payload)}\n` })
+        ),
+        Effect.flatMap(answerOf),
+        Effect.map((answer) => answer as HookAnswer | undefined)
+      )
+    return Object.entries(settings.hooks ?? {}).flatMap(([name, entries]) =>
+      (entries ?? []).flatMap((entry: HookConfig) =>
+        commandsOf(entry).map(({ command, timeout }) =>
+          on(name as HookName, run(command), {
+            name: shortened(command, 60),
+            ...(entry.matcher === undefined ? {} : { matcher: entry.matcher }),
+            ...(timeout === undefined ? {} : { timeout })
+          })
+        )
+      )
+    )
+  })
+
+/** The hooks of the config and no others. */
+export const layer = (options: ShellHookOptions): Layer.Layer<Hooks, never, Config> => Hooks.layerEffect(hooks(options))
