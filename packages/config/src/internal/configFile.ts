@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { checkShape } from "./checkShape.ts"
+import { besideFile, holdsHooks } from "./hookCommands.ts"
 import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
@@ -79,6 +80,9 @@ const toRecord = (
       const parts = partsOf(value)
       if (parts.some((part) => refused.has(part.at))) return []
       const secret = parts.some((part) => part.kind === "string" && part.raw !== undefined)
+      if (holdsHooks(inner)) {
+        return [[key, { kind: "leaf", value: besideFile(plain(value), file), origin, shown: written(value) }]]
+      }
       return [[key, { kind: "leaf", value: plain(value), origin, ...(secret ? { shown: written(value) } : {}) }]]
     }),
     { name: file, line }

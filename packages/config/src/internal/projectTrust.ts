@@ -18,10 +18,17 @@ import {
 
 const mend = "put it into your own config if you want it"
 
-/** Whether a value of a project's file never counts, whatever it is. */
+/** Whether a value of a project's file never counts, whatever it is: hooks are commands that would run unasked. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
+  || top === "hooks"
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
+
+/** What a value of a project's file would do that never counts. */
+const reach = ([top]: ReadonlyArray<string>): string =>
+  top === "hooks"
+    ? "run commands of its own"
+    : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
 
 /** Why an environment variable may not be put into this value of a project's file. */
 export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
@@ -85,13 +92,7 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
   const keep = (node: Sourced, path: ReadonlyArray<string>): Sourced | undefined => {
     if (isIgnored(path)) {
       const origin = node.kind === "rules" ? project.origin : node.origin
-      warn(
-        origin,
-        path,
-        `a project's file may not say where ${
-          path[0] === "telemetry" ? "telemetry goes" : "requests and keys go"
-        }; ${mend}`
-      )
+      warn(origin, path, `a project's file may not ${reach(path)}; ${mend}`)
       return undefined
     }
     const granted = grantedLess(path, node, user)

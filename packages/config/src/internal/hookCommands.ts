@@ -1,0 +1,22 @@
+/** Decides which program the command of a hook names: one beside the config file, and never one of where a session works. */
+import type { HookConfig } from "@skein/domain/HookConfig"
+import { dirname } from "node:path"
+
+/** Whether the value at a path is the list of an event's hooks. */
+export const holdsHooks = (path: ReadonlyArray<string>): boolean => path.length === 2 && path[0] === "hooks"
+
+const quoted = (path: string): string =>
+  /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+
+/** A command that begins with `./` or `../` is looked for beside its file: a cloned repository cannot put its own there. */
+const placed = <A extends { readonly command?: string | undefined }>(hook: A, file: string): A =>
+  hook.command !== undefined && /^\s*\.{1,2}\//.test(hook.command)
+    ? { ...hook, command: `${quoted(dirname(file))}/${hook.command.trimStart()}` }
+    : hook
+
+/** The hooks of an event as they are to be run; they were checked before. */
+export const besideFile = (value: unknown, file: string): ReadonlyArray<HookConfig> =>
+  (value as ReadonlyArray<HookConfig>).map(({ hooks, ...entry }) => ({
+    ...placed(entry, file),
+    ...(hooks === undefined ? {} : { hooks: hooks.map((each) => placed(each, file)) })
+  }))
