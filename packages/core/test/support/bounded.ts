@@ -7,17 +7,26 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 export const tokensOf = ({ messages, tools }: ModelRequest): number =>
   Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
 
-/** A script of steps that answers what is no longer than so many tokens, for each session by itself. */
+/** The answer to a request that is no longer than so many tokens, with what it took. */
+export const within = (
+  most: number,
+  request: ModelRequest,
+  step: Scripted.ScriptedStep | string
+): Scripted.ScriptedStep => {
+  const input = tokensOf(request)
+  if (input > most) return Scripted.fault("context_overflow", { message: `${input} tokens are more than ${most}.` })
+  return { ...(typeof step === "string" ? { text: step } : step), tokens: { input, output: 10 } }
+}
+
+/** A script of such answers, for each session by itself. */
 export const bounded = (most: number, steps: ReadonlyArray<Scripted.ScriptedStep | string>): Scripted.Script => {
   const counts = new Map<SessionID, number>()
   return (request) => {
-    const input = tokensOf(request)
-    if (input > most) return Scripted.fault("context_overflow", { message: `${input} tokens are more than ${most}.` })
     const { sessionID } = request.origin
     const at = counts.get(sessionID) ?? 0
-    counts.set(sessionID, at + 1)
-    const step = steps[Math.min(at, steps.length - 1)] ?? ""
-    return { ...(typeof step === "string" ? { text: step } : step), tokens: { input, output: 10 } }
+    const answer = within(most, request, steps[Math.min(at, steps.length - 1)] ?? "")
+    if (answer.fails === undefined) counts.set(sessionID, at + 1)
+    return answer
   }
 }
 

@@ -38,7 +38,7 @@ const shares = { kept: [0.35, 0.12, 0], summary: 0.2, facts: 0.1 } as const
 
 /** The share of what a model reads that is given to it at once, and in how many pieces it is given a conversation at most. */
 const portion = 0.7
-const mostPortions = 4
+const mostPortions = 8
 
 /** What a text of any length is cut to at least, in characters. */
 const least = 400
@@ -49,14 +49,17 @@ const readable = Effect.fnUntraced(function*(live: Live, { tokens, tries }: Goal
   const provider = yield* Provider
   const refs = yield* modelsFor(live, yield* agents.get("compaction"))
   const found = yield* Effect.option(Effect.firstSuccessOf(refs.map(provider.resolve)))
-  const room = Option.match(found, { onNone: () => undefined, onSome: ({ info }) => roomOf(info) }) ?? tokens
-  return Math.max(least, Math.floor(room * portion * 0.5 ** tries / rate))
+  const room = Option.match(found, { onNone: () => undefined, onSome: ({ info }) => roomOf(info) })
+  // What is aimed at is less than what was too long, and has room for tools.
+  const tokensAtOnce = room === undefined ? tokens : room * portion
+  return Math.max(least, Math.floor(tokensAtOnce * 0.5 ** tries / rate))
 })
 
 /** Has the conversation summarised, piece by piece where it is longer than the model reads. */
 const summarise = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>, room: number) {
   const taken = Math.floor(room * shares.summary)
-  const portions = portionsOf(entriesOf(messages, Math.floor(room / 2)), room - taken, mostPortions)
+  const entries = entriesOf(messages, Math.floor((room - taken) / 2))
+  const portions = portionsOf(entries, room, taken, mostPortions)
   let summary = ""
   for (const [i, text] of portions.entries()) {
     const before = i === 0 ? "The conversation:" : `The summary so far:\n${summary}\n\nThe conversation goes on:`

@@ -69,12 +69,23 @@ const bounded = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<st
   return [...first, `(${missing} messages are left out here)`, ...last]
 }
 
-/** The entries as texts of so many characters at most, and no more of those than `count`. */
-export const portionsOf = (entries: ReadonlyArray<string>, room: number, count: number): ReadonlyArray<string> => {
+/**
+ * The entries as texts that fit into so many characters, and no more of those than `count`; where one is not enough,
+ * `reserved` of the room is left for what is known from those before.
+ */
+export const portionsOf = (
+  entries: ReadonlyArray<string>,
+  room: number,
+  reserved: number,
+  count: number
+): ReadonlyArray<string> => {
+  if (length(entries) <= room) return [entries.join("\n\n")]
+  const each = room - reserved
   const portions: Array<string> = []
-  let rest = bounded(entries, room * count * 0.8)
+  // No entry is longer than half of a portion, so that this much fits into so many of them.
+  let rest = bounded(entries, each * count * 0.5)
   while (rest.length > 0) {
-    const fitting = beginning(rest, room)
+    const fitting = beginning(rest, each)
     const taken = fitting.length === 0 ? rest.slice(0, 1) : fitting
     portions.push(taken.join("\n\n"))
     rest = rest.slice(taken.length)

@@ -1,0 +1,271 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Provider } from "@skein/core/Provider"
+import { Session } from "@skein/core/Session"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import { bounded, madeFor, readIn } from "./support/bounded.ts"
+import { expectStill, messagesOf, root } from "./support/tree.ts"
+
+type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>> | Scope.Scope
+
+const use = <A, E>(
+  script: Scripted.Scripted,
+  program: Effect.Effect<A, E, Services>,
+  options: SkeinTest.SkeinTestOptions = {}
+) => Effect.provide(Effect.scoped(program), SkeinTest.layer(script, options))
+
+const tooLong = Scripted.fault("context_overflow", { status: 400, message: "400 context_length_exceeded" })
+
+const long = (words: string) => `${words} ${"y".repeat(4_000)}`
+
+/** Three answers and then what a test says; nothing is known of what the model reads. */
+const talked = (...steps: ReadonlyArray<Scripted.ScriptedStep | string>) => [
+  ...["one", "two", "three"].map(long),
+  ...steps
+]
+
+/** A session in which three prompts were answered. */
+const begun = Effect.gen(function*() {
+  const { id } = yield* root()
+  for (const prompt of ["Keep to the rules", "2", "3"]) yield* Session.prompt(id, prompt)
+  return id
+})
+
+const compactions = (id: SessionID) =>
+  Effect.map(messagesOf(id), (all) => all.filter(({ parts }) => parts.some((part) => part.type === "compaction")))
+
+describe("a conversation that its model says is too long", () => {
+  it.effect("is summarised once, and asked again", () => {
+    const script = Scripted.make({ build: talked(tooLong, "well") })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const id = yield* begun
+        expect((yield* Session.prompt(id, "4")).text).toBe("well")
+        expect(script.requests.map(({ origin }) => origin.purpose)).toEqual(
+          ["turn", "turn", "turn", "turn", "compaction", "turn"]
+        )
+        const last = script.requests.at(-1)
+        expect(last === undefined ? "" : readIn(last)).toMatch(/What was said\..*Keep to the rules.*"4"/)
+        yield* expectStill(id, script)
+      })
+    )
+  })
+
+  it.effect("ends after three tries as ContextOverflow, with all that was said", () => {
+    const script = Scripted.make({ build: talked(tooLong), compaction: ["1", "2", "3", "4"] })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const events = yield* record()
+        const id = yield* begun
+        const before = yield* messagesOf(id)
+        const error = yield* Effect.flip(Session.prompt(id, "4"))
+        expect(error).toMatchObject({ _tag: "ContextOverflow", id, model: "scripted/model" })
+        expect(error.message).toContain(
+          "Go on with a model that reads more (-m provider/model), or begin a new session"
+        )
+        expect(madeFor(script, "compaction").length).toBeLessThanOrEqual(3)
+        expect(madeFor(script, "turn").length).toBeLessThanOrEqual(3 + 1 + 3)
+        expect(events.of("session.error").map(({ properties }) => properties.error.tag)).toEqual(["ContextOverflow"])
+        expect((yield* messagesOf(id)).slice(0, before.length)).toEqual(before)
+        yield* expectStill(id, script)
+      })
+    )
+  })
+
+  it.effect("counts a summary that is no shorter as a try, and does not store it", () => {
+    const script = Scripted.make({
+      build: ["one", "two", "three", tooLong],
+      compaction: ["z".repeat(9_000)]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const id = yield* begun
+        const error = yield* Effect.flip(Session.prompt(id, "4"))
+        expect(error).toMatchObject({ _tag: "ContextOverflow", tries: 3 })
+        expect(error.message).toContain("its summary is no shorter")
+        expect(madeFor(script, "compaction")).toHaveLength(3)
+        // What is as long as before is not asked again.
+        expect(madeFor(script, "turn")).toHaveLength(4)
+        expect(yield* compactions(id)).toEqual([])
+      })
+    )
+  })
+
+  it.effect("ends at once where there is nothing to summarise, or nobody who can", () => {
+    const nothing = Scripted.make({ build: [tooLong] })
+    const nobody = Scripted.make({
+      build: talked(tooLong),
+      compaction: [Scripted.fault("auth", { message: "No key." })]
+    })
+    return Effect.gen(function*() {
+      const error = yield* use(
+        nothing,
+        Effect.flatMap(root(), ({ id }) => Effect.flip(Session.prompt(id, "a very long prompt")))
+      )
+      expect(error.message).toContain("there is nothing left in it to summarise")
+      expect(nothing.requests).toHaveLength(1)
+      const other = yield* use(nobody, Effect.flatMap(begun, (id) => Effect.flip(Session.prompt(id, "4"))))
+      expect(other).toMatchObject({ _tag: "ContextOverflow", message: expect.stringContaining("No key.") })
+      expect(madeFor(nobody, "compaction")).toHaveLength(1)
+    })
+  })
+
+  it.effect("gives less to the model that summarises where it is too long for that as well", () => {
+    const script = Scripted.make({
+      build: talked(tooLong, "well"),
+      compaction: bounded(2_000, ["Short."])
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const id = yield* begun
+        expect((yield* Session.prompt(id, "4")).text).toBe("well")
+        const sizes = madeFor(script, "compaction").map((request) => readIn(request).length)
+        expect(sizes.length).toBeGreaterThan(1)
+        expect(sizes.length).toBeLessThanOrEqual(4)
+        expect(Math.max(...sizes)).toBe(sizes[0])
+      })
+    )
+  })
+
+  it.effect("is left as it is where compaction is off, and the error says how it is done by hand", () => {
+    const script = Scripted.make({ build: talked(tooLong, "well") })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const id = yield* begun
+        const error = yield* Effect.flip(Session.prompt(id, "4"))
+        expect(error).toMatchObject({ _tag: "ContextOverflow", tries: 0 })
+        expect(error.message).toContain(`\`skein sessions compact ${id}\``)
+        expect(madeFor(script, "compaction")).toEqual([])
+      }),
+      { config: { compaction: { auto: false } } }
+    )
+  })
+
+  it.effect("takes the agent's next model where it cannot be made shorter for the first", () => {
+    const small = Scripted.make({ lead: [tooLong] }, { modelID: "small" })
+    const large = Scripted.make({ lead: ["read it all"] }, { modelID: "large" })
+    const refs = ["small", "large"].map((modelID) => ({ providerID: "scripted", modelID }))
+    const lead = SkeinTest.agent("lead", { mode: "primary", model: refs })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "lead" })
+      expect((yield* Session.prompt(id, "Go")).text).toBe("read it all")
+    }).pipe(
+      Effect.provide(SkeinTest.layer({ layer: Provider.layerModels([small.model, large.model]) }, { agents: [lead] }))
+    )
+  })
+})
+
+describe("what a summary costs", () => {
+  it.effect("is charged to budgets: where it is the last of one, the model is not asked again", () => {
+    const script = Scripted.make({
+      build: talked(tooLong, "well"),
+      compaction: [{ text: "Short.", tokens: { input: 1_000, output: 0 } }]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const id = yield* begun
+        const error = yield* Effect.flip(Session.prompt(id, "4", { budget: { tokens: 900 } }))
+        expect(error).toMatchObject({ _tag: "BudgetExhausted", which: "tokens", text: "" })
+        expect(script.requests.at(-1)?.origin.purpose).toBe("compaction")
+        // It was paid for, so it is kept.
+        expect(yield* compactions(id)).toHaveLength(1)
+        expect((yield* Effect.flatMap(Session, (session) => session.get(id))).budget?.spent.tokens).toBe(1_000)
+      })
+    )
+  })
+})
+
+describe("a session that is stopped while it is summarised", () => {
+  it.effect("closes the request, is as it was, and goes on with the next prompt", () => {
+    const script = Scripted.make({
+      build: talked(tooLong, tooLong, "well"),
+      compaction: [{ hangs: true }, "Short."]
+    })
+    return use(
+      script,
+      Effect.gen(function*() {
+        const session = yield* Session
+        const id = yield* begun
+        const first = yield* Effect.fork(Effect.flip(session.prompt(id, "4")))
+        yield* TestClock.adjust(10)
+        expect([script.open.now, (yield* session.status(id)).type]).toEqual([1, "compacting"])
+        yield* session.stop(id)
+        expect(script.open.now).toBe(0)
+        expect((yield* Fiber.join(first))._tag).toBe("SessionStopped")
+        expect(yield* compactions(id)).toEqual([])
+        yield* expectStill(id, script)
+        expect((yield* session.prompt(id, "5")).text).toBe("well")
+        expect(yield* compactions(id)).toHaveLength(1)
+        yield* expectStill(id, script)
+      })
+    )
+  })
+})
+
+describe("a process that dies while it summarises", () => {
+  const lost = new StorageError({ operation: "commit", reason: "full", message: "The disk is gone." })
+  const isCompaction = (writes: ReadonlyArray<Write>) =>
+    writes.some((write) => write._tag === "Part" && write.part.type === "compaction")
+
+  /** Storage of a process that dies right before or right after the commit of a summary. */
+  const dying = (inner: Layer.Layer<SessionStorage>, when: "before" | "after") => {
+    let isDead = false
+    return Layer.effect(
+      SessionStorage,
+      Effect.map(SessionStorage, (storage) => ({
+        ...storage,
+        commit: (writes: ReadonlyArray<Write>) =>
+          Effect.suspend(() => {
+            if (isDead) return Effect.fail(lost)
+            if (!isCompaction(writes)) return storage.commit(writes)
+            isDead = true
+            return when === "before" ? Effect.fail(lost) : Effect.zipRight(storage.commit(writes), Effect.fail(lost))
+          })
+      }))
+    ).pipe(Layer.provide(inner))
+  }
+
+  for (const [when, count] of [["before", 0], ["after", 1]] as const) {
+    it.scoped(`${when} it is stored leaves ${count === 0 ? "none of the summary" : "all of it"}, and a conversation that goes on`, () =>
+      Effect.gen(function*() {
+        const inner = Layer.succeedContext(yield* Layer.build(SessionStorage.layerMemory))
+        const first = Scripted.make({ build: talked(tooLong), compaction: ["Short."] })
+        const second = Scripted.make({ build: ["well"] })
+        const scope = yield* Scope.make()
+        const context = yield* Layer.buildWithScope(SkeinTest.layer(first, { storage: dying(inner, when) }), scope)
+        const id = yield* Effect.provide(
+          Effect.tap(begun, (id) => Effect.flip(Session.prompt(id, "4"))),
+          context
+        )
+        yield* Scope.close(scope, Exit.void)
+        yield* TestClock.adjust("5 minutes")
+        yield* Effect.gen(function*() {
+          const found = yield* compactions(id)
+          expect(found).toHaveLength(count)
+          for (const { parts } of found) expect(parts.map(({ type }) => type)).toEqual(["compaction", "text"])
+          const all = JSON.stringify(yield* messagesOf(id))
+          for (const words of ["one", "two", "three"]) expect(all).toContain(`"${long(words)}"`)
+          expect((yield* Session.prompt(id, "5")).text).toBe("well")
+          const asked = second.requests.map(readIn).join()
+          expect(asked.includes("one yyy")).toBe(count === 0)
+          expect(asked.includes("Short.")).toBe(count === 1)
+        }).pipe(Effect.provide(SkeinTest.layer(second, { storage: inner })))
+      }))
+  }
+})
