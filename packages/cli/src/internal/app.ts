@@ -6,6 +6,7 @@ import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Agent, builtins } from "@skein/core/Agent"
 import { Config } from "@skein/core/Config"
+import { type Hook, Hooks } from "@skein/core/Hooks"
 import { Isolation } from "@skein/core/Isolation"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -18,6 +19,7 @@ import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
+import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -52,15 +54,17 @@ export const settle = Effect.fnUntraced(
 /** Config and agents, ready for use. */
 export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>
 
-/** All services of Skein over this config, with all tools. */
+/** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config. */
 export const services = (
   { origins, permission, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
-  asks: PermissionOptions["asks"]
+  asks: PermissionOptions["asks"],
+  heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks
 ) =>
   Layer.unwrapEffect(
     Effect.gen(function*() {
       const { home } = yield* DataDirs
+      const hooks = ShellHooks.hooks({ environment: yield* environment })
       return Skein.layer({
         provider: Providers.layer,
         storage: Layer.effect(SessionStorage, SessionStorage),
@@ -69,6 +73,7 @@ export const services = (
         isolation: Layer.succeed(Isolation, yield* Isolation),
         config: Layer.succeed(Config, { settings, origins }),
         agents: Agent.layer(agents, permission),
+        hooks: Hooks.layerEffect(Effect.map(hooks, heard)),
         permission: { asks, home }
       })
     })

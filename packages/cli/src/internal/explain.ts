@@ -26,6 +26,12 @@ const usage = new Set([
   "ArchiveInvalid"
 ])
 
+/** Errors with an exit code of their own. */
+const ended: ReadonlyMap<string, number> = new Map([
+  ["BudgetExhausted", ExitCode.limit],
+  ["HookRefused", ExitCode.denied]
+])
+
 /** What is wrong with the database itself, rather than with what was asked of it. */
 const unusable = new Set(["readonly", "corrupt", "newer", "foreign", "unreadable"])
 
@@ -51,7 +57,7 @@ const explainError = (error: CommandError): Explained => {
   return {
     tag: error._tag === "ModelError" ? reason : error._tag,
     message: error.message,
-    exitCode: isUsage ? ExitCode.usage : error._tag === "BudgetExhausted" ? ExitCode.limit : ExitCode.failed
+    exitCode: isUsage ? ExitCode.usage : ended.get(error._tag) ?? ExitCode.failed
   }
 }
 

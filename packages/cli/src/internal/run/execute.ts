@@ -2,6 +2,7 @@
 import { Agent } from "@skein/core/Agent"
 import { Bus } from "@skein/core/Bus"
 import { Config } from "@skein/core/Config"
+import type { Hook } from "@skein/core/Hooks"
 import { Session } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
@@ -194,7 +195,15 @@ const work = (input: RunInput, shown: Shown, progress: Progress) =>
     const asks = flags.auto ? "auto" : shown.canAsk ? "person" : "nobody"
     yield* hideConfigured(settled.settings)
     const watched = yield* telemetry(settled.settings.telemetry, shown.presenter.note)
-    const context = yield* Layer.build(services(settled, bounded(settled.agents, root, flags["max-steps"]), asks))
+    const heard = flags.verbose
+      ? yield* Effect.map(
+        Effect.promise(() => import("./hookLines.ts")),
+        ({ withLines }) => (hooks: ReadonlyArray<Hook>) => withLines(hooks, shown.presenter.note)
+      )
+      : undefined
+    const context = yield* Layer.build(
+      services(settled, bounded(settled.agents, root, flags["max-steps"]), asks, heard)
+    )
     return yield* watched(Effect.provide(prompted(input, target, Fiber.join(reading), shown, progress), context))
   })
 

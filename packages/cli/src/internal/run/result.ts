@@ -95,7 +95,7 @@ export const ofStop = (known: Unfinished, { exitCode, message }: StopReason): Ru
 export const ofError = (known: Unfinished, { exitCode, message, tag }: Explained): RunResult => ({
   type: "result",
   ...known,
-  outcome: tag === "BudgetExhausted" ? "budget_exhausted" : "failed",
+  outcome: tag === "BudgetExhausted" ? "budget_exhausted" : tag === "HookRefused" ? "denied" : "failed",
   exitCode,
   error: { tag, message }
 })

@@ -1,0 +1,40 @@
+/** Tells of every hook event in a line, nested by depth: what `--verbose` shows of a run besides its calls. */
+import { type Hook, on } from "@skein/core/Hooks"
+import { type HookEvent, hookEvents, type HookPayload } from "@skein/domain/Hook"
+import * as Effect from "effect/Effect"
+
+const factsOf = (payload: HookPayload): string => {
+  switch (payload.event) {
+    case "SessionStart":
+    case "UserPromptSubmit":
+      return `cwd=${payload.cwd}`
+    case "PreToolUse":
+      return `${payload.tool}(...)`
+    case "PermissionRequest":
+    case "Notification":
+      return `${payload.tool} permission=${payload.request.permission}`
+    case "PostToolUse":
+      return `${payload.tool} output_chars=${payload.output.length}`
+    case "SubagentStart":
+      return `${payload.path.at(-1)} prompt_chars=${payload.prompt.length}`
+    case "SubagentStop":
+      return `${payload.path.at(-1)} output_chars=${payload.output.length}`
+    case "Stop":
+      return `output_chars=${payload.output.length}`
+  }
+}
+
+/** The line of an event. */
+export const hookLine = (payload: HookPayload): string =>
+  `${"  ".repeat(payload.path.length - 1)}[HOOK] ${payload.event} ${factsOf(payload)}`
+
+/** These hooks with those that tell of them: before what they may change, and behind it where that is what is read. */
+export const withLines = (hooks: ReadonlyArray<Hook>, tell: (line: string) => void): ReadonlyArray<Hook> => {
+  const telling = (event: HookEvent) =>
+    on(event, (payload) => Effect.sync(() => tell(hookLine(payload))), { name: "--verbose" })
+  return [
+    ...hookEvents.filter((event) => event !== "PostToolUse").map(telling),
+    ...hooks,
+    telling("PostToolUse")
+  ]
+}
