@@ -7,6 +7,7 @@ import { sessionStorageSuite } from "@skein/testing/SessionStorageSuite"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import { agreesWithMemory } from "./support/agreement.ts"
 import { newSchema, open, withServer } from "./support/postgres.ts"
 import { sessionOf } from "./support/rows.ts"
 
@@ -50,6 +51,12 @@ await withServer((server) => {
   })
 
   describe("PostgreSQL", () => {
+    it.effect(
+      "agrees with memory on what any sequence of commits leaves",
+      () => agreesWithMemory(() => Postgres.layer({ url: server.url(), schema: newSchema() }), 10),
+      60_000
+    )
+
     it.scoped("keeps what it does not take as it is: U+0000, half characters, and what stands for them", () =>
       Effect.gen(function*() {
         const storage = yield* open(server.url(), newSchema())
@@ -115,7 +122,7 @@ await withServer((server) => {
           const schema = newSchema()
           const writers = yield* Effect.all([0, 1, 2, 3].map(() => open(server.url(), schema)))
           const reader = yield* open(server.url(), schema)
-          const names = writers.flatMap((_, writer) => Array.from({ length: 60 }, (__, index) => `${writer}x${index}`))
+          const names = writers.flatMap((_, writer) => Array.from({ length: 20 }, (__, index) => `${writer}x${index}`))
           yield* reader.commit([put("t")])
           const follow = (after: number, found: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, unknown> =>
             Effect.flatMap(reader.events({ after }), (events) => {
@@ -126,7 +133,7 @@ await withServer((server) => {
           yield* Effect.forEach(writers, (storage, writer) =>
             Effect.forEach(
               names.filter((name) => name.startsWith(`${writer}x`)),
-              (name) => storage.commit([event(name), put(name)])
+              (name) => storage.commit([event(name)])
             ), { concurrency: "unbounded" })
           yield* reader.commit([event("end")])
           expect((yield* Fiber.join(following)).toSorted()).toEqual(
@@ -153,6 +160,30 @@ await withServer((server) => {
         )
         expect(names.map((_, index) => taken.filter((each) => each[index]).length)).toEqual(names.map(() => 1))
       }))
+
+    it.scopedLive(
+      "gives a session as one commit left it while another process writes it",
+      () =>
+        Effect.gen(function*() {
+          const schema = newSchema()
+          const [ours, theirs] = yield* Effect.all([open(server.url(), schema), open(server.url(), schema)])
+          const names = Array.from({ length: 1_200 }, (_, index) => `${index}`)
+          const version = (agent: string): ReadonlyArray<Write> =>
+            names.map((name) => ({
+              _tag: "Message",
+              info: { id: MessageID.make(`msg_${name}`), sessionID: root, role: "user", agent, time: { created: 1 } }
+            }))
+          yield* theirs.commit([put("t"), ...version("first")])
+          const writing = yield* Effect.fork(
+            Effect.forEach(names.slice(0, 15), (agent) => theirs.commit(version(agent)), { discard: true })
+          )
+          while ((yield* Fiber.poll(writing))._tag === "None") {
+            const { rows } = yield* ours.messages(root)
+            expect([rows.length, new Set(rows.map(({ info }) => info.agent)).size]).toEqual([names.length, 1])
+          }
+        }),
+      20_000
+    )
 
     it.scopedLive("has its connections back from reads that were interrupted", () =>
       Effect.gen(function*() {
