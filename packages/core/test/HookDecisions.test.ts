@@ -173,6 +173,15 @@ describe("a hook before a call", () => {
     }))
 })
 
+it.effect("no hook comes between a turn and the answer that it is to give", () => {
+  const script = make({ build: [call("final_answer", { answer: 7 })] })
+  const no = () => Effect.succeed({ decision: "deny" } as const)
+  return Effect.gen(function*() {
+    const { id } = yield* root()
+    expect(yield* Session.ask(id, "How many?", Schema.Number)).toBe(7)
+  }).pipe(Effect.provide(layer(script, { hooks: [on("PreToolUse", no), on("PostToolUse", no)] })))
+})
+
 describe("a hook that is asked for consent", () => {
   const consent = (decision: "allow" | "ask" | "deny") =>
     on("PermissionRequest", () => Effect.succeed({ decision, reason: "says so" }), { name: decision })
@@ -227,8 +236,10 @@ describe("a hook after a call", () => {
       const hook = on("PostToolUse", () => Effect.succeed({ decision: "deny", reason: "a key is in it" } as const), {
         name: "keys"
       })
-      const withheld = "The call was made, and its result withheld by a hook (keys): a key is in it"
-      expect(yield* run([{ path: "a" }, { path: "bad" }], [hook])).toEqual([withheld, withheld])
+      expect(yield* run([{ path: "a" }, { path: "bad" }], [hook])).toEqual([
+        "The call was made, and its result withheld by a hook (keys): a key is in it",
+        "The call failed, and its error was withheld by a hook (keys): a key is in it"
+      ])
       expect(done).toEqual(["a", "bad"])
     }))
 

@@ -29,10 +29,12 @@ export interface Before {
   readonly refusal: HookRefused | undefined
 }
 
-/** Asks the hooks before a call. */
+const unheard = Effect.succeed(undefined)
+
+/** Asks the hooks before a call, where there are any. */
 export const beforeCall = (hooks: Service, live: Live, part: ToolPart, tool: AnyTool | undefined) =>
   tool === undefined || !hooks.hears("PreToolUse", tool)
-    ? Effect.succeed<Before>({ part, asks: undefined, refusal: undefined })
+    ? unheard
     : Effect.map(Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part))), (decided): Before => {
       if (Either.isLeft(decided)) return { part, asks: undefined, refusal: decided.left }
       const { asks, changed } = decided.right

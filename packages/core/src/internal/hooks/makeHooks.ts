@@ -106,7 +106,10 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
     for (const hook of of("PostToolUse", tool)) {
       const answer = yield* heeded<"PostToolUse">(hook, { ...payload, output })
       if (answer?.decision === "deny") {
-        return yield* blocked(hook, answer.reason, "The call was made, and its result withheld")
+        const what = payload.failed === true
+          ? "The call failed, and its error was withheld"
+          : "The call was made, and its result withheld"
+        return yield* blocked(hook, answer.reason, what)
       }
       output = answer?.output?.toWellFormed() ?? output
     }

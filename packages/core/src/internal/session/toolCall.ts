@@ -162,7 +162,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const begin = Effect.gen(function*() {
     const before = yield* beforeCall(hooks, live, part, hooked)
-    if (before.part !== part) {
+    if (before !== undefined && before.part !== part) {
       input = checkCall(before.part, step, known)
       given = Either.getOrElse(input, () => askedOf(before.part))
     }
@@ -170,11 +170,11 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     if (step.finish !== "length" && !isAnswer && circles(live, live.messages ?? [], part, given)) {
       yield* ask(circle(caller.name, given))
     }
-    if (before.refusal !== undefined) return yield* before.refusal
+    if (before?.refusal !== undefined) return yield* before.refusal
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
     const asks = yield* known.authorise(given, context)
-    for (const each of insisting(asks, known, given, before.asks)) yield* ask(each)
+    for (const each of insisting(asks, known, given, before?.asks)) yield* ask(each)
     live.unbegun.add(part.id)
     yield* become(begunAs(current, known, given, now()))
     return known
