@@ -36,7 +36,7 @@ const settings = (schema: string): string =>
   [
     `search_path=${schema}`,
     "lock_timeout=30s",
-    "idle_in_transaction_session_timeout=30s",
+    "idle_in_transaction_session_timeout=10s",
     "client_min_messages=warning"
   ].map((setting) => `-c ${setting}`).join(" ")
 
