@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
 /** Needs consent for the path that it is given. */
 const touch = tool("touch", ({ path }) => Effect.succeed(`touched ${String(path)}`), {
@@ -214,17 +214,56 @@ it.effect("hooks work with services of the program", () => {
   )
 })
 
-it.effect("nothing is kept by a hook that hangs when its session is stopped", () => {
-  const script = make({ build: [call("echo", { words: "w" }), "done"] })
-  const hooks = [on("PreToolUse", () => Effect.never)]
-  return Effect.gen(function*() {
-    const { id } = yield* root()
-    const turn = yield* Effect.fork(Session.prompt(id, "Go"))
-    yield* Effect.yieldNow({ priority: 1000 })
-    while ((yield* callsMade(id)).length === 0) yield* Effect.yieldNow()
-    yield* (yield* Session).stop(id)
-    yield* Fiber.await(turn)
-    expect((yield* callsMade(id)).map(said)).toEqual([expect.stringContaining("not run")])
-    yield* expectStill(id, script)
-  }).pipe(Effect.provide(layer(script, { hooks, tools: [echo] })))
+describe("a hook that hangs", () => {
+  const hangs = (event: HookEvent) => {
+    const begun = Effect.unsafeMakeLatch()
+    return { begun: begun.await, hook: on(event, () => Effect.zipRight(begun.open, Effect.never)) }
+  }
+
+  it.effect("is given up when its session is stopped", () =>
+    Effect.forEach(["PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"] as const, (event) => {
+      const script = make({
+        build: [call("echo", { words: "w" }), tasks({ worker: "p" }), "done"],
+        worker: ["done"]
+      })
+      const { begun, hook } = hangs(event)
+      return Effect.gen(function*() {
+        const { id } = yield* root()
+        const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+        yield* begun
+        yield* (yield* Session).stop(id)
+        yield* Fiber.await(turn)
+        yield* expectStill(id, script)
+        return (yield* callsMade(id)).map(said)
+      }).pipe(Effect.provide(layer(script, { hooks: [hook], tools: [echo], agents: [agent("worker")] })))
+    }).pipe(Effect.map(([before, after]) => {
+      expect(before).toEqual([expect.stringContaining("not run")])
+      expect(after).toEqual([expect.stringContaining("The call was made. It was stopped while a hook")])
+    })))
+
+  it.effect("is given up with its prompt, of which nothing is kept", () => {
+    const script = make({ build: ["done"] })
+    const { begun, hook } = hangs("UserPromptSubmit")
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* begun
+      yield* Fiber.interrupt(turn)
+      expect(yield* messagesOf(id)).toEqual([])
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(layer(script, { hooks: [hook] })))
+  })
+
+  it.scoped("keeps nobody from seeing or answering the question that it is told of", () => {
+    const { begun, hook } = hangs("Notification")
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const heard = yield* record()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* begun
+      const { properties } = yield* heard.first("permission.asked")
+      yield* (yield* Permission).reply(properties.id, "once")
+      expect((yield* Fiber.join(turn)).text).toBe("done")
+    }).pipe(with_({ build: [call("touch", { path: "a" }), "done"] }, [hook], "person"))
+  })
 })
