@@ -1,11 +1,11 @@
 /** Leases as they are kept: taken with a commit, renewed while they last, and let go when nothing of a tree goes on. */
 import type { SessionID } from "@skein/domain/Id"
 import type * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
 import type { Leases } from "../../Leases.ts"
 import { Owner } from "../../Owner.ts"
@@ -57,6 +57,9 @@ export const makeLeases = <A>(
     const clock = yield* Effect.clock
     const scope = yield* Effect.scope
     const now = () => clock.unsafeCurrentTimeMillis()
+    const isShared = storage.mail !== undefined
+    /** Where no other process has access, nothing runs out. */
+    const lasting = () => isShared ? now() + duration : Number.MAX_SAFE_INTEGER
     /** The tree of each session in memory. */
     const trees = new Map<SessionID, SessionID>()
     const held = new Map<SessionID, Held>()
@@ -74,7 +77,7 @@ export const makeLeases = <A>(
     const hands = yield* Scope.fork(scope, ExecutionStrategy.parallel)
     const runtime = yield* Effect.runtime<never>()
     const begin = (effect: Effect.Effect<void>) => {
-      Effect.runSync(Effect.provide(Effect.forkIn(Effect.interruptible(effect), hands), runtime))
+      Runtime.runFork(runtime)(effect, { scope: hands })
     }
 
     /** Ends what runs of a tree that another has taken over. Nobody who runs for the tree waits for it. */
@@ -100,7 +103,7 @@ export const makeLeases = <A>(
     const renew = Effect.suspend(() => {
       const all = [...held.values()]
       if (all.length === 0) return Effect.void
-      const until = now() + duration
+      const until = lasting()
       return storage.commit(all.map(({ lease }) => ({ _tag: "Renew", lease, until }))).pipe(
         Effect.map(() => {
           for (const tree of all) tree.until = until
@@ -178,7 +181,7 @@ export const makeLeases = <A>(
           return yield* take(rootID, since)
         }
         const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
-        const until = now() + duration
+        const until = lasting()
         return yield* Effect.uninterruptible(
           Effect.map(storage.commit([{ _tag: "Hold", lease, until, found }]), () => {
             const isKnown = epochs.get(rootID) === found.epoch && found.owner === undefined
@@ -201,7 +204,7 @@ export const makeLeases = <A>(
             return present.until > now()
               ? Effect.succeed(false)
               : Effect.flatMap(
-                renewOne(present, now() + duration),
+                renewOne(present, lasting()),
                 () => held.get(rootID) === present ? Effect.succeed(false) : take(rootID, now())
               )
           })
@@ -251,7 +254,7 @@ export const makeLeases = <A>(
         return tree === undefined ? Effect.void : Effect.ignoreLogged(renewOne(tree, tree.until))
       })
 
-    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(Duration.millis(pace)), renew)))
+    if (isShared) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), renew)))
     // All that ran has ended by now.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
@@ -279,7 +282,7 @@ export const makeLeases = <A>(
       begin: (rootID, store) =>
         Effect.suspend(() => {
           const lease: Lease = { rootID, owner: owner.id, epoch: 1 }
-          const until = now() + duration
+          const until = lasting()
           const found = { owner: undefined, epoch: 0, until: 0 }
           return Effect.map(store({ _tag: "Hold", lease, until, found }), () => keep(lease, until))
         }),

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import { StorageError } from "../../StorageError.ts"
 import { change, type Live, withoutBudget } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
@@ -115,18 +116,24 @@ export const settleRun = Effect.fnUntraced(function*(
 
   // Nobody is held up by a storage that fails: whoever waits is told of that, and of the outcome when it is stored.
   const storeLater = Effect.fnUntraced(function*() {
+    const done = (yield* Leases).use(parent.info.rootID)
     const news = row ?? (yield* notification(run, outcome, now))
-    const storing = Effect.retry(store(news), { schedule: later, while: ({ reason }) => reason !== "constraint" })
-    yield* Effect.forkIn(
+    const isOurs = ({ reason }: StorageError) => reason !== "constraint" && reason !== "held"
+    const storing = Effect.retry(store(news), { schedule: later, while: isOurs })
+    const fiber = yield* Effect.forkIn(
       Effect.interruptible(Effect.catchAll(
         Effect.zipRight(storing, tell(news)),
         (error) => Effect.logError("The outcome of a task could not be stored", error.message)
       )),
       parent.scope
     )
+    fiber.addObserver(done)
   })
 
-  yield* Effect.tapError(Effect.retry(store(row), again), storeLater)
+  yield* Effect.tapError(
+    Effect.retry(store(row), { schedule: again, while: ({ reason }) => reason !== "held" }),
+    (error) => error.reason === "held" ? Effect.void : storeLater()
+  )
   task.row = settled
   table.rest(live)
   if (row !== undefined) yield* tell(row)
