@@ -8,6 +8,7 @@ import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provid
 import * as Effect from "effect/Effect"
 import { readBrief } from "./internal/offline/brief.ts"
 import { readTurn } from "./internal/offline/conversation.ts"
+import { digestOf } from "./internal/offline/digest.ts"
 import { explorePart } from "./internal/offline/explorer.ts"
 import { type Decision, leadSurvey } from "./internal/offline/lead.ts"
 import { summaryOf } from "./internal/offline/summary.ts"
@@ -19,6 +20,7 @@ const decide = (request: ModelRequest): Decision & { readonly callCount: number 
   const turn = readTurn(request.messages)
   if (request.origin.purpose === "title") return { text: titleOf(turn.prompt), calls: [], callCount: 0 }
   if (request.origin.purpose === "summary") return { text: summaryOf(turn.prompt), calls: [], callCount: 0 }
+  if (request.origin.purpose === "compaction") return { text: digestOf(turn.prompt), calls: [], callCount: 0 }
   const tools = toolboxOf(request)
   const brief = readBrief(turn.prompt)
   const decision = brief === undefined

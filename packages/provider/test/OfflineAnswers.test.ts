@@ -320,6 +320,23 @@ describe("a conversation", () => {
       expect(yield* title("")).toBe("Survey")
     }))
 
+  it.effect("shortens a conversation to the beginning of what was said, the newest of it", () =>
+    Effect.gen(function*() {
+      const shortened = (text: string) => {
+        const asked = request([user(text)], [])
+        return Effect.map(ask({ ...asked, origin: { ...asked.origin, purpose: "compaction" } }), said)
+      }
+      expect(yield* shortened(`User: Survey\nthis\n\nAgent: ${"word ".repeat(100)}\n\nmore\n\nNote: go on`)).toBe(
+        `By fixed rules, the beginning of what was said in 3 messages:\nUser: Survey this\nAgent: ${
+          "word ".repeat(100).slice(0, 153)
+        }\nNote: go on`
+      )
+      const long = yield* shortened(Array.from({ length: 200 }, (_, n) => `User: ${n} ${"x".repeat(200)}`).join("\n\n"))
+      expect(long.length).toBeLessThan(4_200)
+      expect(long).toContain("User: 199 ")
+      expect(long).not.toContain("User: 0 ")
+    }))
+
   it.effect("summarises a session from the digest of it", () =>
     Effect.gen(function*() {
       const summary = (...lines: ReadonlyArray<string>) => {

@@ -87,6 +87,8 @@ describe("a script", () => {
       const summary = { ...title, origin: { ...title.origin, purpose: "summary" as const } }
       expect(yield* texts(script, summary)).toEqual(["A summary"])
       expect(yield* texts(Scripted.make({ summary: ["Ours"] }), summary)).toEqual(["Ours"])
+      const compaction = { ...title, origin: { ...title.origin, purpose: "compaction" as const } }
+      expect(yield* texts(script, compaction)).toEqual(["What was said."])
     })
   })
 })

@@ -49,6 +49,16 @@ const summarize = command({
   load: () => load().then(({ summarizeSession }) => summarizeSession)
 })
 
+const compact = command({
+  name: "compact",
+  summary: "Has a model summarise a long conversation, so that less of it is sent",
+  details:
+    "All that was said stays stored; the newest messages are sent as they were. `skein run` does it by itself where a conversation comes near to what its model reads.",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  load: () => load().then(({ compactSession }) => compactSession)
+})
+
 const rename = command({
   name: "rename",
   summary: "Gives a session another title",
@@ -127,6 +137,6 @@ export const sessions = command({
   name: "sessions",
   summary: "Lists, shows and resumes sessions",
   flags: listFlags,
-  commands: [list, show, resume, summarize, rename, fork, exportArchive, importArchive, remove, prune],
+  commands: [list, show, resume, summarize, compact, rename, fork, exportArchive, importArchive, remove, prune],
   load: () => load().then(({ listSessions }) => listSessions)
 })

@@ -53,7 +53,7 @@ const explainError = (error: CommandError): Explained => {
   const reason = "reason" in error ? String(error.reason) : ""
   const isUsage = usage.has(error._tag)
     || (error._tag === "StorageError" && unusable.has(reason))
-    || (error._tag === "SummaryFailed" && reason !== "model")
+    || ((error._tag === "SummaryFailed" || error._tag === "CompactionFailed") && reason !== "model")
   return {
     tag: error._tag === "ModelError" ? reason : error._tag,
     message: error.message,

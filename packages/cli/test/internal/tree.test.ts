@@ -111,6 +111,18 @@ describe("the tree", () => {
       expect(frames[0]?.below.at(-1)).toContain("○ explore  explore task  queued, place 1")
     }))
 
+  it.effect("shows that a conversation is summarised, and what that made of it", () =>
+    Effect.gen(function*() {
+      const reading = (path: string) => ({ ...Scripted.call("read", { path }), text: `${path} ${"y".repeat(4_000)}` })
+      const { frames } = yield* watch({
+        build: [reading("a"), reading("b"), Scripted.fault("context_overflow"), "Done."],
+        compaction: [{ text: "Short.", delay: { first: 5_000 } }]
+      }, [1, 6, 12, 20])
+      expect(frames[2]?.below.join()).toContain("● build  The job  summarises")
+      expect(frames.map(({ below }) => below.join()).filter((text) => text.includes("summarises"))).toHaveLength(1)
+      expect(frames[3]?.above.join()).toMatch(/> compacted: [\d.]+k tokens of conversation became [\d.]+k?,Done\./)
+    }))
+
   const many = Array.from({ length: 40 }, (_, i) => ({ [i % 2 === 0 ? "general" : "explore"]: String(i) }))
 
   it.effect("is never higher or wider than the terminal, and counts what does not fit", () =>

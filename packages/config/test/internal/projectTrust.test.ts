@@ -50,6 +50,25 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect([both.settings.summaries, both.warnings]).toEqual([true, []])
     }))
 
+  it.scoped("lets a project have conversations shortened later or not at all, and not sooner", () =>
+    Effect.gen(function*() {
+      const sooner = yield* loadFiles({
+        [userFile]: { compaction: { auto: false } },
+        [file]: { compaction: { auto: true, threshold: 0.1 } }
+      })
+      expect(sooner.settings.compaction).toEqual({ auto: false, threshold: 0.9 })
+      const reason = "is ignored: a project's file may not ask for requests of their own"
+      expect(sooner.warnings.map((warning) => told(sooner.root, warning))).toEqual([
+        expect.stringContaining(`compaction.auto ${reason}`),
+        expect.stringContaining(`compaction.threshold ${reason}`)
+      ])
+      const later = yield* loadFiles({
+        [userFile]: { compaction: { threshold: 0.5 } },
+        [file]: { compaction: { auto: false, threshold: 0.6 } }
+      })
+      expect([later.settings.compaction, later.warnings]).toEqual([{ auto: false, threshold: 0.6 }, []])
+    }))
+
   it.scoped("lets a project take away from what may be used, and not add to it", () =>
     Effect.gen(function*() {
       const { root, settings, warnings } = yield* loadFiles({

@@ -86,6 +86,8 @@ const partText = (part: Part): string => {
       return `${part.partial === true ? "(cut off) " : ""}${escapeText(part.text.trim())}\n`
     case "file":
       return `[${escapeLine(part.filename ?? part.mime)}]\n`
+    case "compaction":
+      return "(what was said before is sent as this summary)\n"
     case "subtask":
       return `> task description=${escapeLine(part.description)}\n`
     case "tool": {
@@ -162,6 +164,24 @@ export const summarizeSession = ({ flags, operands: [id = ""] }: {
       const summary = yield* Effect.flatMap(Session, (service) => service.summarize(session.id))
       stdio.out(
         flags.format === "json" ? `${JSON.stringify(summary, undefined, 2)}\n` : `${escapeText(summary.text)}\n`
+      )
+      return ExitCode.done
+    }))
+
+/** Has a conversation made shorter. */
+export const compactSession = ({ flags, operands: [id = ""] }: {
+  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  changing(flags.db, id, (session) =>
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const done = yield* Effect.flatMap(Session, (service) => service.compact(session.id))
+      const { after, before } = done.tokens
+      stdio.out(
+        flags.format === "json"
+          ? `${JSON.stringify(done, undefined, 2)}\n`
+          : `About ${formatCount(before)} tokens of conversation became ${formatCount(after)}.\n`
       )
       return ExitCode.done
     }))

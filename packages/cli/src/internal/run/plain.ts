@@ -4,6 +4,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import type { Streams } from "../../Stdio.ts"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
+import { formatCount } from "../tree/treeLines.ts"
 import { callLine } from "./callLine.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
 
@@ -26,12 +27,17 @@ const linesOf = (event: Event, seen: Set<string>): ReadonlyArray<string> => {
     case "session.status": {
       const { status } = event.properties
       if (status.type === "queued") return [`> ${by}queued position=${status.position}`]
+      if (status.type === "compacting") return [`> ${by}compacting: the conversation is summarised to save room`]
       if (status.type !== "retry") return []
       return [
         `> ${by}retry attempt=${status.attempt} in=${formatDuration(status.next - event.timestamp)}: ${
           firstLine(status.message)
         }`
       ]
+    }
+    case "session.compacted": {
+      const { after, before } = event.properties.tokens
+      return [`> ${by}compacted tokens=${formatCount(after)} before=${formatCount(before)}`]
     }
     default:
       return []

@@ -12,7 +12,10 @@ export interface AgentNode {
   agent: string
   title: string
   state:
-    | { readonly type: "working"; readonly what: "thinks" | "writes" | "waits for its tasks" }
+    | {
+      readonly type: "working"
+      readonly what: "thinks" | "writes" | "waits for its tasks" | "summarises"
+    }
     | { readonly type: "queued"; readonly position: number }
     | { readonly type: "retry"; readonly attempt: number; readonly message: string; readonly next: number }
     | { readonly type: "settled"; readonly outcome: Outcome["status"] }
@@ -126,6 +129,7 @@ const see = (node: AgentNode, status: SessionStatus): boolean => {
   if (status.type === "queued") node.state = { type: "queued", position: status.position }
   else if (status.type === "retry") node.state = status
   else if (status.type === "busy") node.state = { type: "working", what: "thinks" }
+  else if (status.type === "compacting") node.state = { type: "working", what: "summarises" }
   // Its turn is over; it is still there as long as something below it goes on.
   else if (node.children.some(({ state }) => state.type !== "settled")) {
     node.state = { type: "working", what: "waits for its tasks" }

@@ -9,7 +9,7 @@ import { AgentTree } from "./agentTree.ts"
 import { AnswerText } from "./answerText.ts"
 import { askLines, keysLine } from "./askLines.ts"
 import { AskQueue } from "./askQueue.ts"
-import { type TreeLine, treeLines } from "./treeLines.ts"
+import { formatCount, type TreeLine, treeLines } from "./treeLines.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
 export interface View {
@@ -57,6 +57,7 @@ export class LiveView {
   see(event: Event): boolean {
     if (event.type === "permission.asked") this.asks.add(event.properties)
     if (event.type === "permission.replied") this.#answered(event.properties)
+    if (event.type === "session.compacted" && event.sessionID === this.tree.root.id) this.#compacted(event.properties)
     const changed = this.tree.see(event)
     return this.answer.see(event) || changed
   }
@@ -88,6 +89,11 @@ export class LiveView {
     const isShown = this.asks.isShown && this.asks.current?.id === id
     this.asks.remove(id)
     if (isShown) this.note(`  → ${reply === "reject" ? "no" : reply}${message === undefined ? "" : `: ${message}`}`)
+  }
+
+  /** That the model knows less from now on than what stands above is worth a line. */
+  #compacted({ tokens }: EventProperties<"session.compacted">): void {
+    this.note(`> compacted: ${formatCount(tokens.before)} tokens of conversation became ${formatCount(tokens.after)}`)
   }
 
   #prompt(columns: number): ReadonlyArray<string> {
