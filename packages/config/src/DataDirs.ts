@@ -61,7 +61,7 @@ const make = Effect.fnUntraced(function*(options: { readonly database?: string }
     data,
     cache: yield* base("XDG_CACHE_HOME", ".cache"),
     state: yield* base("XDG_STATE_HOME", ".local/state"),
-    database: database === ":memory:" || /^postgres(ql)?:/i.test(database) ? database : resolve(database),
+    database: database === ":memory:" || /^postgres(ql)?:\/\//i.test(database) ? database : resolve(database),
     spill: join(data, "spill"),
     server: join(data, "server.json"),
     worktrees: join(data, "worktrees")

@@ -88,8 +88,8 @@ export const connect = (
     const text = Redacted.isRedacted(url) ? Redacted.value(url) : url
     if (!URL.canParse(text)) {
       return yield* refuse(
-        "The URL of the database cannot be read. Write it as postgres://user:password@host:5432/database, "
-          + "with special characters of user and password percent-encoded (@ is %40)."
+        "The URL of the database cannot be read. Write it as postgres://host:5432/database, with user:password@ before "
+          + "the host, in which special characters are percent-encoded (@ is %40)."
       )
     }
     if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {

@@ -32,7 +32,10 @@ const lost = [
   "ENOTFOUND",
   "EAI_AGAIN",
   "EHOST",
-  "ENET"
+  "ENET",
+  // The socket of a server on this machine.
+  "ENOENT",
+  "EACCES"
 ]
 
 /** What the client says of a connection that ended, or was not made in time: it gives no code. */
@@ -58,9 +61,7 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["XX001", "corrupt"],
   ["XX002", "corrupt"],
   ["28", "unreadable"],
-  ["3D000", "unreadable"],
-  ["ENOENT", "unreadable"],
-  ["EACCES", "unreadable"]
+  ["3D000", "unreadable"]
 ]
 
 const reasonOf = (operation: string, cause: unknown): Reason => {

