@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { bounded, madeFor, readIn } from "./support/bounded.ts"
+import { simulate } from "./support/simulate.ts"
 import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>> | Scope.Scope
@@ -230,6 +231,8 @@ describe("a process that dies while it summarises", () => {
       SessionStorage,
       Effect.map(SessionStorage, (storage) => ({
         ...storage,
+        // Another process goes on with it when the lease of this one is over.
+        mail: Effect.succeed(undefined),
         commit: (writes: ReadonlyArray<Write>) =>
           Effect.suspend(() => {
             if (isDead) return Effect.fail(lost)
@@ -242,11 +245,13 @@ describe("a process that dies while it summarises", () => {
   }
 
   for (const [when, count] of [["before", 0], ["after", 1]] as const) {
-    it.scoped(`${when} it is stored leaves ${count === 0 ? "none of the summary" : "all of it"}, and a conversation that goes on`, () =>
-      Effect.gen(function*() {
+    const left = count === 0 ? "none of the summary" : "all of it"
+    it(`${when} it is stored leaves ${left}, and a conversation that goes on`, () => {
+      const compaction = [{ text: "Short.", tokens: { input: 700, output: 0 } }]
+      const first = Scripted.make({ build: talked(tooLong), compaction })
+      const second = Scripted.make({ build: ["well"] })
+      const program = Effect.gen(function*() {
         const inner = Layer.succeedContext(yield* Layer.build(SessionStorage.layerMemory))
-        const first = Scripted.make({ build: talked(tooLong), compaction: ["Short."] })
-        const second = Scripted.make({ build: ["well"] })
         const scope = yield* Scope.make()
         const context = yield* Layer.buildWithScope(SkeinTest.layer(first, { storage: dying(inner, when) }), scope)
         const id = yield* Effect.provide(
@@ -254,11 +259,14 @@ describe("a process that dies while it summarises", () => {
           context
         )
         yield* Scope.close(scope, Exit.void)
-        yield* TestClock.adjust("5 minutes")
+        yield* Effect.sleep("5 minutes")
         yield* Effect.gen(function*() {
           const found = yield* compactions(id)
           expect(found).toHaveLength(count)
           for (const { parts } of found) expect(parts.map(({ type }) => type)).toEqual(["compaction", "text"])
+          // What it was paid with goes with it.
+          const { usage } = yield* Effect.flatMap(Session, (session) => session.get(id))
+          expect(usage.own.tokens.input).toBe(30 + 700 * count)
           const all = JSON.stringify(yield* messagesOf(id))
           for (const words of ["one", "two", "three"]) expect(all).toContain(`"${long(words)}"`)
           expect((yield* Session.prompt(id, "5")).text).toBe("well")
@@ -266,6 +274,8 @@ describe("a process that dies while it summarises", () => {
           expect(asked.includes("one yyy")).toBe(count === 0)
           expect(asked.includes("Short.")).toBe(count === 1)
         }).pipe(Effect.provide(SkeinTest.layer(second, { storage: inner })))
-      }))
+      })
+      simulate(Effect.scoped(program), { seed: 1 })
+    })
   }
 })

@@ -120,7 +120,7 @@ describe("the tree", () => {
       }, [1, 6, 12, 20])
       expect(frames[2]?.below.join()).toContain("● build  The job  summarises")
       expect(frames.map(({ below }) => below.join()).filter((text) => text.includes("summarises"))).toHaveLength(1)
-      expect(frames[3]?.above.join()).toMatch(/> compacted: [\d.]+k tokens of conversation became [\d.]+k?,Done\./)
+      expect(frames[3]?.above.join()).toMatch(/> compacted: [\d.]+k tokens of conversation became [\d.]+k?,+Done\./)
     }))
 
   const many = Array.from({ length: 40 }, (_, i) => ({ [i % 2 === 0 ? "general" : "explore"]: String(i) }))
