@@ -30,7 +30,7 @@ export const layer = ({ schema = "skein", url }: Options): Layer.Layer<SessionSt
   Layer.scoped(
     SessionStorage,
     Effect.gen(function*() {
-      const database = yield* connect(url, schema)
+      const database = yield* retryBusy(connect(url, schema))
       yield* migrate(database)
       const { connection, dialect } = database
       const select = makeSelect(connection, dialect)

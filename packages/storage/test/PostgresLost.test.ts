@@ -6,9 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import * as TestClock from "effect/TestClock"
 import { makeProxy } from "./support/cutProxy.ts"
-import { newSchema, open, withServer } from "./support/postgres.ts"
+import { newSchema, open, passTime, realTime, withServer } from "./support/postgres.ts"
 import { sessionOf } from "./support/rows.ts"
 
 const ses = (name: string) => SessionID.make(`ses_${name}`)
@@ -106,11 +105,9 @@ await withServer((server) => {
           yield* proxy.cut("after")
           const before = yield* proxy.cutsMade
           const fiber = yield* Effect.fork(Effect.either(storage.commit([take("a")])))
-          while ((yield* proxy.cutsMade) === before) yield* Effect.promise(() => new Promise(setImmediate))
+          while ((yield* proxy.cutsMade) === before) yield* realTime
           yield* proxy.close
-          const passing = yield* Effect.fork(Effect.forever(
-            Effect.zipRight(TestClock.adjust("1 second"), Effect.promise(() => new Promise(setImmediate)))
-          ))
+          const passing = yield* Effect.fork(passTime)
           const result = yield* Fiber.join(fiber)
           yield* Fiber.interrupt(passing)
           expect(Either.isLeft(result) && result.left.reason).toBe("busy")

@@ -3,13 +3,18 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { MessageID, SessionID } from "@skein/domain/Id"
 import * as Postgres from "@skein/storage/Postgres"
 import { place } from "@skein/storage/PostgresUrl"
+import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
 import { migrations } from "../src/internal/migrations.ts"
 import { connect } from "../src/internal/pgConnection.ts"
 import { migrate } from "../src/internal/pgMigrate.ts"
-import { newSchema, open, withServer } from "./support/postgres.ts"
+import { newSchema, open, realTime, withServer } from "./support/postgres.ts"
 import { sessionOf } from "./support/rows.ts"
 
 const id = SessionID.make("ses_a")
@@ -211,6 +216,25 @@ await withServer((server) => {
         }
       }))
   })
+
+  it.scoped("waits for a server that has no connection to spare", () =>
+    Effect.gen(function*() {
+      const name = newSchema()
+      yield* server.sql(
+        `CREATE ROLE few LOGIN PASSWORD 'secret' CONNECTION LIMIT 1; CREATE SCHEMA ${name} AUTHORIZATION few`
+      )
+      const url = `postgres://few:secret@127.0.0.1:${server.port}/skein`
+      const scope = yield* Scope.make()
+      yield* Scope.extend(open(url, name), scope)
+      const waiting = yield* Effect.fork(open(url, name))
+      // It was refused, and will try again within the second.
+      while (!Chunk.some(yield* TestClock.sleeps(), (at) => at < 1_000)) yield* realTime
+      yield* Scope.close(scope, Exit.void)
+      while ((yield* server.sql("SELECT FROM pg_stat_activity WHERE usename = 'few'")).length > 0) yield* realTime
+      yield* TestClock.adjust("1 second")
+      const storage = yield* Fiber.join(waiting)
+      expect(yield* storage.session(id)).toEqual(Option.none())
+    }))
 
   it("shows where a database is without user, password and parameters", () => {
     expect(place("postgresql://me:secret@db.example:5433/name?sslmode=require")).toBe("postgres://db.example:5433/name")

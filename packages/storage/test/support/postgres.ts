@@ -4,6 +4,7 @@ import * as Postgres from "@skein/storage/Postgres"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
 import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
@@ -115,3 +116,9 @@ export const open = (url: string, schema: string) =>
     Layer.build(Layer.fresh(Postgres.layer({ url, schema }))),
     (context) => Context.get(context, SessionStorage)
   )
+
+/** Lets sockets have their turn while the clock of the test stands still. */
+export const realTime = Effect.promise(() => new Promise(setImmediate))
+
+/** Lets seconds go by on the clock of the test, each as short as a turn. */
+export const passTime = Effect.forever(Effect.zipRight(TestClock.adjust("1 second"), realTime))
