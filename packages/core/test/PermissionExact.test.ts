@@ -12,9 +12,19 @@ const session = { id, rootID: id, depth: 0, projectID: "p", directory: "/p" }
 
 const all = Skein.layer({ provider: make({}).layer })
 
+/** What is asked for; taken apart, unless `exact` is said to be absent. */
+type Asked = Partial<Omit<PermissionAsk, "exact">> & { readonly exact?: ReadonlyArray<string> | "absent" }
+
 /** What these rules, under this ceiling, make of a call. */
-const decided = (ask: Partial<PermissionAsk>, rules: PermissionConfig, ceiling: PermissionConfig = {}) => {
-  const whole: PermissionAsk = { permission: "bash", patterns: [], exact: [], always: [], metadata: {}, ...ask }
+const decided = ({ exact = [], ...ask }: Asked, rules: PermissionConfig, ceiling: PermissionConfig = {}) => {
+  const whole: PermissionAsk = {
+    permission: "bash",
+    patterns: [],
+    always: [],
+    metadata: {},
+    ...(exact === "absent" ? {} : { exact }),
+    ...ask
+  }
   const subject: Subject = {
     session,
     path: ["build"],
@@ -27,7 +37,7 @@ const decided = (ask: Partial<PermissionAsk>, rules: PermissionConfig, ceiling: 
   ).pipe(Effect.provide(all))
 }
 
-const table: ReadonlyArray<readonly [what: string, ask: Partial<PermissionAsk>, rules: PermissionConfig, Action]> = [
+const table: ReadonlyArray<readonly [what: string, ask: Asked, rules: PermissionConfig, Action]> = [
   ["covered by a wildcard", { patterns: ["git log"] }, { bash: { "git *": "allow" } }, "allow"],
   ["to be named in full", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a *": "allow" } }, "ask"],
   ["to be named in full, by `*`", { patterns: ["a -x"], exact: ["a -x"] }, "allow", "ask"],
@@ -48,12 +58,12 @@ const table: ReadonlyArray<readonly [what: string, ask: Partial<PermissionAsk>, 
   ["beside one that is exact", { patterns: ["b", "a"], exact: ["a"] }, { bash: { b: "allow", "a*": "allow" } }, "ask"],
   [
     "of another permission, which wildcards may cover",
-    { permission: "edit", patterns: ["a"], exact: undefined },
+    { permission: "edit", patterns: ["a"], exact: "absent" },
     { edit: "allow" },
     "allow"
   ],
-  ["of a line that nobody took apart", { patterns: ["ls"], exact: undefined }, { bash: "allow" }, "ask"],
-  ["of such a line, named in full", { patterns: ["ls"], exact: undefined }, { bash: { ls: "allow" } }, "allow"],
+  ["of a line that nobody took apart", { patterns: ["ls"], exact: "absent" }, { bash: "allow" }, "ask"],
+  ["of such a line, named in full", { patterns: ["ls"], exact: "absent" }, { bash: { ls: "allow" } }, "allow"],
   [
     "whose other words are denied",
     { patterns: ["a"], also: ["x a"] },
@@ -85,7 +95,7 @@ describe("a pattern", () => {
 
   it.effect("of bash is denied where edits are, unless it is known to read", () =>
     Effect.gen(function*() {
-      const under = (ask: Partial<PermissionAsk>) => decided(ask, "allow", { edit: "deny" })
+      const under = (ask: Asked) => decided(ask, "allow", { edit: "deny" })
       expect(yield* under({ patterns: ["cat a", "ls -la"] })).toBe("allow")
       expect(yield* under({ patterns: ["cat a", "make"] })).toBe("deny")
       expect(yield* under({ patterns: ["cat $a"], exact: ["cat $a"] })).toBe("deny")

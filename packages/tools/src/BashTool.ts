@@ -1,9 +1,12 @@
 /** The tool `bash`: runs a command line. */
+import * as FileSystem from "@effect/platform/FileSystem"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { asRules } from "./internal/asks.ts"
+import { makeFileChanges } from "./internal/fileChanges.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
+import { Paths } from "./Paths.ts"
+import { SeenFiles } from "./SeenFiles.ts"
 import { Shell } from "./Shell.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
@@ -32,9 +35,17 @@ const titleOf = ({ command, description: told }: BashInput): string =>
   told === undefined || told.trim() === "" ? command.split("\n", 1).join("") : told
 
 /** Makes `bash`. */
-export const makeBash: Effect.Effect<Tool<BashInput>, never, Shell | SpillFiles> = Effect.gen(function*() {
+export const makeBash: Effect.Effect<
+  Tool<BashInput>,
+  never,
+  FileSystem.FileSystem | Paths | SeenFiles | Shell | SpillFiles
+> = Effect.gen(function*() {
   const shell = yield* Shell
   const spill = yield* SpillFiles
+  const paths = yield* Paths
+  const { linked } = makeFileChanges(yield* FileSystem.FileSystem, yield* SeenFiles)
+  // Loaded at first use: the program starts without a parser.
+  const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
 
   return define<BashInput>({
     name: "bash",
@@ -42,15 +53,10 @@ export const makeBash: Effect.Effect<Tool<BashInput>, never, Shell | SpillFiles>
     parameters: Parameters,
     effect: "never",
     title: titleOf,
-    authorise: (input) =>
+    authorise: (input, caller) =>
       input.command.includes("\0")
         ? refuse("invalid_arguments", "bash.command must not contain a NUL character. Leave it out.")
-        : Effect.succeed([{
-          permission: "bash",
-          patterns: [input.command],
-          always: asRules([input.command]),
-          metadata: { command: input.command, description: input.description }
-        }]),
+        : Effect.flatMap(loaded, ({ bashAsks }) => bashAsks({ linked, paths }, input, caller)),
     execute: Effect.fnUntraced(function*(input, context) {
       const timeout = input.timeout ?? timeouts.usual
       const { exit, output, timedOut } = yield* Effect.mapError(

@@ -65,8 +65,9 @@ describe("bash", () => {
       })
       expect(done.asks).toMatchObject([{
         permission: "bash",
-        patterns: ["echo a; echo b >&2; echo c; pwd"],
-        always: ["echo a; echo b >&2; echo c; pwd"]
+        patterns: ["echo a", "echo b", "echo c", "pwd"],
+        exact: [],
+        always: ["echo *", "pwd *"]
       }])
       const failed = yield* call("bash", { command: "printf no; exit 3" })
       expect(failed).toMatchObject({ output: "no\n(exit code 3)", metadata: { exit: 3 } })
@@ -99,7 +100,11 @@ describe("bash", () => {
     Effect.gen(function*() {
       const { asks } = yield* Workspace
       expect((yield* Effect.flip(asks("bash", { command: "ls\0" }))).kind).toBe("invalid_arguments")
-      expect(yield* asks("bash", { command: "rm *.log" })).toMatchObject([{ patterns: ["rm *.log"], always: [] }])
+      expect(yield* asks("bash", { command: "rm *.log" })).toMatchObject([{
+        patterns: ["rm *.log"],
+        exact: ["rm *.log"],
+        always: []
+      }])
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("says that a command is too long to start", () =>

@@ -1,0 +1,135 @@
+/** Decides what permission a command line needs: for each program in it, and for the files that it reads, writes or names. */
+import type { PermissionAsk, ToolCaller, ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import type { Paths, Target } from "../../Paths.ts"
+import { changeAsks, lookAsks } from "../asks.ts"
+import { offersFor } from "./offers.ts"
+import { isStream, onlyReads, pathsOf, readsBelow, tellsContent, writesOperands } from "./operands.ts"
+import { makePlaces, type Places } from "./places.ts"
+import { type Parts, takeApart } from "./takeApart.ts"
+
+/** What decides about files. */
+interface Files {
+  readonly paths: typeof Paths.Service
+  /** Those of the files that have a second name somewhere. */
+  readonly linked: (targets: ReadonlyArray<Target>) => Effect.Effect<ReadonlyArray<Target>>
+}
+
+interface BashCall {
+  readonly command: string
+  readonly description?: string | undefined
+}
+
+/** What a line does to files. */
+class Touched {
+  readonly changed = new Map<string, Target>()
+  readonly outside = new Map<string, Target>()
+  readonly read = new Set<string>()
+  /** Patterns of commands that name what a person is asked for each time. */
+  readonly guarded = new Set<string>()
+  unclear: string | undefined
+
+  doubt(reason: string): void {
+    this.unclear ??= reason
+  }
+
+  looked(target: Target): void {
+    if (target.place === "outside") this.outside.set(target.real, target)
+  }
+}
+
+/** Asks for nothing where a path cannot be followed, but leaves the question open what it is. */
+const targetsOf = (places: Places, touched: Touched, path: string) =>
+  Effect.catchTag(places.of(path), "ToolError", ({ message }) => {
+    touched.doubt(message)
+    return Effect.succeed([])
+  })
+
+const touch = (places: Places, parts: Parts) =>
+  Effect.gen(function*() {
+    const touched = new Touched()
+    for (const { target, writes } of parts.opened) {
+      if (!target.fixed) touched.doubt(`${target.source} is not known before it is opened.`)
+      if (/^\/dev\/(?:tcp|udp)\//.test(target.text)) touched.doubt(`${target.text} is a connection.`)
+      if (isStream(target.text)) continue
+      for (const each of yield* targetsOf(places, touched, target.text)) {
+        if (writes) touched.changed.set(each.real, each)
+        else {
+          touched.looked(each)
+          touched.read.add(each.shown)
+        }
+      }
+    }
+    for (const target of places.visited) {
+      touched.looked(target)
+      if (target.protected) touched.changed.set(target.real, target)
+    }
+    for (const invocation of parts.invocations) {
+      for (const path of pathsOf(invocation)) {
+        for (const target of yield* targetsOf(places, touched, path)) {
+          touched.looked(target)
+          if (target.shown.startsWith("~")) touched.doubt(`${path} leads to a home that is not known.`)
+          if (target.protected && onlyReads(invocation)) touched.guarded.add(invocation.pattern)
+          else if (target.protected || writesOperands(invocation)) touched.changed.set(target.real, target)
+          if (!tellsContent(invocation) || target.place !== "inside") continue
+          touched.read.add(target.shown)
+          if (readsBelow(invocation)) touched.read.add(`${target.shown}/.env`)
+        }
+      }
+      if (readsBelow(invocation)) touched.read.add(".env")
+    }
+    if (places.tooMany()) touched.doubt("It names more files than can be looked at.")
+    return touched
+  })
+
+const bashAsk = (
+  call: BashCall,
+  parts: Parts,
+  touched: Touched,
+  metadata: PermissionAsk["metadata"]
+): PermissionAsk => {
+  const { also, invocations, settings } = parts
+  const unclear = parts.unclear ?? touched.unclear ??
+    (parts.moves === undefined ? "It changes its directory in a way that cannot be followed." : undefined)
+  const risky = invocations.filter(({ pattern, risk }) => risk !== undefined || touched.guarded.has(pattern))
+  const patterns = [...new Set([...invocations.map(({ pattern }) => pattern), ...settings])]
+  const reasons = [...invocations.map(({ risk }) => risk), unclear].filter((reason) => reason !== undefined)
+  return {
+    permission: "bash",
+    patterns: patterns.length === 0 ? [call.command.trim()] : patterns,
+    exact: [...new Set([...risky.map(({ pattern }) => pattern), ...settings])],
+    also: [...also, call.command.trim()],
+    ...(unclear === undefined ? {} : { unclear: true }),
+    always: unclear === undefined ? offersFor(parts) : [],
+    metadata: reasons.length === 0 ? metadata : { ...metadata, reasons: [...new Set(reasons)].slice(0, 8) }
+  }
+}
+
+/** What a call of `bash` needs permission for. */
+export const bashAsks = Effect.fnUntraced(function*(files: Files, call: BashCall, caller: ToolCaller) {
+  const parts = takeApart(call.command)
+  const metadata = { command: call.command, description: call.description }
+  const places: Effect.Effect<Places, ToolError> = makePlaces(
+    files.paths,
+    call,
+    caller,
+    parts.moves ?? { to: [], sure: false }
+  )
+  const touched = yield* touch(yield* places, parts)
+  const changed = [...touched.changed.values()]
+  const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
+  const external = outside.flatMap((target) =>
+    lookAsks("read", target, { pattern: target.shown, directory: false, metadata }).filter(({ permission }) =>
+      permission === "external_directory"
+    )
+  )
+  const read = [...touched.read]
+  const asks = [
+    ...external,
+    ...(changed.length === 0 ? [] : changeAsks(changed, { linked: yield* files.linked(changed), metadata })),
+    ...(read.length === 0 ? [] : [{ permission: "read", patterns: read, always: read, metadata }]),
+    bashAsk(call, parts, touched, metadata)
+  ]
+  // What is not all known must not become a rule.
+  return parts.substitutes ? asks.map((ask) => ({ ...ask, always: [] })) : asks
+})

@@ -1,0 +1,79 @@
+/** Finds the arguments of a program that may name files, in all the ways in which they can. */
+import type { Invocation } from "./takeApart.ts"
+import type { Argument } from "./words.ts"
+
+/** Programs that open none of what they are given. */
+const textual = new Set(
+  `: basename break builtin cd command continue declare dirname echo exit export expr false hash id kill local printf return seq set
+  shift sleep tr true type umask unset wait which`.split(/\s+/)
+)
+
+/** Programs that read the files that they are given, and do nothing else to them. */
+const readers = new Set(
+  `awk base64 cat cksum cmp comm cut diff egrep fgrep file fold gawk grep head hexdump jq ls mawk md5sum nawk nl od paste
+  readlink realpath rg sed sha1sum sha256sum sha512sum sort stat strings sum tac tail uniq wc xxd`.split(/\s+/)
+)
+
+/** Readers that only look at names. */
+const lookers = new Set(["ls", "readlink", "realpath", "stat"])
+
+/** Programs of which the first operand is a pattern or a script. */
+const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "mawk", "nawk", "rg", "sed"])
+
+/** Options of git whose value is text. */
+const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|until))$/
+
+/** Whether a program does nothing to files but read them. */
+export const onlyReads = ({ program, risk }: Invocation): boolean => readers.has(program) && risk === undefined
+
+/** Whether a program is only another way to redirect: what it is given it writes. */
+export const writesOperands = ({ program }: Invocation): boolean => program === "tee"
+
+/** Whether a program tells what is in the files that it is given. */
+export const tellsContent = ({ program }: Invocation): boolean => readers.has(program) && !lookers.has(program)
+
+/** Whether a program reads what is below a directory, hidden files too. */
+export const readsBelow = ({ args, program }: Invocation): boolean => {
+  const flags = program === "rg" ? /^-[^-]*[u.]|^--(?:hidden|unrestricted|no-ignore)/ : /^-[^-]*[rRd]|^--(?:r|de|di)/
+  return /^(?:[ef]?grep|rg|diff)$/.test(program) && args.some(({ text }) => flags.test(text))
+}
+
+const isPattern = ({ args, program }: Invocation): Argument | undefined => {
+  if (!patternFirst.has(program)) return undefined
+  const first = args.findIndex(({ text }) => !/^-./.test(text))
+  // An option may have brought the pattern already; then the first operand is a file.
+  const plain = args.slice(0, Math.max(first, 0)).every(({ text }) =>
+    /^-[a-df-zA-Z]+$/.test(text) && !text.includes("f")
+  )
+  return plain ? args[first] : undefined
+}
+
+const isText = ({ args, program }: Invocation, at: number): boolean =>
+  program === "git" && gitTexts.test(args[at - 1]?.text ?? "")
+
+/** What may be a path in an argument: all of it, the value of an option, what stands behind a sign. */
+const readings = ({ text }: Argument): ReadonlyArray<string> => {
+  const home = text.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, "~").replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, ".")
+  const value = /=(.*)$/s.exec(home)?.[1]
+  const glued = /^-[^-](.+)$/s.exec(home)?.[1]
+  const whole = home.startsWith("-") ? [] : [home]
+  return [...whole, value, glued].flatMap((each) => each === undefined ? [] : [each, each.replace(/^@/, "")])
+}
+
+/** Longer names cannot be those of files. */
+const canBePath = (text: string): boolean =>
+  text !== "" && text.length <= 4096 && text.split("/").every((name) => Buffer.byteLength(name) <= 255)
+
+/** Whether a path is no file, but a stream of the process, or nothing. */
+export const isStream = (path: string): boolean =>
+  /^\/dev\/(?:null|zero|full|stdin|stdout|stderr|random|urandom|fd\/\d+)$/.test(path)
+
+/** The paths that a program may be given, as they are written. */
+export const pathsOf = (invocation: Invocation): ReadonlyArray<string> => {
+  if (textual.has(invocation.program)) return []
+  const pattern = isPattern(invocation)
+  const found = invocation.args.flatMap((argument, at) =>
+    argument === pattern || isText(invocation, at) ? [] : readings(argument)
+  )
+  return [...new Set(found)].filter((path) => canBePath(path) && !isStream(path))
+}

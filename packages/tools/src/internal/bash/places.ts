@@ -1,0 +1,93 @@
+/** Decides where the paths of a command line lead, from every directory in which its commands may stand. */
+import type { ToolCaller, ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import type { Paths, Target } from "../../Paths.ts"
+import type { Moves } from "./takeApart.ts"
+
+/** How many paths of a line are followed. */
+const maximumPaths = 400
+
+/** How many directories a line may stand in. */
+const maximumDirectories = 8
+
+/** Looks up paths; `tooMany` once there are more than are followed. */
+export interface Places {
+  /** Where a path may lead; one that cannot be followed leads nowhere that is known. */
+  readonly of: (path: string) => Effect.Effect<ReadonlyArray<Target>, ToolError>
+  readonly tooMany: () => boolean
+  /** The directories that the line goes to. */
+  readonly visited: ReadonlyArray<Target>
+}
+
+/** A path up to its first `..` behind a name, and the rest: what a link is followed by counts from where it leads. */
+const upwards = (path: string): readonly [before: string, rest: string] | undefined => {
+  const names = path.split("/").filter((name, at) => at === 0 || (name !== "" && name !== "."))
+  const at = names.findIndex((name, index) => name === ".." && !["..", "", "."].includes(names[index - 1] ?? ""))
+  return at < 0 ? undefined : [names.slice(0, at).join("/"), names.slice(at + 1).join("/")]
+}
+
+const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf("/"), 1))
+
+/** Makes it for one call, whose line changes its directory so. */
+export const makePlaces = (
+  paths: typeof Paths.Service,
+  input: object,
+  caller: ToolCaller,
+  moves: Moves
+): Effect.Effect<Places, ToolError> =>
+  Effect.gen(function*() {
+    let count = 0
+    const known = new Map<string, ReadonlyArray<Target>>()
+
+    const follow = (path: string): Effect.Effect<Target, ToolError> => {
+      const split = upwards(path)
+      return split === undefined
+        ? paths.decide(input, path, caller)
+        : Effect.flatMap(follow(split[0]), ({ real }) =>
+          follow(split[1] === "" ? parentOf(real) : `${parentOf(real)}/${split[1]}`))
+    }
+
+    const isAbsolute = (path: string) =>
+      /^(?:[/~]|file:)/i.test(path)
+
+    const from = (directories: ReadonlyArray<string>, path: string) =>
+      Effect.forEach(isAbsolute(path) ? [""] : directories, (directory) =>
+        follow(directory === "" ? path : `${directory}/${path}`))
+
+    let directories: ReadonlyArray<string> = [""]
+    const visited: Array<Target> = []
+    let linked = false
+    for (const to of moves.to) {
+      // The shell goes up along the names that it came by, and not along what links lead to.
+      if (/(?:^|\/)\.\.(?:\/|$)/.test(to) && (linked || upwards(to) !== undefined)) {
+        count = Infinity
+      }
+      const targets = yield* from(directories, to)
+      visited.push(...targets)
+      const name = to.replace(/^(?:\.?\/)+|\/+$/g, "")
+      linked ||= !/^(?:\.\.?\/?)*$/.test(to) && targets.some(({ real }) =>
+        !real.endsWith(`/${name}`)
+      )
+      const reached = targets.map(({ real }) => real)
+      directories = [...new Set(moves.sure ? reached : [...directories, ...reached])]
+      if (directories.length > maximumDirectories) count = maximumPaths
+    }
+
+    return {
+      of: (path) =>
+        Effect.suspend(() => {
+          const found = known.get(path)
+          if (found !== undefined) return Effect.succeed(found)
+          if (count >= maximumPaths) {
+            count = Infinity
+            return Effect.succeed([])
+          }
+          count += directories.length
+          return Effect.tap(from(directories, path), (targets) => {
+            known.set(path, targets)
+          })
+        }),
+      tooMany: () => count === Infinity,
+      visited
+    }
+  })

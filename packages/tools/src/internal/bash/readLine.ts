@@ -1,0 +1,234 @@
+/** Finds all that a command line would do: its simple commands, wherever they stand, its redirections and what it sets. */
+import * as Either from "effect/Either"
+import { forEachChild, type ParameterExpansionPart, parse, type SyntaxNode, type Word } from "unbash"
+import { type Argument, readWord } from "./words.ts"
+
+/** A variable that the line sets, and what to. */
+interface Setting {
+  readonly name: string
+  readonly source: string
+}
+
+/** One simple command. */
+export interface SimpleCommand {
+  /** The program and its arguments; at least one. */
+  readonly words: ReadonlyArray<Argument>
+  /** What is set for this command alone. */
+  readonly settings: ReadonlyArray<Setting>
+  /** Whether it may run more than once: in a loop, or in a function. */
+  readonly repeated: boolean
+}
+
+/** A file that a redirection opens. */
+interface Opened {
+  readonly target: Argument
+  readonly writes: boolean
+}
+
+/** What a line would do. */
+export interface Line {
+  readonly commands: ReadonlyArray<SimpleCommand>
+  /** Variables of the shell that it sets. */
+  readonly settings: ReadonlyArray<Setting>
+  readonly opened: ReadonlyArray<Opened>
+  /** How many changes of directory come before all else, each of which has to work for the rest to be run. */
+  readonly leads: number
+  /** Whether commands stand in it whose output becomes text of others. */
+  readonly substitutes: boolean
+  /** Why nobody can say what it would do; `undefined` where that is known. */
+  readonly unclear: string | undefined
+}
+
+/** The longest line that is read, in characters: a system starts no longer one. */
+const maximumLength = 131_072
+
+/** How deep substitutions may stand in one another. Each is read anew from its text. */
+const maximumDepth = 16
+
+const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
+
+const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
+
+/** Operators of `[[ ]]` whose operands are arithmetic: names in them are looked up, and what they hold is run. */
+const arithmetic = new Set(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
+
+/** Why an expansion may run what no text of the line shows. */
+const surprise = ({ index, operation, prefix, text }: ParameterExpansionPart): string | undefined => {
+  if (prefix === "!") return `${text} takes the name of a variable from another one`
+  if (index !== undefined && !/^[@*]$/.test(index.text) && !isNumber(index)) return `${text} computes an index`
+  switch (operation?.type) {
+    case "Unknown":
+      return `${text} is not known`
+    case "Transform":
+      return /^[QULEKaku]$/.test(operation.operand.text) ? undefined : `${text} runs what a variable holds`
+    case "Slice":
+      return isNumber(operation.offset) && (operation.length === undefined || isNumber(operation.length))
+        ? undefined
+        : `${text} computes a place`
+    default:
+      return undefined
+  }
+}
+
+const isMove = (node: SyntaxNode): boolean =>
+  node.type === "Command" && node.name?.text === "cd" && node.prefix.length === 0
+
+/** In `cd a && cd b && …`, what follows is run nowhere but there. */
+const leadsOf = ({ commands: [first, ...others] }: Extract<SyntaxNode, { type: "Script" }>): number => {
+  if (first?.command.type !== "AndOr" || others.length > 0 || first.background === true) return 0
+  const { commands, operators } = first.command
+  const other = commands.findIndex((each) => !isMove(each))
+  return operators.every((operator) => operator === "&&") ? Math.max(other, 0) : 0
+}
+
+class Reader {
+  readonly commands: Array<SimpleCommand> = []
+  readonly settings: Array<Setting> = []
+  readonly opened: Array<Opened> = []
+  leads = 0
+  substitutes = false
+  unclear: string | undefined
+  #depth = 0
+  #repeats = 0
+  #bodies = 0
+
+  #doubt(reason: string): void {
+    this.unclear ??= reason
+  }
+
+  #repeated(node: SyntaxNode): void {
+    this.#repeats++
+    this.#children(node)
+    this.#repeats--
+  }
+
+  #deeper(node: SyntaxNode): void {
+    this.#depth++
+    if (this.#depth > maximumDepth) this.#doubt("Substitutions stand in one another too deep to be read.")
+    else this.#children(node)
+    this.#depth--
+  }
+
+  #children(node: SyntaxNode): void {
+    forEachChild(node, (child) => this.read(child))
+  }
+
+  read(node: SyntaxNode): void {
+    switch (node.type) {
+      case "Script":
+        for (const { message } of node.errors ?? []) this.#doubt(`It cannot be read: ${message}.`)
+        if (this.#depth === 0) this.leads = leadsOf(node)
+        return this.#children(node)
+      case "Command":
+        this.#command(node)
+        return this.#children(node)
+      case "Assignment":
+        if (node.index !== undefined && !isNumber(node.index)) this.#doubt(`${node.text} computes an index.`)
+        return this.#children(node)
+      case "ArrayValue":
+        if (node.elements.some(({ text }) => text.startsWith("["))) this.#doubt("An array computes its indexes.")
+        return this.#children(node)
+      case "For":
+      case "Select":
+        this.settings.push({ name: node.name.value, source: `${node.name.text}=…` })
+        return this.#repeated(node)
+      case "While":
+      case "Function":
+        return this.#repeated(node)
+      case "ArithmeticFor":
+        if (node.test === undefined) this.#doubt("A loop without a test has no end.")
+        return this.#repeated(node)
+      case "Coproc":
+        this.settings.push({ name: node.name?.value ?? "COPROC", source: `${node.name?.text ?? "COPROC"}=…` })
+        return this.#children(node)
+      case "CommandExpansion":
+      case "ProcessSubstitution":
+        this.substitutes = true
+        if (node.script === undefined) this.#doubt(`${node.text} cannot be read.`)
+        return this.#deeper(node)
+      case "ArithmeticExpansion":
+        if (node.expression === undefined) this.#doubt(`${node.text} cannot be read.`)
+        return this.#deeper(node)
+      case "ArithmeticCommand":
+        if (node.expression === undefined) this.#doubt(`((${node.body})) cannot be read.`)
+        return this.#children(node)
+      case "ArithmeticWord":
+        if (!/^\d+$/.test(node.value)) this.#doubt(`The arithmetic of ${node.value} may run what a variable holds.`)
+        return this.#children(node)
+      case "ArithmeticCommandExpansion":
+        this.#doubt("Arithmetic computes with what a command writes.")
+        return this.#deeper(node)
+      case "ParameterExpansion": {
+        // There bash takes a single quote for what it is, and runs what stands between two of them.
+        if (this.#bodies > 0 && node.text.includes("'")) this.#doubt(`${node.text} has quotes in a here-document.`)
+        const found = surprise(node)
+        if (found !== undefined) this.#doubt(`${found}.`)
+        const { operation } = node
+        if (operation?.type === "Default" && operation.operator.endsWith("=")) {
+          this.settings.push({ name: node.parameter, source: node.text })
+        }
+        return this.#deeper(node)
+      }
+      case "TestBinary":
+        if (arithmetic.has(node.operator) && !(isNumber(node.left) && isNumber(node.right))) {
+          this.#doubt(`[[ ${node.left.text} ${node.operator} ${node.right.text} ]] may run what its operands hold.`)
+        }
+        return this.#children(node)
+      case "TestUnary":
+        if (/^-[vR]$/.test(node.operator) && !isName(node.operand.text)) {
+          this.#doubt(`[[ ${node.operator} ${node.operand.text} ]] may run what its operand holds.`)
+        }
+        return this.#children(node)
+      case "Redirect":
+        this.#redirect(node)
+        return this.#children(node)
+      case "HereDoc":
+        if (node.closing === undefined || node.delimiter === undefined) this.#doubt("A here-document has no end.")
+        return this.#children(node)
+      case "HereDocBody":
+        this.#bodies++
+        this.#children(node)
+        this.#bodies--
+        return
+      case "FileDescriptorVariable":
+        this.settings.push({ name: node.name, source: `{${node.name}}` })
+        return
+      case "LocaleString":
+        this.#doubt(`${node.text} says what a translation says.`)
+        return this.#children(node)
+      default:
+        return this.#children(node)
+    }
+  }
+
+  #command(node: Extract<SyntaxNode, { type: "Command" }>): void {
+    const settings = node.prefix.flatMap((each): ReadonlyArray<Setting> =>
+      each.type === "Assignment" ? [{ name: each.name, source: each.text }] : []
+    )
+    if (node.name === undefined) this.settings.push(...settings)
+    else {
+      const rest = node.args.map((each) => (each.type === "Word" ? readWord(each) : assigned(each.text)))
+      this.commands.push({ words: [readWord(node.name), ...rest], settings, repeated: this.#repeats > 0 })
+    }
+  }
+
+  #redirect({ operator, target }: Extract<SyntaxNode, { type: "Redirect" }>): void {
+    if (target === undefined) return this.#doubt("A redirection has no target.")
+    const word = readWord(target)
+    if (/^[<>]&$/.test(operator) && word.fixed && /^(?:\d+-?|-)$/.test(word.text)) return
+    this.opened.push({ target: word, writes: operator !== "<" && operator !== "<&" })
+  }
+}
+
+/** An assignment that is an argument, as that of `export`: its name is known, what it sets may not be. */
+const assigned = (source: string): Argument => ({ text: source, source, fixed: true, tilde: false })
+
+/** Reads a line. */
+export const readLine = (line: string): Line => {
+  const reader = new Reader()
+  if (line.length > maximumLength) return { ...reader, unclear: "It is too long to be read." }
+  if (line.includes("\0")) return { ...reader, unclear: "It has a NUL character." }
+  // What nests deeper than the stack is as good as what cannot be parsed; what was found until then still counts.
+  const read = Either.try(() => reader.read(parse(line)))
+  return Either.isLeft(read) ? { ...reader, unclear: "It cannot be read." } : { ...reader }
+}

@@ -1,0 +1,151 @@
+/** Takes a command line apart into what rules are asked about: each program that it would run, with its arguments. */
+import { readLine, type SimpleCommand } from "./readLine.ts"
+import { riskOf, runsWhatItIsGiven } from "./risks.ts"
+import { isHarmlessToPrograms, isHarmlessToShell } from "./variables.ts"
+import { type Argument, plainWord, said, spelled } from "./words.ts"
+import { programName, unwrap } from "./wrappers.ts"
+
+/** A program that the line would run. */
+export interface Invocation {
+  /** As rules name it. */
+  readonly program: string
+  readonly args: ReadonlyArray<Argument>
+  /** How rules see it. */
+  readonly pattern: string
+  /** Why no wildcard may allow it; `undefined` where one may. */
+  readonly risk: string | undefined
+}
+
+/** Where a line goes, in order, and whether all else in it is run only where it ends up. */
+export interface Moves {
+  readonly to: ReadonlyArray<string>
+  readonly sure: boolean
+}
+
+/** A line taken apart. */
+export interface Parts {
+  readonly invocations: ReadonlyArray<Invocation>
+  /** Settings that no wildcard allows, as they are written. */
+  readonly settings: ReadonlyArray<string>
+  /** Other ways to write what is run, for rules that forbid it. */
+  readonly also: ReadonlyArray<string>
+  readonly opened: ReturnType<typeof readLine>["opened"]
+  readonly substitutes: boolean
+  /** `undefined` where the line goes where it cannot be followed. */
+  readonly moves: Moves | undefined
+  readonly unclear: string | undefined
+}
+
+/** How deep code that is handed to an interpreter is read for what rules forbid. */
+const maximumDepth = 3
+
+/** How many words of a command are looked at as the beginning of another one. */
+const maximumSuffixes = 32
+
+const movers = new Set(["cd", "pushd", "popd"])
+
+/** Where a change of directory leads to, when its text says so. */
+const moveOf = ({ args, program, repeated }: Step): string | undefined => {
+  const operands = args.filter(({ text }) => !/^-[LPe@]*$/.test(text) || text === "-")
+  const [to] = operands
+  const plain = program === "cd" && !repeated && operands.length === 1 && to !== undefined && to.fixed
+  return plain && to.text !== "-" && to.tilde === to.text.startsWith("~") ? to.text : undefined
+}
+
+interface Step {
+  readonly program: string
+  readonly args: ReadonlyArray<Argument>
+  readonly repeated: boolean
+  readonly settings: ReadonlyArray<string>
+  /** Why it runs what its arguments do not show. */
+  readonly risk?: string
+}
+
+class Dismantler {
+  readonly steps: Array<Step> = []
+  readonly settings: Array<string> = []
+  readonly also = new Set<string>()
+  unclear: string | undefined
+
+  /** Follows a command through its wrappers to the programs that it runs. */
+  command({ repeated, settings, words }: SimpleCommand): void {
+    const risky = settings.filter(({ name }) => !isHarmlessToPrograms(name)).map(({ source }) => source)
+    const [first, ...args] = words
+    if (first === undefined) return
+    if (!first.fixed || first.tilde || /^$|\s/.test(first.text)) {
+      this.unclear ??= `${first.source} is not known before it runs, and it is what would be run.`
+    }
+    const program = programName(first.text)
+    if (program !== first.text) this.also.add(said(words))
+    const base = program.slice(program.lastIndexOf("/") + 1)
+    if (base !== program) this.also.add(said([plainWord(base), ...args]))
+    const wrapped = unwrap(program, args)
+    if (wrapped !== undefined && typeof wrapped === "object") {
+      this.also.add(said([plainWord(program), ...args]))
+      const sets = wrapped.sets.map(({ text }) => ({ name: text.split("=", 1).join(""), source: text }))
+      return this.command({ words: args.slice(wrapped.at), settings: [...settings, ...sets], repeated })
+    }
+    const step = { program, args, repeated, settings: risky }
+    this.steps.push(wrapped === "unclear" ? { ...step, risk: `${program} runs something that is not known` } : step)
+    if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args)
+  }
+
+  /** What an interpreter may run of its arguments, for rules that forbid it: each rest of them, and each as code. */
+  given(args: ReadonlyArray<Argument>, depth = 0): void {
+    for (let at = 0; at < Math.min(args.length, maximumSuffixes); at++) {
+      const rest = args.slice(at)
+      const [first] = rest
+      if (first === undefined || first.text.startsWith("-")) continue
+      this.also.add(said([plainWord(programName(first.text)), ...rest.slice(1)]))
+      if (depth < maximumDepth && /[\s;&|$`<>({]/.test(first.text)) this.#code(first.text, depth + 1)
+    }
+  }
+
+  #code(text: string, depth: number): void {
+    for (const { words } of readLine(text).commands) {
+      const [first, ...args] = words
+      if (first === undefined) continue
+      this.also.add(said(words))
+      const inner = new Dismantler()
+      inner.command({ words, settings: [], repeated: false })
+      for (const { args: given, program } of inner.steps) {
+        this.also.add(said([plainWord(program), ...given]))
+        if (runsWhatItIsGiven(program)) this.given(given, depth)
+      }
+      if (!first.fixed) this.given(args, depth)
+    }
+  }
+}
+
+const invocation = ({ args, program, risk: known, settings }: Step, moved: boolean): Invocation => {
+  const words = [plainWord(program), ...args]
+  const set = settings.length === 0 ? undefined : `${settings.join(" ")} changes what ${program} does`
+  const risk = known ?? set ?? riskOf(program, args, moved)
+  const pattern = risk === undefined ? said(words) : [...settings, spelled(words)].join(" ")
+  return { program, args, pattern, risk }
+}
+
+/** Takes a line apart. */
+export const takeApart = (text: string): Parts => {
+  const line = readLine(text)
+  const dismantler = new Dismantler()
+  for (const command of line.commands) dismantler.command(command)
+  const { also, steps } = dismantler
+  const moving = steps.filter(({ program }) => movers.has(program))
+  const invocations = steps.map((step) => invocation(step, moving.length > 0))
+  for (const [at, { pattern }] of invocations.entries()) {
+    const step = steps[at] as Step
+    const plain = said([plainWord(step.program), ...step.args])
+    if (plain !== pattern) also.add(plain)
+  }
+  const to = moving.map(moveOf).filter((each) => each !== undefined)
+  return {
+    invocations,
+    settings: line.settings.filter(({ name }) => !isHarmlessToShell(name)).map(({ source }) => source),
+    also: [...also],
+    opened: line.opened,
+    substitutes: line.substitutes,
+    moves: to.length < moving.length ? undefined : { to, sure: to.length === line.leads },
+    unclear: line.unclear ?? dismantler.unclear
+  }
+}

@@ -1,0 +1,58 @@
+/** Reads one word of a command line: what it says without its quotes, and whether that is known before it runs. */
+import type { Word, WordPart } from "unbash"
+
+/** A word of a command. */
+export interface Argument {
+  /** What it says without quotes; what only the shell can know stands in it as it is written. */
+  readonly text: string
+  /** As it is written. */
+  readonly source: string
+  /** Whether the shell hands on just this text, as one argument. */
+  readonly fixed: boolean
+  /** Whether the shell puts a directory in the place of its beginning. */
+  readonly tilde: boolean
+}
+
+/** Escapes of `$'…'` that mean the same in every shell and locale. */
+const plainAnsi = /^\$'(?:[^\\]|\\(?:[\\'"?abefnrtv]|x[2-7][0-9A-Fa-f]))*'$/
+
+/** Unquoted text in which the shell looks for names of files, or which it takes apart. */
+const isPattern = (source: string): boolean => {
+  const bare = source.replace(/\\[^]/g, "")
+  return /[*?[]/.test(bare) || (bare.includes("{") && (bare.includes(",") || bare.includes("..")))
+}
+
+const isFixed = (part: WordPart): boolean => {
+  switch (part.type) {
+    case "Literal":
+      return !isPattern(part.text)
+    case "SingleQuoted":
+      return true
+    case "AnsiCQuoted":
+      return plainAnsi.test(part.text)
+    case "DoubleQuoted":
+      return part.parts.every(({ type }) => type === "Literal")
+    default:
+      return false
+  }
+}
+
+/** Reads a word. */
+export const readWord = (word: Word): Argument => {
+  const { parts, text: source, value } = word
+  const fixed = parts === undefined ? source === "[" || !isPattern(source) : parts.every(isFixed)
+  return { text: value, source, fixed, tilde: source.startsWith("~") }
+}
+
+/** A word that is handed on as it stands. */
+export const plainWord = (text: string): Argument => ({ text, source: text, fixed: true, tilde: false })
+
+/** Words as rules see them: without quotes. */
+export const said = (words: ReadonlyArray<Argument>): string => words.map(({ text }) => text).join(" ")
+
+const quoted = (text: string): string =>
+  text !== "" && !/[\s"'\\$`;|&<>(){}#*?[\]~!]/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+/** Words such that no other words are written alike: quoted where that is needed, and as they are written where they are not known. */
+export const spelled = (words: ReadonlyArray<Argument>): string =>
+  words.map(({ fixed, source, text }) => fixed ? quoted(text) : source).join(" ")

@@ -1,0 +1,44 @@
+import { describe, expect, layer } from "@effect/vitest"
+import { builtins, defaultRules } from "@skein/core/Agent"
+import type { Ruleset } from "@skein/domain/Rule"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import { battery, batteryRules } from "./support/bashBattery.ts"
+import { decided, layerDecisions } from "./support/decisions.ts"
+import { unknownLines } from "./support/lines.ts"
+
+const inert = battery.filter(([, , expected]) => expected === "allow").map(([id]) => id)
+
+describe("a line of the battery", () => {
+  layer(layerDecisions)((it) => {
+    it.effect.each(battery)("%s %j", ([, line, expected]) =>
+      Effect.map(decided(line, batteryRules), (found) => {
+        if (expected === "ask") expect(found).not.toBe("allow")
+        else expect(found).toBe(expected)
+      }))
+
+    const readOnly: ReadonlyArray<readonly [string, Ruleset]> = [
+      ["the defaults", defaultRules],
+      ...builtins.map(({ name, permission }) => [name, permission] as const)
+    ]
+
+    it.effect.each(readOnly)("is not allowed by the rules of %s", ([, rules]) =>
+      Effect.gen(function*() {
+        for (const [id, line] of battery) {
+          const found = yield* decided(line, rules)
+          if (found === "allow") expect(inert, line).toContain(id)
+        }
+      }))
+  })
+})
+
+describe("a line somewhere in which it is not known what is run", () => {
+  layer(layerDecisions)((it) => {
+    it.effect("is not allowed by any wildcard", () =>
+      Effect.forEach(
+        FastCheck.sample(unknownLines, { seed: 20_261_121, numRuns: 300 }),
+        (line) => Effect.map(decided(line, "allow"), (found) => expect(found, line).not.toBe("allow")),
+        { discard: true }
+      ))
+  })
+})

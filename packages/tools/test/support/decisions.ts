@@ -1,0 +1,49 @@
+/** What the rules say of a line of bash, for tests: the tool's own questions, decided by the real broker. */
+import { Permission, type Subject } from "@skein/core/Permission"
+import * as Skein from "@skein/core/Skein"
+import type { SessionID } from "@skein/domain/Id"
+import { type Action, fromConfig, type PermissionConfig } from "@skein/domain/Rule"
+import { make } from "@skein/testing/ScriptedProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Workspace } from "../workspace.ts"
+
+const id = "ses_1" as SessionID
+const session = { id, rootID: id, depth: 0, projectID: "p", directory: "/p" }
+
+/** Rules that allow much by wildcards, forbid `touch`, and everything outside of the directory. */
+const wide: PermissionConfig = {
+  read: "allow",
+  bash: {
+    "*": "ask",
+    ...Object.fromEntries(
+      `git cat ls echo find rg sed sort uniq awk tar xargs env timeout nohup command nice stdbuf setsid flock time printf test
+      read declare export let unset cd head tail wc grep diff jq npm make cargo cp mv mkdir tee python3 node bash sh curl true [
+      less od xxd base64 dd exec eval source sudo exit set local wait builtin : false`.split(/\s+/).map((name) => [
+        `${name} *`,
+        "allow" as const
+      ])
+    ),
+    "touch *": "deny"
+  },
+  edit: "ask",
+  external_directory: "deny"
+}
+
+const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
+
+/** The strictest answer to all that a line asks for. */
+export const decided = (command: string, rules: PermissionConfig = wide) =>
+  Effect.gen(function*() {
+    const { asks } = yield* Workspace
+    const { decide } = yield* Permission
+    const subject: Subject = { session, path: ["build"], rules: fromConfig(rules), ceilings: [] }
+    const answers = yield* Effect.forEach(
+      yield* asks("bash", { command }),
+      (ask) => decide(subject, { name: "bash", permission: "bash" }, ask)
+    )
+    return answers.reduce<Action>((a, b) => (strictness[a] >= strictness[b] ? a : b), "allow")
+  })
+
+/** A workspace and a broker. */
+export const layerDecisions = Layer.merge(Workspace.layer, Skein.layer({ provider: make({}).layer }))
