@@ -174,11 +174,13 @@ describe("a hook before a call", () => {
 })
 
 it.effect("no hook comes between a turn and the answer that it is to give", () => {
-  const script = make({ build: [call("final_answer", { answer: 7 })] })
-  const no = () => Effect.succeed({ decision: "deny" } as const)
+  const script = make({ build: [call("final_answer", { answer: "seven" }), call("final_answer", { answer: 7 })] })
+  const told: Array<unknown> = []
+  const no = (payload: unknown) => Effect.sync(() => (told.push(payload), { decision: "deny" } as const))
   return Effect.gen(function*() {
     const { id } = yield* root()
     expect(yield* Session.ask(id, "How many?", Schema.Number)).toBe(7)
+    expect(told).toEqual([])
   }).pipe(Effect.provide(layer(script, { hooks: [on("PreToolUse", no), on("PostToolUse", no)] })))
 })
 
