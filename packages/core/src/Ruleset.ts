@@ -33,6 +33,36 @@ const glob = (pattern: string, text: string): boolean => {
 
 const everyRule = (_rule: Rule): boolean => true
 
+/** A rule, and whether it covers a pattern. */
+interface Reader {
+  readonly rule: Rule
+  readonly covers: (text: string) => boolean
+}
+
+/** What a wildcard covers, decided by how it begins before anything else: of many rules, few begin alike. */
+const readerOf = (rule: Rule): Reader => {
+  const { pattern } = rule
+  const wild = pattern.search(/[*?]/)
+  if (wild < 0) return { rule, covers: (text) => text === pattern }
+  const beginning = pattern.slice(0, wild)
+  const bare = pattern.endsWith(" *") ? pattern.slice(0, -2) : pattern
+  return wild === pattern.length - 1 && pattern.endsWith("*")
+    ? { rule, covers: (text) => text.startsWith(beginning) || text === bare }
+    : { rule, covers: (text) => text.startsWith(bare.slice(0, wild)) && covers(pattern, text) }
+}
+
+/** Sets of rules do not change, and the same few are asked about all the time: those that speak of a permission, last first. */
+const readers = new WeakMap<Ruleset, Map<string, ReadonlyArray<Reader>>>()
+
+const readersOf = (rules: Ruleset, permission: string): ReadonlyArray<Reader> => {
+  const known = readers.get(rules) ?? new Map<string, ReadonlyArray<Reader>>()
+  const found = known.get(permission) ??
+    rules.filter((rule) => covers(rule.permission, permission)).map(readerOf).toReversed()
+  known.set(permission, found)
+  readers.set(rules, known)
+  return found
+}
+
 /**
  * What a set of rules says: the action of the last rule that matches, `undefined` where none does. Rules that do not count
  * are passed over.
@@ -42,15 +72,8 @@ export const evaluate = (
   permission: string,
   pattern: string,
   counts: (rule: Rule) => boolean = everyRule
-): Action | undefined => {
-  for (let i = rules.length - 1; i >= 0; i--) {
-    const rule = rules[i]
-    if (
-      rule !== undefined && covers(rule.permission, permission) && covers(rule.pattern, pattern) && counts(rule)
-    ) return rule.action
-  }
-  return undefined
-}
+): Action | undefined =>
+  readersOf(rules, permission).find((reader) => reader.covers(pattern) && counts(reader.rule))?.rule.action
 
 /** Whether a rule counts for what no wildcard may allow: those that allow have to name it in full. */
 export const allowsInFull = ({ action, pattern }: Rule): boolean => action !== "allow" || !/[*?]/.test(pattern)

@@ -2,7 +2,7 @@
 import type { PermissionAsk, ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
-import { changeAsks, lookAsks } from "../asks.ts"
+import { asRules, changeAsks, lookAsks } from "../asks.ts"
 import { offersFor } from "./offers.ts"
 import { isStream, onlyReads, pathsOf, readsBelow, tellsContent, writesOperands } from "./operands.ts"
 import { makePlaces, type Places } from "./places.ts"
@@ -127,7 +127,7 @@ export const bashAsks = Effect.fnUntraced(function*(files: Files, call: BashCall
   const asks = [
     ...external,
     ...(changed.length === 0 ? [] : changeAsks(changed, { linked: yield* files.linked(changed), metadata })),
-    ...(read.length === 0 ? [] : [{ permission: "read", patterns: read, always: read, metadata }]),
+    ...(read.length === 0 ? [] : [{ permission: "read", patterns: read, always: asRules(read), metadata }]),
     bashAsk(call, parts, touched, metadata)
   ]
   // What is not all known must not become a rule.

@@ -51,13 +51,17 @@ const isPattern = ({ args, program }: Invocation): Argument | undefined => {
 const isText = ({ args, program }: Invocation, at: number): boolean =>
   program === "git" && gitTexts.test(args[at - 1]?.text ?? "")
 
+/** How many letters may stand before the value of an option in one word. */
+const maximumLetters = 6
+
 /** What may be a path in an argument: all of it, the value of an option, what stands behind a sign. */
-const readings = ({ text }: Argument): ReadonlyArray<string> => {
+const readings = ({ text }: Argument, clusters: boolean): ReadonlyArray<string> => {
   const home = text.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, "~").replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, ".")
-  const value = /=(.*)$/s.exec(home)?.[1]
-  const glued = /^-[^-](.+)$/s.exec(home)?.[1]
-  const whole = home.startsWith("-") ? [] : [home]
-  return [...whole, value, glued].flatMap((each) => each === undefined ? [] : [each, each.replace(/^@/, "")])
+  const found = home.startsWith("-") ? [] : [home]
+  if (home.includes("=")) found.push(home.slice(home.indexOf("=") + 1), home.slice(home.lastIndexOf("=") + 1))
+  const letters = clusters && /^-[A-Za-z]/.test(home) ? Math.min(home.length, maximumLetters) : 0
+  for (let at = 2; at < letters; at++) found.push(home.slice(at))
+  return found.flatMap((each) => [each, each.replace(/^@/, "")])
 }
 
 /** Longer names cannot be those of files. */
@@ -70,10 +74,14 @@ export const isStream = (path: string): boolean =>
 
 /** The paths that a program may be given, as they are written. */
 export const pathsOf = (invocation: Invocation): ReadonlyArray<string> => {
-  if (textual.has(invocation.program)) return []
+  const { args, program } = invocation
+  if (textual.has(program)) return []
   const pattern = isPattern(invocation)
-  const found = invocation.args.flatMap((argument, at) =>
-    argument === pattern || isText(invocation, at) ? [] : readings(argument)
+  // The options of these two are words, or take no value in the same word.
+  const clusters = program !== "find" && program !== "git"
+  const found = args.flatMap((argument, at) =>
+    argument === pattern || isText(invocation, at) ? [] : readings(argument, clusters)
   )
+  if (program.includes("/")) found.push(program)
   return [...new Set(found)].filter((path) => canBePath(path) && !isStream(path))
 }

@@ -42,8 +42,8 @@ export interface Line {
 /** The longest line that is read, in characters: a system starts no longer one. */
 const maximumLength = 131_072
 
-/** How deep substitutions may stand in one another. Each is read anew from its text. */
-const maximumDepth = 16
+/** How deep substitutions may stand in one another, and how many characters of them are read: each is read anew. */
+const substituted = { depth: 16, length: 4 * maximumLength, count: 2_000 }
 
 const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
 
@@ -89,6 +89,8 @@ class Reader {
   substitutes = false
   unclear: string | undefined
   #depth = 0
+  #length = 0
+  #count = 0
   #repeats = 0
   #bodies = 0
 
@@ -104,8 +106,11 @@ class Reader {
 
   #deeper(node: SyntaxNode): void {
     this.#depth++
-    if (this.#depth > maximumDepth) this.#doubt("Substitutions stand in one another too deep to be read.")
-    else this.#children(node)
+    this.#length += node.end - node.pos
+    this.#count++
+    if (this.#depth > substituted.depth || this.#length > substituted.length || this.#count > substituted.count) {
+      this.#doubt("Substitutions stand in one another too deep to be read, or they are too many.")
+    } else this.#children(node)
     this.#depth--
   }
 

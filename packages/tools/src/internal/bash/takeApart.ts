@@ -39,8 +39,8 @@ export interface Parts {
 /** How deep code that is handed to an interpreter is read for what rules forbid. */
 const maximumDepth = 3
 
-/** How many words of a command are looked at as the beginning of another one. */
-const maximumSuffixes = 32
+/** How many words of a command are looked at as the beginning of another one, and how many it then has. */
+const suffixes = { count: 32, words: 256 }
 
 const movers = new Set(["cd", "pushd", "popd"])
 
@@ -92,8 +92,8 @@ class Dismantler {
 
   /** What an interpreter may run of its arguments, for rules that forbid it: each rest of them, and each as code. */
   given(args: ReadonlyArray<Argument>, depth = 0): void {
-    for (let at = 0; at < Math.min(args.length, maximumSuffixes); at++) {
-      const rest = args.slice(at)
+    for (let at = 0; at < Math.min(args.length, suffixes.count); at++) {
+      const rest = args.slice(at, at + suffixes.words)
       const [first] = rest
       if (first === undefined || first.text.startsWith("-")) continue
       this.also.add(said([plainWord(programName(first.text)), ...rest.slice(1)]))

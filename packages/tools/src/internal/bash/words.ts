@@ -41,7 +41,9 @@ const isFixed = (part: WordPart): boolean => {
 export const readWord = (word: Word): Argument => {
   const { parts, text: source, value } = word
   const fixed = parts === undefined ? source === "[" || !isPattern(source) : parts.every(isFixed)
-  return { text: value, source, fixed, tilde: source.startsWith("~") }
+  // Only of one's own home is it known where it is.
+  const strange = /(?:^|[=:])~[^/]/.test(source)
+  return { text: value, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
 }
 
 /** A word that is handed on as it stands. */
