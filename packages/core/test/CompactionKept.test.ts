@@ -122,6 +122,21 @@ describe("what was said before a summary", () => {
     )
   })
 
+  it.effect("is not what nobody has answered: that is sent as it was, however long it is", () => {
+    const script = Scripted.make({ build: [long("one"), long("two"), tooLong, "well"] })
+    const prompt = `three ${"z".repeat(9_000)}`
+    return use(
+      script,
+      Effect.gen(function*() {
+        const { id } = yield* root()
+        for (const each of ["1", "2"]) yield* Session.prompt(id, each)
+        expect((yield* Session.prompt(id, prompt)).text).toBe("well")
+        expect(lastAsked(script)).toContain(`{"type":"text","text":"${prompt}"}`)
+        expect(madeFor(script, "compaction").map(readIn).join()).not.toContain("three zzz")
+      })
+    )
+  })
+
   it.effect("still counts for whoever goes round in circles", () => {
     const same = Scripted.call("echo", { words: "a" })
     const script = Scripted.make({ build: [long("one"), long("two"), same, same, tooLong, same, "done"] })

@@ -85,6 +85,27 @@ describe("a conversation that its model says is too long", () => {
     )
   })
 
+  it.effect("counts it as a try that outputs of tools are left out", () => {
+    const reading = (file: number) => Scripted.call("read", { file })
+    const script = Scripted.make({ build: [...Array.from({ length: 12 }, (_, file) => reading(file)), tooLong] })
+    const read = SkeinTest.tool("read", () => Effect.succeed("x".repeat(8_000)))
+    return use(
+      script,
+      Effect.gen(function*() {
+        const { id } = yield* root()
+        const error = yield* Effect.flip(Session.prompt(id, "Read all"))
+        expect(error).toMatchObject({ _tag: "ContextOverflow", tries: 3 })
+        const after = script.requests.slice(12)
+        // Once without outputs, once with a summary, and then there is nothing left to take away.
+        expect(after.map(({ origin }) => origin.purpose)).toEqual(["turn", "turn", "compaction", "turn"])
+        expect(after.map((request) => readIn(request).includes("was left out to save room"))).toEqual(
+          [false, true, false, false]
+        )
+      }),
+      { tools: [read], rules: { read: "allow" } }
+    )
+  })
+
   it.effect("counts a summary that is no shorter as a try, and does not store it", () => {
     const script = Scripted.make({
       build: ["one", "two", "three", tooLong],

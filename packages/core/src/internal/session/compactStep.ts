@@ -119,16 +119,17 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
   const room = roomOf(model.info)
   const limit = room === undefined ? undefined : room * compaction.threshold
   let tries = 0
+  let summaries = 0
 
   /** Makes the request shorter; gives undefined where it is as long as before, with the reason. */
   const shorten = Effect.fnUntraced(function*({ goal, request, tokens }: Excess) {
     const lighter = prune(live, goal) ? yield* prepare : request
     const now = tokensOf(live, lighter)
     const gained = now <= tokens * (1 - worthwhile)
-    if (gained && now <= goal) return Either.right(lighter)
+    // Where that was not enough once, it is not relied on again.
+    if (gained && now <= goal && tries < 2) return Either.right(lighter)
     const fixed = tokensOf(live, { ...request, messages: request.messages.filter(({ role }) => role === "system") })
-    const wanted: Goal = { auto: true, tokens: goal, fixed, tries }
-    tries++
+    const wanted: Goal = { auto: true, tokens: goal, fixed, tries: summaries++ }
     const done = yield* Effect.either(compact(live, wanted))
     if (Either.isLeft(done)) {
       const error = done.left
@@ -176,9 +177,10 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     }
     const tokens = tokensOf(live, asked)
     const goal = Math.min(limit ?? tokens, tokens) * aim
-    let why = `it was summarised ${tries} times, and the model still does not take it.`
+    let why = `it was shortened ${tries} times, and the model still does not take it.`
     let shorter: ModelRequest | undefined
     while (shorter === undefined && tries < mostTries) {
+      tries++
       const made = yield* shorten({ request: asked, tokens, goal })
       if (Either.isRight(made)) shorter = made.right
       else {

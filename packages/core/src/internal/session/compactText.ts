@@ -63,8 +63,10 @@ const beginning = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<
 /** The entries, or where they are too long their beginning and their end, with how many are missing. */
 const bounded = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<string> => {
   if (length(entries) <= room) return entries
-  const first = beginning(entries, room * head)
-  const last = beginning(entries.slice(first.length).toReversed(), room * (1 - head) - 40).toReversed()
+  // The first one is what all began with: what a user wants, or the summary of what came before.
+  const first = entries.slice(0, Math.max(1, beginning(entries, room * head).length))
+  const left = room - length(first) - 40
+  const last = beginning(entries.slice(first.length).toReversed(), left).toReversed()
   const missing = entries.length - first.length - last.length
   return [...first, `(${missing} messages are left out here)`, ...last]
 }
