@@ -65,6 +65,7 @@ const touch = (places: Places, parts: Parts) =>
       if (target.protected) touched.changed.set(target.real, target)
     }
     for (const invocation of parts.invocations) {
+      if (places.tooMany()) break
       for (const path of pathsOf(invocation)) {
         for (const target of yield* targetsOf(places, touched, path)) {
           touched.looked(target)

@@ -5,7 +5,7 @@ import type { Paths, Target } from "../../Paths.ts"
 import type { Moves } from "./takeApart.ts"
 
 /** How many paths of a line are followed. */
-const maximumPaths = 400
+const maximumPaths = 200
 
 /** How many directories a line may stand in. */
 const maximumDirectories = 8

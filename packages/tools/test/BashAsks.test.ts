@@ -1,0 +1,143 @@
+import { describe, expect, it, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import { Workspace } from "./workspace.ts"
+
+/** What a line asks for, without what is only shown. */
+const asked = (command: string) =>
+  Effect.gen(function*() {
+    const { asks } = yield* Workspace
+    const found = yield* asks("bash", { command })
+    return found.map(({ metadata: _, also: __, ...ask }) => ask)
+  })
+
+/** What the answer `always` would store of the commands themselves. */
+const offered = (command: string) => Effect.map(asked(command), (asks) => asks.at(-1)?.always)
+
+layer(Workspace.layer)((it) => {
+  it.effect("each simple command is a pattern of one question, as rules write it", () =>
+    Effect.gen(function*() {
+      expect(yield* asked("env LC_ALL=C /usr/bin/git 'log' --oneline|head -3 && \"npm\" test; npm test")).toEqual([
+        {
+          permission: "bash",
+          patterns: ["git log --oneline", "head -3", "npm test"],
+          exact: [],
+          always: ["git log *", "head *", "npm test *"]
+        }
+      ])
+      expect(yield* asked("bash -c 'git status; make'")).toMatchObject([
+        { patterns: ["bash -c 'git status; make'"], exact: ["bash -c 'git status; make'"] }
+      ])
+    }))
+
+  it.effect("shows the line as it is written, and why no wildcard allows it", () =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      const command = "git\t-c a=b  log # \u202e"
+      const [ask] = yield* asks("bash", { command })
+      expect(ask?.metadata).toMatchObject({ command, reasons: [expect.stringContaining("git -c")] })
+    }))
+
+  it.effect("where it writes, it asks for edits, on real paths", () =>
+    Effect.gen(function*() {
+      const { at, repo, write } = yield* Workspace
+      write("real/a", "")
+      write("b", "")
+      fs.symlinkSync("real", at("soft"))
+      fs.linkSync(at("b"), at("hard"))
+      expect(yield* asked("echo x > soft/a 2>> soft/../log 3>&1")).toEqual([
+        { permission: "edit", patterns: ["real/a", "log"], always: ["*"] },
+        expect.objectContaining({ permission: "bash" })
+      ])
+      expect(yield* asked("cd real && echo x > c")).toMatchObject([{ permission: "edit", patterns: ["real/c"] }, {}])
+      expect(yield* asked("echo x > hard")).toMatchObject([
+        { permission: "external_directory", patterns: [`${repo}/hard`] },
+        { permission: "edit", patterns: ["hard"] },
+        {}
+      ])
+      expect(yield* asked("echo x > .git/hooks/x")).toMatchObject([
+        { permission: "edit", patterns: [".git/hooks/x"], protected: true, always: [] },
+        {}
+      ])
+      expect(yield* asked("cp a skein.json")).toMatchObject([{
+        permission: "edit",
+        patterns: ["skein.json"],
+        protected: true
+      }, {}])
+      expect(yield* asked("git status >/dev/null 2>&1")).toHaveLength(1)
+    }))
+
+  it.effect("where it reads, rules of reading hold, and what is outside is asked for", () =>
+    Effect.gen(function*() {
+      const { top } = yield* Workspace
+      expect(yield* asked("cat .env src/a < b")).toMatchObject([
+        { permission: "read", patterns: ["b", ".env", "src/a"], always: ["b", ".env", "src/a"] },
+        {}
+      ])
+      expect(yield* asked("grep -r KEY src")).toMatchObject([{
+        permission: "read",
+        patterns: ["src", "src/.env", ".env"]
+      }, {}])
+      expect(yield* asked("cat ../x")).toMatchObject([
+        { permission: "external_directory", patterns: [`${top}/w/x`], always: [`${top}/w/*`] },
+        {}
+      ])
+    }))
+
+  it.effect("`always` is a rule for each command, no wider than is useful (S06)", () =>
+    Effect.gen(function*() {
+      expect(yield* offered("git status && npm test")).toEqual(["git status *", "npm test *"])
+      expect(yield* offered("npm run build -- --fast; ls -la")).toEqual(["npm run build *", "ls *"])
+      expect(yield* offered("rm -r build")).toEqual(["rm -r build"])
+      expect(yield* offered("git --no-pager log")).toEqual(["git --no-pager log"])
+      expect(yield* offered("python3 -m pytest")).toEqual(["python3 -m pytest"])
+      for (
+        const command of [
+          "git log $(cat a)",
+          "cat $x",
+          "git status; PATH=.",
+          "cat *",
+          "find . -exec 'x*' +",
+          "git status '",
+          "cd $x; ls"
+        ]
+      ) expect(yield* offered(command), command).toEqual([])
+    }))
+
+  it.effect("`always` stores nothing of what is asked beside a substitution", () =>
+    Effect.map(
+      asked("cat $(echo a) < ../x > y"),
+      (asks) => expect(asks.flatMap(({ always }) => always)).toEqual([])
+    ))
+
+  it.effect("what cannot be read is asked for as a whole, with what was found in it", () =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      expect(yield* asks("bash", { command: "git status; echo 'open" })).toMatchObject([{ unclear: true, always: [] }])
+      const long = `ls a${"; ls b".repeat(60_000)}`
+      expect(yield* asks("bash", { command: long })).toMatchObject([{ unclear: true, patterns: [long], also: [long] }])
+      const many = Array.from({ length: 5_000 }, (_, at) => `ls a${at}`).join("; ")
+      const [bash] = yield* asks("bash", { command: `${many}; touch x` })
+      expect(bash).toMatchObject({ unclear: true })
+      expect(bash?.patterns).toHaveLength(5_001)
+      expect(bash?.patterns).toContain("touch x")
+    }))
+})
+
+describe("other ways to write a command", () => {
+  const ways: ReadonlyArray<readonly [line: string, others: ReadonlyArray<string>]> = [
+    ["/opt/x/git status", ["git status"]],
+    ["nice env A=1 git status", ["nice env A=1 git status", "env A=1 git status"]],
+    ["sudo -u a git status", ["a git status", "git status"]],
+    ["bash -c 'nice git status'", ["nice git status", "git status"]],
+    ["eval \"sh -c 'git status'\"", ["sh -c git status", "git status"]],
+    ["find . -exec git status \\;", ["git status ;"]],
+    ["git  log > a", ["git  log > a"]]
+  ]
+  it.effect.each(ways)("%s", ([command, others]) =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      const also = (yield* asks("bash", { command })).flatMap((ask) => ask.also ?? [])
+      expect(also).toEqual(expect.arrayContaining([...others]))
+    }).pipe(Effect.provide(Workspace.layer)))
+})
