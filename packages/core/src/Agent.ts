@@ -14,7 +14,7 @@ export class AgentNotFound extends Schema.TaggedError<AgentNotFound>()("AgentNot
   message: Schema.String
 }) {}
 
-/** Commands that only read, whatever their environment: each is allowed as it stands, and nothing that contains it. */
+/** Commands that only read, whatever their environment: each is allowed just as it stands. */
 export const readOnlyCommands: ReadonlyArray<string> = [
   "pwd",
   "ls",

@@ -8,7 +8,7 @@ const asked = (command: string) =>
   Effect.gen(function*() {
     const { asks } = yield* Workspace
     const found = yield* asks("bash", { command })
-    return found.map(({ metadata: _, also: __, ...ask }) => ask)
+    return found.map(({ also: _also, metadata: _metadata, ...ask }) => ask)
   })
 
 /** What the answer `always` would store of the commands themselves. */

@@ -58,7 +58,8 @@ export const makeBroker = (options: PermissionOptions) =>
     const decide = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
       const subject = { ...given, rules: expand(given.rules), ceilings: given.ceilings.map(expand) }
       const actions = byRules(subject, tool, ask)
-      const strictest = actions.reduce<Action>(stricter, byOtherWords(subject, tool, ask))
+      const inOtherWords = byOtherWords(subject, tool, ask)
+      const strictest = actions.reduce<Action>(stricter, inOtherWords)
       if (strictest === "deny") return strictest
       if (ask.protected === true || ask.unclear === true || ask.insists === true) return "ask"
       if (strictest === "allow" || ask.consented === true) return "allow"
@@ -71,7 +72,7 @@ export const makeBroker = (options: PermissionOptions) =>
       const open = ask.patterns.some((pattern, i) =>
         actions[i] === "ask" && evaluate(approved, ask.permission, pattern, counts(pattern)) !== "allow"
       )
-      return open || byOtherWords(subject, tool, ask) === "ask" ? "ask" : "allow"
+      return open || inOtherWords === "ask" ? "ask" : "allow"
     })
 
     const tell = (subject: Subject, request: PermissionRequest) =>
