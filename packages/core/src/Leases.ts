@@ -27,8 +27,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly use: (rootID: SessionID) => () => void
   /** How often the tree was taken hold of, this time included; 0 where it is not held. */
   readonly epoch: (rootID: SessionID) => number
-  /** Whether the tree is held for certain at this moment: only then may something begin that cannot be undone. */
-  readonly isHeld: (rootID: SessionID) => boolean
+  /** Sees to it that a tree is held for certain at this moment: only then may something begin that cannot be undone. */
+  readonly renew: (rootID: SessionID) => Effect.Effect<void, StorageError>
   /** Calls it whenever another has taken over a tree that was held here. */
   readonly onLost: (lost: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {

@@ -15,6 +15,7 @@ import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./HookError.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
+import { Recovery } from "./internal/session/Recovery.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
 import type {
@@ -115,6 +116,16 @@ export type CompactError = BudgetExhausted | CompactionFailed | SessionNotFound 
 /** Why a session has no new summary. */
 export type SummarizeError = BudgetExhausted | SessionNotFound | SessionStopped | SummaryFailed | StorageError
 
+/** What a session below another is given. */
+export interface ChildOptions {
+  readonly agent: string
+  readonly title: string
+  readonly model?: ModelRef
+  readonly permission: Ruleset
+  /** Where it works, if not where its parent does. */
+  readonly place?: Pick<SessionInfo, "directory" | "worktree">
+}
+
 /** The conversations. */
 export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Makes a root session. */
@@ -122,16 +133,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Makes a session below another: same project and directory, one level deeper. */
   readonly createChild: (
     parentID: SessionID,
-    options: {
-      readonly agent: string
-      readonly title: string
-      readonly model?: ModelRef
-      readonly permission: Ruleset
-      /** Chosen anew where absent. */
-      readonly id?: SessionID
-      /** Where it works, if not where its parent does. */
-      readonly place?: Pick<SessionInfo, "directory" | "worktree">
-    }
+    options: ChildOptions
   ) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
   readonly get: (id: SessionID) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
   /** The sessions at the roots, newest change first, and the ids of those that could not be read. */
@@ -162,6 +164,12 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     prompt: string | ReadonlyArray<PartInput>
   ) => Effect.Effect<void, SessionNotFound | PromptInvalid | StorageError>
   /**
+   * Goes on with what a process that is no more has left of a session and of the whole tree that it is in: turns that were
+   * cut off, tasks that had not settled, prompts that nobody had read. What was stopped stays stopped. Ends when all of it
+   * is under way; `untilIdle` waits for it.
+   */
+  readonly resume: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
+  /**
    * Has a model describe what became of a session and everything below it, from a digest of what was done. The summary is
    * kept on the session and told as `session.updated`. Interruption closes the request.
    */
@@ -191,7 +199,10 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
 }>() {
   /** Sessions whose loops run in this process. */
-  static readonly layer = Layer.scoped(Session, makeSession).pipe(Layer.provideMerge(SessionTable.layer))
+  static readonly layer = Layer.scoped(Session, makeSession).pipe(
+    Layer.provideMerge(SessionTable.layer),
+    Layer.provideMerge(Recovery.layer)
+  )
 
   /** Makes a root session. */
   static readonly create = (options: SessionOptions) => Effect.flatMap(Session, (session) => session.create(options))

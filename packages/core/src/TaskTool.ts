@@ -15,7 +15,7 @@ import { Permission } from "./Permission.ts"
 import type { Spill } from "./Spill.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
-import { type TaskRequest, Tasks } from "./Tasks.ts"
+import { type Accepted, type TaskProgress, type TaskRequest, Tasks } from "./Tasks.ts"
 import {
   define,
   type PermissionAsk,
@@ -149,43 +149,68 @@ const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
   return [...asks, ...named]
 })
 
-/** Runs the task and words its outcome: a conclusion as a result, anything else as an error that says how it ended. */
-const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, context: ToolContext) {
-  const tasks = yield* Tasks
-  const request = yield* requestOf(input, context)
-  const metadata: Record<string, unknown> = {
-    parentSessionId: context.sessionID,
-    agent: request.agent,
-    background: request.background ?? false,
-    status: "accepted",
-    summary: []
-  }
-  const report = (more: Record<string, unknown>) => {
-    Object.assign(metadata, more)
-    return context.report({ title: request.description, metadata: { ...metadata } })
-  }
-  const spill = yield* Effect.context<Spill>()
-  let told = ""
-  const settled = Effect.fnUntraced(function*(end: Outcome) {
-    told = yield* outcomeText(context.sessionID, end)
-    Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
-    yield* context.ifCutOff(new ToolError({ kind: "task", message: told, metadata }))
-    yield* context.tells([end.runID])
-  })
-  const end = yield* Effect.mapError(
-    tasks.run({ ...request, partID: context.partID }, {
+/** Words the outcome of a run for its call: a conclusion as a result, anything else as an error that says how it ended. */
+const told = <E>(
+  input: TaskInput,
+  context: ToolContext,
+  run: (request: TaskRequest, progress: TaskProgress) => Effect.Effect<Outcome | Accepted | undefined, E>
+) =>
+  Effect.gen(function*() {
+    const request = yield* requestOf(input, context)
+    const metadata: Record<string, unknown> = {
+      parentSessionId: context.sessionID,
+      agent: request.agent,
+      background: request.background ?? false,
+      status: "accepted",
+      summary: []
+    }
+    const report = (more: Record<string, unknown>) => {
+      Object.assign(metadata, more)
+      return context.report({ title: request.description, metadata: { ...metadata } })
+    }
+    const spill = yield* Effect.context<Spill>()
+    let text = ""
+    const settled = Effect.fnUntraced(function*(end: Outcome) {
+      text = yield* outcomeText(context.sessionID, end)
+      Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
+      yield* context.ifCutOff(new ToolError({ kind: "task", message: text, metadata }))
+      yield* context.tells([end.runID])
+    })
+    const end = yield* run({ ...request, partID: context.partID }, {
       started: ({ model, runID, taskID }) =>
         report({ sessionId: taskID, runId: runID, model: model ?? modelOf(context) }),
       summary: (summary) => report({ summary }),
       settled: (outcome) => Effect.provide(settled(outcome), spill)
-    }),
-    taskError
+    })
+    if (end === undefined) return undefined
+    Object.assign(metadata, { sessionId: end.taskID, runId: end.runID })
+    if (end.status === "accepted") {
+      text = acceptedText({ agent: request.agent, description: request.description, taskID: end.taskID })
+      metadata["background"] = true
+    } else if (end.status !== "completed") return yield* new ToolError({ kind: "task", message: text, metadata })
+    return { title: request.description, output: text, metadata } satisfies ToolResult
+  })
+
+/** Runs the task of a call. */
+const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, context: ToolContext) {
+  const tasks = yield* Tasks
+  const result = yield* told(
+    input,
+    context,
+    (request, progress) => Effect.mapError(tasks.run(request, progress), taskError)
   )
-  if (end.status === "accepted") {
-    told = acceptedText({ agent: request.agent, description: request.description, taskID: end.taskID })
-    metadata["background"] = true
-  } else if (end.status !== "completed") return yield* new ToolError({ kind: "task", message: told, metadata })
-  return { title: request.description, output: told, metadata } satisfies ToolResult
+  return result ?? (yield* Effect.dieMessage("A task was run and did not end"))
+})
+
+/** Goes on with the task of a call that a crash cut off. */
+const recover = Effect.fn("TaskTool.recover")(function*(input: TaskInput, context: ToolContext) {
+  const tasks = yield* Tasks
+  const result = yield* told(
+    input,
+    context,
+    (_, progress) => Effect.mapError(tasks.reattach(context.sessionID, context.partID, progress), taskError)
+  )
+  return result ?? "again"
 })
 
 const modelOf = ({ model }: ToolContext): ModelRef => model
@@ -206,7 +231,8 @@ export const TaskTool = {
       waits: true,
       title: (input) => input.description,
       authorise: (input, caller) => Effect.provide(authorise(input, caller), context),
-      execute: (input, call) => Effect.provide(execute(input, call), context)
+      execute: (input, call) => Effect.provide(execute(input, call), context),
+      recover: (input, call) => Effect.provide(recover(input, call), context)
     }))
   }))
 }

@@ -134,6 +134,15 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
     request: TaskRequest,
     progress?: TaskProgress
   ) => Effect.Effect<Outcome | Accepted, TaskRefused | StorageError>
+  /**
+   * Goes on with the run that a call had asked for in a process that is no more: its outcome, or that it was accepted;
+   * undefined where the call had not come to it.
+   */
+  readonly reattach: (
+    parentID: SessionID,
+    partID: PartID,
+    progress: TaskProgress
+  ) => Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError>
   /** Lets a run go on in the background though a call waits for it; the call then ends as one that was accepted. */
   readonly promote: (task: TaskName) => Effect.Effect<Accepted, TaskRefused | StorageError>
   /** How the tasks of a session stand, or one of them. */

@@ -110,6 +110,12 @@ export interface Tool<Input> {
   ) => Effect.Effect<ReadonlyArray<PermissionAsk>, ToolError>
   /** Does it, after permission was given and the intent was stored. Interruption undoes nothing but leaves nothing running. */
   readonly execute: (input: Input, context: ToolContext) => Effect.Effect<ToolResult, ToolError>
+  /**
+   * Looks what became of a call that another process had begun and did not bring to its end: gives its result, or `again`
+   * where nothing of it was done, or where doing it again does no harm. Absent, a `safe` call is made again, and of all
+   * others the outcome is said to be unknown.
+   */
+  readonly recover?: (input: Input, context: ToolContext) => Effect.Effect<ToolResult | "again", ToolError>
 }
 
 /** A tool whose arguments' type is known only to itself. */

@@ -74,6 +74,10 @@ const counterLimit = 32 ** 4
 const chanceLimit = 32 ** 8
 const seed = Random.nextIntBetween(0, 2 ** 31)
 
+/** An id that sorts before all that are made from this time on, and after those that were made before it. */
+export const earliest = <Prefix extends keyof ByPrefix>(prefix: Prefix, time: number) =>
+  `${prefix}_${base32(time, 10)}${base32(0, 12)}` as ByPrefix[Prefix]
+
 /** Makes ids from Clock and Random; one service per process keeps them ascending. */
 export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
   /** Makes the next id with this prefix, greater than every id that this service made before. */

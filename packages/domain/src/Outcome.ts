@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import { Budget } from "./Budget.ts"
 import { PartID, RunID, SessionID } from "./Id.ts"
 import { FinishReason } from "./Message.ts"
+import { Ruleset } from "./Rule.ts"
 import { Usage } from "./Usage.ts"
 
 const base = {
@@ -103,6 +104,14 @@ export const TaskRun = Schema.Struct({
   budget: Schema.optional(Budget),
   /** Whether the task's session is removed once the outcome was read. */
   cleanup: Schema.optional(Schema.Literal("keep", "delete")),
+  /** How long it may take, in milliseconds; as its agent says where absent. */
+  timeout: Schema.optional(Schema.Number),
+  /** The ceilings from above as they were when it was asked for; those that forbid nothing are left out. */
+  ceilings: Schema.optional(Schema.Array(Ruleset)),
+  /** What the task had used before this run; absent where that is nothing. */
+  before: Schema.optional(Usage),
+  /** Who asked it to come to its end, and why. */
+  stop: Schema.optional(Schema.Struct({ by: Schema.String, reason: Schema.optional(Schema.String) })),
   state: Schema.Literal("queued", "running", "settled"),
   outcome: Schema.optional(Outcome),
   time: Schema.Struct({

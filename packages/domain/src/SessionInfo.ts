@@ -22,6 +22,25 @@ export const SessionSummary = Schema.Struct({
 /** The type of a summary. */
 export interface SessionSummary extends Schema.Schema.Type<typeof SessionSummary> {}
 
+/** A turn as it is stored: what a crash left without an end goes on when the session is next taken up. */
+export const SessionTurn = Schema.Struct({
+  began: Schema.Number,
+  /** Its first message. */
+  first: MessageID,
+  /** Absent while it is under way. */
+  ended: Schema.optional(
+    Schema.Struct({
+      at: Schema.Number,
+      how: Schema.Literal("completed", "denied", "steps", "stopped", "failed"),
+      error: Schema.optional(Schema.Struct({ tag: Schema.String, message: Schema.String })),
+      /** The budget that was used up, where that is the error. */
+      which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
+    })
+  )
+})
+/** The type of a turn as it is stored. */
+export interface SessionTurn extends Schema.Schema.Type<typeof SessionTurn> {}
+
 /** One conversation: a working directory, a current agent, one parent at most. Times are milliseconds since 1970. */
 export const SessionInfo = Schema.Struct({
   id: SessionID,
@@ -43,6 +62,8 @@ export const SessionInfo = Schema.Struct({
   usage: Schema.Struct({ own: Usage, subtree: Usage }),
   /** What it and everything below it may use, and have used of that. */
   budget: Schema.optional(Account),
+  /** The turn that is under way, or the last one; a stop is told here before anything is stopped. */
+  turn: Schema.optional(SessionTurn),
   version: Schema.Int,
   time: Schema.Struct({
     created: Schema.Number,

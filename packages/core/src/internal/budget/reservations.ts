@@ -1,5 +1,6 @@
 /** Keeps what was promised to tasks: nobody else is given that, and what a task does not use comes back when it ends. */
 import { type Bound, type Budget, formatAmount } from "@skein/domain/Budget"
+import type { TaskRun } from "@skein/domain/Outcome"
 import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
 import { TaskRefused } from "../../TaskError.ts"
@@ -144,6 +145,18 @@ export const reserve = (
   if (short !== undefined) return refused(short)
   const limit = wanted === undefined ? undefined : cap(wanted, left)
   const reservation: Reservation = { limit, estimate, live: undefined, steps: 0 }
+  parent.reservations.add(reservation)
+  return reservation
+}
+
+/** What was kept for a run that another process had begun: what it has used of that stands in the task's own account. */
+export const keptFor = (parent: Live, live: Live, { before, budget }: TaskRun): Reservation => {
+  const reservation: Reservation = {
+    limit: budget,
+    estimate: new Map<Bound, Amount>(),
+    live: live.info.budget === undefined ? undefined : live,
+    steps: before?.steps ?? 0
+  }
   parent.reservations.add(reservation)
   return reservation
 }

@@ -288,7 +288,14 @@ export const makeLeases = <A>(
         }),
       use,
       epoch: (rootID) => held.get(rootID)?.lease.epoch ?? 0,
-      isHeld: (rootID) => (held.get(rootID)?.until ?? 0) > now() + margin,
+      renew: (rootID) =>
+        Effect.suspend(() => {
+          const tree = held.get(rootID)
+          if (tree !== undefined && tree.until > now() + margin) return Effect.void
+          const lease = tree?.lease ?? { rootID, owner: owner.id, epoch: 0 }
+          const lost = Effect.suspend(() => held.has(rootID) ? Effect.void : heldByAnother("renew", lease))
+          return tree === undefined ? lost : Effect.zipRight(renewOne(tree, lasting()), lost)
+        }),
       onLost: (lost) => void listeners.push(lost)
     }
     return give(leases, { ...storage, commit })

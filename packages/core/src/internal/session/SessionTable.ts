@@ -91,6 +91,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           lastTurn: undefined,
           active: 0,
           concluding: false,
+          resumes: false,
+          recovered: false,
           removing: false,
           claims: 0,
           disposable: new Map(),

@@ -4,8 +4,10 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { FiberId } from "effect/FiberId"
+import type { Journal } from "../../Journal.ts"
 import { beginTasks, endTasks } from "./endTasks.ts"
 import type { Live } from "./live.ts"
+import { recordStop } from "./recordStop.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 type Table = Context.Tag.Service<SessionTable>
@@ -16,12 +18,17 @@ interface Told {
   readonly fibers: ReadonlyArray<Fiber.Fiber<unknown, unknown>>
 }
 
+/** From here on what comes is not of what is being stopped. */
+const mark = (live: Live): void => {
+  live.halts++
+  if (live.running !== undefined) live.running.halted = true
+}
+
 /** Tells all that runs for a session and for those below it; nothing is waited for. */
 const tell: (live: Live, table: Table, by: FiberId, told: Array<Told>) => Effect.Effect<void> = Effect.fnUntraced(
   function*(live, table, by, told) {
     const { running } = live
-    live.halts++
-    if (running !== undefined) running.halted = true
+    mark(live)
     const fibers = [...live.beside, ...(running === undefined ? [] : [yield* Deferred.await(running.fiber)])]
     for (const fiber of fibers) yield* Fiber.interruptAsFork(fiber, by)
     for (const child of table.below(live.info.id)) {
@@ -34,9 +41,11 @@ const tell: (live: Live, table: Table, by: FiberId, told: Array<Told>) => Effect
 )
 
 /** Stops a session and all below it, all told before any is awaited. */
-export const halt = (live: Live): Effect.Effect<void, never, SessionTable> =>
+export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
+    mark(live)
+    yield* recordStop(live)
     const told: Array<Told> = []
     yield* tell(live, table, yield* Effect.fiberId, told)
     for (const { fibers } of told) for (const fiber of fibers) yield* Fiber.await(fiber)
@@ -44,7 +53,7 @@ export const halt = (live: Live): Effect.Effect<void, never, SessionTable> =>
   })
 
 /** The same, and what was asked of it before does not begin any more either. */
-export const stop = (live: Live): Effect.Effect<void, never, SessionTable> =>
+export const stop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.suspend(() => {
     live.stops++
     return halt(live)

@@ -88,6 +88,10 @@ export interface Live {
   active: number
   /** Whether it was asked to come to an end: its next step is the last, and has no tools. */
   concluding: boolean
+  /** Whether the next turn goes on with one that a crash cut off. */
+  resumes: boolean
+  /** Whether what a crash has left in the tree goes on, or is not there; known at the root. */
+  recovered: boolean
   /** Whether it is being removed: nobody finds it any more, nor what is below it. */
   removing: boolean
   /** How many runs of it as a task are just being asked for: it is kept for them. */

@@ -18,6 +18,7 @@ import { failedToStore, type Live, type LiveMessage, wantsAnswer } from "./live.
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { outputForm } from "./outputForm.ts"
+import { resumeTurn } from "./resumeTurn.ts"
 import { runSubtasks } from "./runSubtasks.ts"
 import { sayToModel } from "./sayToModel.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -130,18 +131,22 @@ export const runTurn = Effect.fnUntraced(
   function*(live: Live) {
     const table = yield* SessionTable
     const known = live.messages !== undefined
+    const { resumes } = live
+    live.resumes = false
     const messages = yield* table.history(live)
-    if (!known) yield* closeTurn(live)
+    if (!known && !resumes) yield* closeTurn(live)
     const before = live.info.usage.subtree
-    const from = messages.length
     live.spawns = 0
     live.consents.clear()
+    const resumed = resumes ? yield* resumeTurn(live, yield* wantedHere(live)) : undefined
+    if (resumed?.end !== undefined && !hasMore(live)) return yield* turnOf(live, resumed.end, before)
+    const from = resumed?.from ?? messages.length
     let cutOff = 0
     let asked: Wanted | undefined
     let answering: string | undefined
     let wanted: Wanted | undefined
-    for (let count = 0;; count++) {
-      const taken = yield* takeInbox(live, count === 0)
+    for (let count = resumed?.steps ?? 0;; count++) {
+      const taken = yield* takeInbox(live, resumed === undefined && count === 0)
       asked = taken.wanted ?? asked
       if (answering !== live.info.agent) wanted = asked ?? (yield* wantedHere(live))
       answering = live.info.agent

@@ -6,7 +6,6 @@ import type { PartInput } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
@@ -14,7 +13,7 @@ import { Config } from "../../Config.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
-import type { PromptError, PromptOptions, Session, SessionOptions, Turn } from "../../Session.ts"
+import type { ChildOptions, PromptError, PromptOptions, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
 import { opened as openedBudget } from "../budget/account.ts"
@@ -23,6 +22,7 @@ import { promptHooks } from "../hooks/turnHooks.ts"
 import { servicesForLater, traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { beside } from "./beside.ts"
+import { childInfo } from "./childInfo.ts"
 import { compactNow } from "./compactNow.ts"
 import { want } from "./finalAnswer.ts"
 import { forkSession } from "./forkSession.ts"
@@ -30,6 +30,7 @@ import { stop } from "./halt.ts"
 import { change, type Live, snapshot } from "./live.ts"
 import { summarize, summarized } from "./makeSummary.ts"
 import { firstWords, makeTitle, untitled } from "./makeTitle.ts"
+import { Recovery } from "./Recovery.ts"
 import { removeSession } from "./removeSession.ts"
 import { atRest, type LoopServices, submit, withdrawn } from "./runner.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -58,6 +59,7 @@ export const makeSession = Effect.gen(function*() {
   const leases = yield* Leases
   const { settings } = yield* Config
   const submitted = promptHooks(yield* Hooks)
+  const recovery = yield* Recovery
   const context = yield* servicesForLater<LoopServices>()
 
   const store = (info: SessionInfo, also: ReadonlyArray<Write>) =>
@@ -88,43 +90,20 @@ export const makeSession = Effect.gen(function*() {
       time: { created: now, updated: now }
     }
     yield* leases.begin(id, (hold) => store(info, [hold]))
-    yield* table.add(info, undefined)
+    const live = yield* table.add(info, undefined)
+    live.recovered = true
     return info
   }, Effect.uninterruptible)
 
-  const createChild = Effect.fnUntraced(function*(
-    parentID: SessionID,
-    options: Parameters<Context.Tag.Service<typeof Session>["createChild"]>[1]
-  ) {
-    return yield* table.use(parentID, (parent) => makeChild(parent, options))
-  })
-
-  const makeChild = Effect.fnUntraced(function*(
-    parent: Live,
-    options: Parameters<Context.Tag.Service<typeof Session>["createChild"]>[1]
-  ) {
-    const { directory, depth, projectID, rootID } = parent.info
-    const now = yield* Clock.currentTimeMillis
-    const info: SessionInfo = {
-      id: options.id ?? (yield* ids.make("ses")),
-      parentID: parent.info.id,
-      rootID,
-      depth: depth + 1,
-      projectID,
-      directory,
-      ...options.place,
-      title: options.title,
-      agent: options.agent,
-      ...(options.model === undefined ? {} : { model: options.model }),
-      permission: options.permission,
-      usage: { own: none, subtree: none },
-      version,
-      time: { created: now, updated: now }
-    }
-    yield* store(info, [])
-    yield* table.add(info, parent)
-    return info
-  })
+  const createChild = (parentID: SessionID, options: ChildOptions) =>
+    table.use(parentID, (parent) =>
+      Effect.gen(function*() {
+        const now = yield* Clock.currentTimeMillis
+        const info = childInfo(parent.info, yield* ids.make("ses"), options, now)
+        yield* store(info, [])
+        yield* table.add(info, parent)
+        return info
+      }))
 
   const enqueue = Effect.fnUntraced(function*(
     live: Live,
@@ -165,7 +144,10 @@ export const makeSession = Effect.gen(function*() {
     yield* checkBudget(options.budget)
     return yield* table.use(id, (live) => {
       const { stops } = live
-      return Effect.zipRight(submitted(live, parts), submitPrompt(live, parts, options, output, stops))
+      return recovery.recover(live).pipe(
+        Effect.zipRight(submitted(live, parts)),
+        Effect.zipRight(submitPrompt(live, parts, options, output, stops))
+      )
     })
   })
 
@@ -254,6 +236,7 @@ export const makeSession = Effect.gen(function*() {
             live.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
+    resume: (id: SessionID) => Effect.provide(table.use(id, recovery.recover), context),
     compact: (id: SessionID) => Effect.provide(table.use(id, compactNow), context),
     summarize: (id: SessionID) => Effect.provide(table.use(id, summarize), context),
     summarized: (id: SessionID) => opened(id, summarized),

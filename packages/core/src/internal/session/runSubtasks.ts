@@ -20,6 +20,10 @@ import { toolCall } from "./toolCall.ts"
 /** What follows the results of a command, so that the model goes on with them. */
 const goOn = "Summarize the task tool output above and continue with your task."
 
+/** Whether an answer was made here, as if a model had asked for the task. */
+export const isOfUser = ({ parts }: LiveMessage): boolean =>
+  parts.length === 1 && parts.every((part) => part.type === "tool" && part.tool === "task" && part.callID === part.id)
+
 const argumentsOf = (part: SubtaskPart) => ({
   prompt: part.prompt,
   description: part.description,
@@ -71,6 +75,25 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
   return { step, tool }
 }, Effect.uninterruptible)
 
+/** What a crash has left of the subtasks of a message: the answers that were begun, in the order of its parts. */
+const begunBefore = (live: Live, user: UserMessage): ReadonlyArray<LiveMessage> =>
+  (live.messages ?? []).filter((message) =>
+    message.info.role === "assistant" && message.info.parentID === user.id && isOfUser(message)
+  )
+
+const stepOf = (message: LiveMessage): { readonly step: Step; readonly tool: ToolPart } | undefined => {
+  const [tool] = message.parts
+  if (message.info.role === "user" || tool?.type !== "tool") return undefined
+  const { modelID, providerID } = message.info
+  const model = { providerID, modelID }
+  return { tool, step: { message, calls: [tool], finish: "tool-calls", model, offered: ["task"], last: false } }
+}
+
+const isOpen = ({ state }: ToolPart): boolean => state.status === "pending" || state.status === "running"
+
+const saysGoOn = ({ info, parts }: LiveMessage): boolean =>
+  info.role === "user" && parts.some((part) => part.type === "text" && part.text === goOn)
+
 /** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
 export const runSubtasks = Effect.fnUntraced(function*(
   live: Live,
@@ -84,9 +107,14 @@ export const runSubtasks = Effect.fnUntraced(function*(
   if (last === undefined) return false
   const governor = yield* Governor
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
-  const begun = yield* Effect.forEach(wanted, ({ part, user }) => begin(live, user, part))
+  const known = new Map(wanted.map(({ user }) => [user, [...begunBefore(live, user)]]))
+  const begun = yield* Effect.forEach(wanted, ({ part, user }) => {
+    const before = known.get(user)?.shift()
+    const step = before === undefined ? undefined : stepOf(before)
+    return step === undefined ? begin(live, user, part) : Effect.succeed(step)
+  })
   const results = yield* live.slot.calls(
-    begun,
+    begun.filter(({ tool }) => isOpen(tool)),
     ({ step, tool }, call) =>
       observedCall(
         { live, message: step.message, part: tool, wanted: undefined },
@@ -98,10 +126,14 @@ export const runSubtasks = Effect.fnUntraced(function*(
           call,
           permits,
           wanted: undefined,
-          byUser: true
+          byUser: true,
+          resumes: tool.state.status === "running"
         })
       )
   )
-  if (wanted.some(({ part }) => part.command !== undefined)) yield* sayToModel(live, last.user, goOn)
+  const after = (live.messages ?? []).slice((live.messages ?? []).findIndex(({ info }) => info.id === last.user.id))
+  if (wanted.some(({ part }) => part.command !== undefined) && !after.some(saysGoOn)) {
+    yield* sayToModel(live, last.user, goOn)
+  }
   return results.some((result) => result.endsTurn)
 })

@@ -1,6 +1,7 @@
 /** Owns the fibers of the loops: starts one where there is something to answer, and stops a tree of them. */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
+import type { SessionTurn } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -8,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
+import * as Option from "effect/Option"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import type { PromptError, Turn } from "../../Session.ts"
@@ -16,12 +18,22 @@ import { inSlices } from "../fairScheduler.ts"
 import { turnEnded } from "../hooks/turnHooks.ts"
 import { spanNow, underSpan } from "../traced.ts"
 import { halt } from "./halt.ts"
-import { failedToStore, type Live, pathOf, type Running, wantsAnswer } from "./live.ts"
+import { change, failedToStore, type Live, pathOf, type Running, wantsAnswer } from "./live.ts"
 import { runTurn } from "./loop.ts"
 import { renewSummary } from "./makeSummary.ts"
 import { setStatus } from "./setStatus.ts"
 
 const stopped = (id: SessionID) => stoppedBefore(id, "it answered")
+
+/** How a turn ended, as it is stored. */
+const ended = (exit: Exit.Exit<Turn, PromptError>, at: number): NonNullable<SessionTurn["ended"]> => {
+  if (Exit.isSuccess(exit)) return { at, how: exit.value.end }
+  if (Cause.isInterruptedOnly(exit.cause)) return { at, how: "stopped" }
+  const { message, tag } = errorInfo(exit.cause)
+  const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
+  const error = { tag: failure?._tag === "ModelError" ? failure.reason : tag, message }
+  return { at, how: "failed", error, ...(failure?._tag === "BudgetExhausted" ? { which: failure.which } : {}) }
+}
 
 const errorInfo = (cause: Cause.Cause<PromptError>) => {
   const failure = Cause.squash(cause)
@@ -49,7 +61,9 @@ const tell = Effect.fnUntraced(
     yield* setStatus(live, { type: "idle" })
     const now = yield* Clock.currentTimeMillis
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
-    yield* journal.commit([], [
+    const { turn } = live.info
+    const over = turn === undefined ? [] : [change(live, now, { turn: { ...turn, ended: ended(exit, now) } })]
+    yield* journal.commit(over, [
       ...(failed ? [journal.event(live.info, "session.error", { error: errorInfo(exit.cause) }, now)] : []),
       journal.event(live.info, "session.idle", {}, now)
     ])
@@ -113,6 +127,17 @@ export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
       ? Effect.asVoid(underSpan(live.span, start(live, new Map())))
       : Effect.void
   )
+
+/** Whether a turn is stored as under way: in a session that does nothing, that is what a crash has left. */
+export const hasOpenTurn = ({ info: { turn } }: Live): boolean => turn !== undefined && turn.ended === undefined
+
+/** Goes on with what a crash has left of a session: the turn that it cut off, and what nobody has read. */
+export const goOn = (live: Live): Effect.Effect<void, never, LoopServices> =>
+  Effect.suspend(() => {
+    if (live.running !== undefined) return Effect.void
+    live.resumes = hasOpenTurn(live)
+    return live.resumes ? Effect.asVoid(underSpan(live.span, start(live, new Map()))) : wake(live)
+  })
 
 /** Ends when nothing of a session goes on: no turn, and no task in the background. */
 export const atRest = (live: Live): Effect.Effect<void> =>

@@ -3,6 +3,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { Hooks } from "../../Hooks.ts"
+import { Leases } from "../../Leases.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -12,10 +13,10 @@ import type { Live } from "./live.ts"
 import { circles, signature } from "./repetition.ts"
 
 /** A call as it begins: with the intent of what it is about to do. */
-export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number): ToolPart => ({
+export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number, epoch: number): ToolPart => ({
   ...part,
   state: { status: "running", input: wellFormed(input), title: wellFormed(tool.title(input)), time: { start: now } },
-  intent: { effect: tool.effect, hash: signature(tool.name, input), attempt: 1, epoch: 0 }
+  intent: { effect: tool.effect, hash: signature(tool.name, input), attempt: 1, epoch }
 })
 
 /** The tool of a call, which may be the one that takes the answer. */
@@ -37,6 +38,7 @@ export const startCalls = Effect.fnUntraced(function*(
   const permission = yield* Permission
   const hooks = yield* Hooks
   const clock = yield* Effect.clock
+  const epoch = (yield* Leases).epoch(live.info.rootID)
   const parts = [...answered.calls]
   const history = [...(live.messages ?? []), { parts }]
 
@@ -44,7 +46,7 @@ export const startCalls = Effect.fnUntraced(function*(
     for (const ask of yield* tool.authorise(input, caller)) {
       if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
     }
-    return begunAs(part, tool, input, clock.unsafeCurrentTimeMillis())
+    return begunAs(part, tool, input, clock.unsafeCurrentTimeMillis(), epoch)
   })
 
   for (const [at, part] of answered.calls.entries()) {

@@ -44,7 +44,8 @@ const partsOf = (
     messageID: message.id
   }))
 
-const consentsOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
+/** The subagents that a prompt names. */
+export const consentsOf = (parts: ReadonlyArray<PartInput | Part>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
 
 /** What is taken together: all that waits, but a prompt that wants an answer of its own form begins a turn of its own. */
@@ -106,6 +107,8 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
       events.push(journal.event(live.info, "session.updated", { info: live.info }, now))
     }
   }
+  const [first] = messages
+  if (begins && first !== undefined) writes.push(change(live, now, { turn: { began: now, first: first.info.id } }))
   yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken

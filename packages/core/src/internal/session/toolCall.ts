@@ -10,10 +10,20 @@ import * as Either from "effect/Either"
 import type { Call } from "../../Governor.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import { Permission, type Subject } from "../../Permission.ts"
+import type { PermissionDenied } from "../../PermissionError.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { cut } from "../../Spill.ts"
-import { type PermissionAsk, type ToolContext, type ToolError, type ToolResult, Tools } from "../../Tool.ts"
+import type { StorageError } from "../../StorageError.ts"
+import {
+  type AnyTool,
+  type PermissionAsk,
+  type ToolContext,
+  type ToolError,
+  type ToolResult,
+  Tools
+} from "../../Tool.ts"
 import { afterCall, beforeCall, insisting } from "../hooks/callHooks.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
@@ -24,6 +34,7 @@ import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart, rootOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { callerOf } from "./offer.ts"
+import { lostResult, recovered } from "./recoverCall.ts"
 import { circles } from "./repetition.ts"
 import { changesFiles } from "./sessionFacts.ts"
 import { begunAs, toolOf } from "./startCalls.ts"
@@ -43,6 +54,9 @@ const circle = (tool: string, input: unknown): PermissionAsk => ({
   metadata: { tool, input, reason: "The same call was made three times in a row." }
 })
 
+const endsTurn = (error: PermissionDenied): boolean =>
+  error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected")
+
 /** Runs one call to its end. It never fails but by storage: what goes wrong becomes the call's result. */
 export const toolCall = Effect.fnUntraced(function*(options: {
   readonly live: Live
@@ -53,14 +67,17 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   readonly permits: Effect.Semaphore
   /** Whether the runtime makes the call for the user: a part of the user's prompt asked for it. */
   readonly byUser: boolean
+  /** Whether a crash cut off the turn: a call that is stored as running was begun by a process that is no more. */
+  readonly resumes?: boolean
   /** The answer that this turn is to give, and the tool that takes it. */
   readonly wanted: Wanted | undefined
 }) {
-  const { byUser, call, live, part, permits, step, subject, wanted } = options
+  const { byUser, call, live, part, permits, resumes = false, step, subject, wanted } = options
   const tools = yield* Tools
   const permission = yield* Permission
   const journal = yield* Journal
   const hooks = yield* Hooks
+  const leases = yield* Leases
   const clock = yield* Clock.clockWith(Effect.succeed)
   const now = () => clock.unsafeCurrentTimeMillis()
   const known = toolOf(tools, part.tool, wanted)
@@ -176,22 +193,39 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     const asks = yield* known.authorise(given, context)
     for (const each of insisting(asks, known, given, before?.asks)) yield* ask(each)
     live.unbegun.add(part.id)
-    yield* become(begunAs(current, known, given, now()))
+    yield* become(begunAs(current, known, given, now(), leases.epoch(live.info.rootID)))
     return known
   })
 
+  /** A call that another process had begun: what became of it, or the call anew where that does no harm. */
+  const goOn = (tool: AnyTool) =>
+    Effect.flatMap(recovered(tool, given, context), (found) => {
+      if (found !== "again") return Effect.succeed(found)
+      const { intent } = current
+      const next = intent === undefined
+        ? current
+        : { ...current, intent: { ...intent, attempt: intent.attempt + 1, epoch: leases.epoch(live.info.rootID) } }
+      return Effect.zipRight(become(next), tool.execute(given, context))
+    })
+
   const run = Effect.gen(function*() {
-    const tool = part.state.status === "running" && known !== undefined ? known : yield* begin
+    const wasBegun = part.state.status === "running"
+    if (wasBegun && known === undefined) return yield* refused("interrupted", lostResult)
+    const tool = wasBegun && known !== undefined ? known : yield* begin
     const place = makePlace(permits)
     const mine: CurrentCall = {
       caller: context,
       waiting: (effect) => call.waiting(tool.waits ? effect : place.waiting(effect))
     }
     // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.
-    const executing = Effect.suspend(() => {
-      live.unbegun.delete(part.id)
-      return tool.execute(given, context)
-    })
+    const executing = Effect.zipRight(
+      // What cannot be undone begins only while the tree is held for certain.
+      leases.renew(live.info.rootID),
+      Effect.suspend((): Effect.Effect<ToolResult, ToolError | StorageError> => {
+        live.unbegun.delete(part.id)
+        return wasBegun && resumes ? goOn(tool) : tool.execute(given, context)
+      })
+    )
     const effect = Effect.catchAllCause(
       Effect.locally(executing, currentCall, mine),
       (cause) =>
@@ -232,10 +266,14 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         Effect.as(
           failWith(
             { tag: "permission", message: error.message },
-            { permission: error.permission, by: error.by },
+            {
+              permission: error.permission,
+              by: error.by,
+              ...(endsTurn(error) ? { endsTurn: true } : {})
+            },
             true
           ),
-          { endsTurn: error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected") }
+          { endsTurn: endsTurn(error) }
         ),
       HookRefused: (error) =>
         Effect.as(

@@ -8,12 +8,13 @@ import type { Step } from "./modelStep.ts"
 import { observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
 
-/** Runs the calls of a step; says whether the turn ends with them. */
+/** Runs the calls of a step; says whether the turn ends with them. Those that go on after a crash may have been begun. */
 export const toolCalls = Effect.fnUntraced(function*(
   live: Live,
   step: Step,
   subject: Subject,
-  wanted: Wanted | undefined
+  wanted: Wanted | undefined,
+  resumes = false
 ) {
   const governor = yield* Governor
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
@@ -22,7 +23,7 @@ export const toolCalls = Effect.fnUntraced(function*(
     (part, call) =>
       observedCall(
         { live, message: step.message, part, wanted },
-        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false })
+        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes })
       )
   )
   return results.some((result) => result.endsTurn)

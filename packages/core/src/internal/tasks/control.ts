@@ -15,6 +15,7 @@ import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskName, Tasks, TaskWait, TaskWaited } from "../../Tasks.ts"
 import type { Live } from "../session/live.ts"
+import { storeFirst } from "../session/recordStop.ts"
 import { wake } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import { checkTask, findChild, findParent, inTree } from "./checkTask.ts"
@@ -161,13 +162,18 @@ const makeReceive = (relay: Relay) =>
     return true
   }, Effect.uninterruptible)
 
-/** Asks a run to come to its end. */
-const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void> =>
+/** Asks a run to come to its end; that is stored first, so that it does not go on after a crash. */
+const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void, never, Journal> =>
   Effect.suspend(() => {
     if (task.stop !== undefined || task.isSettling) return Effect.void
     task.stop = stop
-    const fiber = task.working ?? task.fiber
-    return fiber === undefined ? task.begin : Fiber.interruptFork(fiber)
+    const { by, reason } = stop
+    task.row = { ...task.row, stop: { by, ...(reason === undefined ? {} : { reason }) } }
+    const ending = Effect.suspend(() => {
+      const fiber = task.working ?? task.fiber
+      return fiber === undefined ? task.begin : Fiber.interruptFork(fiber)
+    })
+    return Effect.zipRight(storeFirst(task.live, [{ _tag: "Run", run: task.row }]), ending)
   })
 
 const stop = Effect.fnUntraced(

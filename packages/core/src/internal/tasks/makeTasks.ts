@@ -1,6 +1,6 @@
 /** The supervisor of subagents: from a request to the outcome that is stored and told once. */
 import type { SummaryRow } from "@skein/domain/Event"
-import { Ids } from "@skein/domain/Id"
+import { Ids, type PartID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import { since } from "@skein/domain/Usage"
@@ -20,18 +20,20 @@ import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
 import { opened } from "../budget/account.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
-import { reserve } from "../budget/reservations.ts"
+import { keptFor, type Reservation, reserve } from "../budget/reservations.ts"
 import { runBegins, runEnded } from "../hooks/turnHooks.ts"
 import { change, type Live, rootOf } from "../session/live.ts"
+import { Recovery } from "../session/Recovery.ts"
 import { setStatus } from "../session/setStatus.ts"
 import { servicesForLater } from "../traced.ts"
 import { type CheckedTask, checkTask, inTree } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
 import { lineUp, stepOut } from "./lineUp.ts"
 import { observedRun } from "./observedRun.ts"
-import { factsOf, openRun, reopenWorkspace } from "./openRun.ts"
+import { factsOf, openRun, reopenRun, reopenWorkspace } from "./openRun.ts"
 import { postman } from "./postman.ts"
-import { type End, endOf, isolationFailed, type Start, stoppedFromOutside } from "./runEnd.ts"
+import { goOnWith, makeRecover, runOfCall } from "./recover.ts"
+import { type End, endOf, isolationFailed, type Start, startOf, stoppedFromOutside } from "./runEnd.ts"
 import type { RunningTask, TaskServices } from "./runningTask.ts"
 import { settleRun } from "./settleRun.ts"
 import { withSummary } from "./summary.ts"
@@ -82,7 +84,10 @@ const tellProgress = Effect.fnUntraced(
 const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
   reservation.live = live
   reservation.steps = live.info.usage.subtree.steps
-  if (reservation.limit !== undefined) change(live, now, { budget: opened(live, reservation.limit, now) })
+  // One that goes on has its account, and what it has used of that.
+  if (reservation.limit !== undefined && live.info.budget === undefined) {
+    change(live, now, { budget: opened(live, reservation.limit, now) })
+  }
 }
 
 /** What a run finds that began without a slot, or too late. */
@@ -113,7 +118,9 @@ const carryOut = Effect.fnUntraced(function*(
   const ids = yield* Ids
   const journal = yield* Journal
   const { live } = task
-  const start: Start = { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+  const start: Start = task.isResumed
+    ? startOf(task.row)
+    : { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
   const now = yield* Clock.currentTimeMillis
   const working = Effect.suspend(() => {
     const end = notToWork(task, parent, before)
@@ -148,9 +155,44 @@ const launch = Effect.fnUntraced(function*(
   also: ReadonlyArray<Write> = []
 ) {
   const checked = yield* checkTask(request)
-  const { parent } = checked
-  yield* countSpawn(parent)
+  yield* countSpawn(checked.parent)
   const reservation = yield* reserveFor(checked, request)
+  return yield* begin(
+    checked,
+    request,
+    reservation,
+    progress,
+    (starting) => openRun(checked, request, reservation, starting, also)
+  )
+})
+
+/** Goes on with a run that another process had begun. */
+const relaunch = Effect.fnUntraced(function*(
+  checked: CheckedTask & { readonly child: Live },
+  row: TaskRun,
+  progress: TaskProgress | undefined
+) {
+  const { agent, background, description, parentID, prompt, taskID } = row
+  const request = { parentID, agent, description, prompt, taskID, background, byUser: true }
+  const { child, parent } = checked
+  const reservation = keptFor(parent, child, row)
+  return yield* begin(
+    checked,
+    request,
+    reservation,
+    progress,
+    (starting) => Effect.sync(() => reopenRun(checked, row, reservation, starting))
+  )
+})
+
+const begin = Effect.fnUntraced(function*<E, R>(
+  checked: CheckedTask,
+  request: TaskRequest,
+  reservation: Reservation,
+  progress: TaskProgress | undefined,
+  open: (starting: (task: RunningTask) => Effect.Effect<void>) => Effect.Effect<RunningTask, E, R>
+) {
+  const { parent } = checked
   // What is stopped from here on, also while the run is being stored, does not begin any more.
   const { running } = parent
   const halts = running?.halted === true ? undefined : parent.halts
@@ -158,7 +200,7 @@ const launch = Effect.fnUntraced(function*(
   // Also while it waits for a slot, and has no fiber that would.
   const done = (yield* Leases).use(parent.info.rootID)
   let stops = 0
-  const begin = (task: RunningTask) => {
+  const starting = (task: RunningTask) => {
     const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
     const body = Effect.provide(Effect.ensuring(work, leave(parent, task)), context)
     return Effect.map(Effect.forkIn(Effect.uninterruptible(body), parent.scope), (fiber) => {
@@ -174,7 +216,7 @@ const launch = Effect.fnUntraced(function*(
     }).pipe(Effect.uninterruptible)
   }
   const task = yield* Effect.onError(
-    openRun(checked, request, reservation, begin, also),
+    open(starting),
     () =>
       Effect.sync(() => {
         done()
@@ -275,8 +317,23 @@ export const makeTasks = Effect.gen(function*() {
         )
       ))
 
+  /** The run that a call had asked for in another process; nothing where it had not come so far. */
+  const reattach = (parentID: SessionID, partID: PartID, progress: TaskProgress) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const row = yield* runOfCall(parentID, partID)
+        if (row === undefined) return undefined
+        if (row.background) return { status: "accepted", taskID: row.taskID, runID: row.id } satisfies Accepted
+        if (row.outcome !== undefined) return yield* Effect.as(progress.settled(row.outcome), row.outcome)
+        return yield* awaitRun(yield* goOnWith(row, relaunch, progress), restore, progress)
+      })
+    )
+
   const { receive, ...controls } = makeControl(relay, context)
   yield* postman(receive)
+  const recovery = yield* Recovery
+  const recover = makeRecover((row) => goOnWith(row, relaunch, undefined))
+  recovery.register((root, asked) => Effect.provide(recover(root, asked), context))
 
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
@@ -285,6 +342,12 @@ export const makeTasks = Effect.gen(function*() {
       request: TaskRequest,
       progress?: TaskProgress
     ): Effect.Effect<Outcome | Accepted, TaskRefused | StorageError> => Effect.provide(run(request, progress), context),
+    reattach: (
+      parentID: SessionID,
+      partID: PartID,
+      progress: TaskProgress
+    ): Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError> =>
+      Effect.provide(reattach(parentID, partID, progress), context),
     ...controls
   }
 })

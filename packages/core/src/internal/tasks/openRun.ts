@@ -9,12 +9,13 @@ import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
-import { Session } from "../../Session.ts"
+import type { ChildOptions } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { spendTask } from "../budget/account.ts"
 import { lineOf, type Reservation } from "../budget/reservations.ts"
+import { childInfo } from "../session/childInfo.ts"
 import { change, isLeaving, type Live, pathOf } from "../session/live.ts"
 import { subjectOf } from "../session/offer.ts"
 import { SessionTable } from "../session/SessionTable.ts"
@@ -51,10 +52,10 @@ export const reopenWorkspace = Effect.fnUntraced(function*(parent: Live, task: R
   task.note = workspaceText(yield* openWorkspace(parent, task.row.taskID, task.row.description))
 })
 
-/** The child session: the one to go on with, or a new one that begins clean. */
+/** The child session: the one to go on with, or a new one that begins clean and is stored with its first run. */
 const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedTask, request: TaskRequest) {
-  if (child !== undefined) return { live: child, workspace: undefined }
-  const session = yield* Session
+  if (child !== undefined) return { live: child, workspace: undefined, isNew: false }
+  const table = yield* SessionTable
   const ids = yield* Ids
   const id = yield* ids.make("ses")
   const workspace = (request.isolation ?? agent.isolation) === undefined
@@ -64,9 +65,8 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
       Effect.interruptible(openWorkspace(parent, id, request.description)),
       ({ message }) => new TaskRefused({ reason: "isolation", message })
     )
-  const table = yield* SessionTable
   const model = request.model ?? (agent.model.length > 0 ? undefined : request.callerModel ?? parent.info.model)
-  const info = yield* session.createChild(parent.info.id, {
+  const options: ChildOptions = {
     agent: agent.name,
     title: `${request.description} (@${agent.name} subagent)`,
     // The last rule that fits counts: none of the caller's lifts a denial.
@@ -75,22 +75,20 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
       ...childRules(agent),
       ...(workspace === undefined ? [] : apartFrom(parent))
     ],
-    id,
     ...(workspace === undefined
       ? {}
       : { place: { directory: workspace.directory, worktree: { root: workspace.root, branch: workspace.branch } } }),
     ...(model === undefined ? {} : { model })
-  }).pipe(
-    Effect.tapError(() => workspace === undefined ? Effect.void : Effect.asVoid(closeWorkspace(id))),
-    Effect.catchTag(
-      "SessionNotFound",
-      (error) => new TaskRefused({ reason: "parent_not_found", message: error.message })
-    )
-  )
-  const live = yield* table.open(info.id).pipe(
-    Effect.catchTag("SessionNotFound", (error) => new TaskRefused({ reason: "not_found", message: error.message }))
-  )
-  return { live, workspace }
+  }
+  const live = yield* table.add(childInfo(parent.info, id, options, yield* Clock.currentTimeMillis), parent)
+  return { live, workspace, isNew: true }
+})
+
+/** A session that could not be stored never was. */
+const takeBack = Effect.fnUntraced(function*({ info: { id } }: Live, isApart: boolean) {
+  const table = yield* SessionTable
+  yield* table.close(id)
+  if (isApart) yield* closeWorkspace(id)
 })
 
 /** Ends the work in a worktree; undefined where nothing is left of it. */
@@ -127,7 +125,7 @@ export const openRun = Effect.fnUntraced(function*(
     subjectOf(checked.parent),
     ({ message }) => new TaskRefused({ reason: "unknown_agent", message })
   )
-  const { live, workspace } = yield* openChild(checked, request)
+  const { isNew, live, workspace } = yield* openChild(checked, request)
   const now = yield* Clock.currentTimeMillis
   const background = request.background === true
   const row: TaskRun = {
@@ -142,6 +140,9 @@ export const openRun = Effect.fnUntraced(function*(
     background,
     ...(reservation.limit === undefined ? {} : { budget: reservation.limit }),
     ...(request.cleanup === undefined ? {} : { cleanup: request.cleanup }),
+    ...(request.timeout === undefined ? {} : { timeout: request.timeout }),
+    ...ceilingsOf(captured),
+    ...(live.info.usage.subtree.steps === 0 ? {} : { before: live.info.usage.subtree }),
     state: "queued",
     time: { created: now }
   }
@@ -150,18 +151,64 @@ export const openRun = Effect.fnUntraced(function*(
     const counted = lineOf(checked.parent).flatMap((each) =>
       each.info.budget === undefined ? [] : [change(each, now, spendTask(each))]
     )
-    return journal.commit([{ _tag: "Run", run: row }, ...counted, ...also], [
+    const { info } = live
+    const begun = isNew ? [{ _tag: "Session", info } as const] : []
+    return journal.commit([...begun, { _tag: "Run", run: row }, ...counted, ...also], [
+      ...(isNew ? [journal.event(info, "session.created", { info }, now)] : []),
       journal.event(live.info, "subagent.created", facts, now),
       ...(background ? [journal.event(live.info, "background_task.started", facts, now)] : [])
     ])
   })
+  const task = makeRunning(row, live, reservation, captured, begin, {
+    timeout: row.timeout ?? checked.agent.timeout ?? defaultTimeout,
+    isResumed: false,
+    promotable: request.promotable ?? true,
+    note: workspace === undefined ? undefined : workspaceText(workspace)
+  })
+  const asked = Effect.map(storing, () => {
+    if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)
+    checked.parent.tasks.add(task)
+    return task
+  })
+  return yield* Effect.onError(
+    claimed(live, asked),
+    () => isNew ? takeBack(live, workspace !== undefined) : Effect.void
+  )
+})
+
+/** A run that another process had begun, as this one goes on with it. */
+export const reopenRun = (
+  { agent, child, parent }: CheckedTask & { readonly child: Live },
+  row: TaskRun,
+  reservation: Reservation,
+  begin: (task: RunningTask) => Effect.Effect<void>
+): RunningTask => {
+  if (row.cleanup === "delete") parent.disposable.set(row.id, row.taskID)
+  const task = makeRunning(row, child, reservation, row.ceilings ?? [], begin, {
+    timeout: row.timeout ?? agent.timeout ?? defaultTimeout,
+    isResumed: true,
+    promotable: true,
+    note: undefined
+  })
+  parent.tasks.add(task)
+  return task
+}
+
+const makeRunning = (
+  row: TaskRun,
+  live: Live,
+  reservation: Reservation,
+  captured: RunningTask["captured"],
+  begin: (task: RunningTask) => Effect.Effect<void>,
+  more: Pick<RunningTask, "timeout" | "isResumed" | "promotable" | "note">
+): RunningTask => {
   const task: RunningTask = {
+    ...more,
     row,
     live,
     reservation,
     captured,
-    timeout: request.timeout ?? checked.agent.timeout ?? defaultTimeout,
-    asked: now,
+    asked: row.time.created,
     begin: Effect.suspend(() => {
       if (task.hasBegun) return Effect.void
       task.hasBegun = true
@@ -173,21 +220,20 @@ export const openRun = Effect.fnUntraced(function*(
     giveUp: () => {},
     isLate: false,
     working: undefined,
-    stop: undefined,
+    stop: row.stop === undefined ? undefined : { by: row.stop.by, reason: row.stop.reason },
     isSettling: false,
     fiber: undefined,
     answer: undefined,
-    promotable: request.promotable ?? true,
-    note: workspace === undefined ? undefined : workspaceText(workspace),
     ended: Deferred.unsafeMake(noFiber)
   }
-  const asked = Effect.map(storing, () => {
-    if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)
-    checked.parent.tasks.add(task)
-    return task
-  })
-  return yield* claimed(live, asked)
-})
+  return task
+}
+
+/** The ceilings that forbid something: the others say nothing. */
+const ceilingsOf = (captured: ReadonlyArray<Ruleset>) => {
+  const ceilings = captured.filter((rules) => rules.length > 0)
+  return ceilings.length === 0 ? {} : { ceilings }
+}
 
 /** Who comes first has a session: one that is to go on is not removed, and one that is being removed does not go on. */
 const claimed = <A, E, R>(live: Live, asked: Effect.Effect<A, E, R>): Effect.Effect<A, E | TaskRefused, R> =>

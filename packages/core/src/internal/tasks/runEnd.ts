@@ -1,7 +1,8 @@
 /** Decides what a run of a task came to: how it ended, and what there is of a conclusion. */
-import type { MessageID } from "@skein/domain/Id"
-import type { Outcome } from "@skein/domain/Outcome"
-import type { Usage } from "@skein/domain/Usage"
+import { earliest, type MessageID } from "@skein/domain/Id"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import type { SessionTurn } from "@skein/domain/SessionInfo"
+import { none, type Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -25,6 +26,7 @@ export type End =
   | { readonly status: "timed_out"; readonly which: "timeout" | "idle"; readonly after: number }
   | { readonly status: "budget_exhausted"; readonly which: BudgetExhausted["which"] }
   | { readonly status: "denied"; readonly permission: string }
+  | { readonly status: "lost" }
 
 /** The end of a run whose subagent came to the end of its turn. */
 export const endOfTurn = (turn: Turn): End => {
@@ -43,6 +45,23 @@ const endOfDenied = (turn: Turn): End => {
     status: "failed",
     error: { tag: "doom_loop", message: circle?.error.message ?? "The subagent went round in circles." }
   }
+}
+
+/** The end of a run whose last turn ended before a crash, and that was not settled by then. */
+export const endOfStored = (live: Live, turn: SessionTurn | undefined): End => {
+  const ended = turn?.ended
+  const last = live.messages?.findLast(({ info }) => info.role === "assistant")
+  if (ended === undefined || last?.info.role !== "assistant") return { status: "lost" }
+  const { error, how, which } = ended
+  if (how === "stopped") return stoppedFromOutside
+  if (how !== "failed") {
+    const { info, parts } = last
+    const text = conclusion(parts)
+    return endOfTurn({ sessionID: live.info.id, info, parts, text, end: how, usage: live.info.usage.subtree })
+  }
+  if (which !== undefined) return { status: "budget_exhausted", which }
+  if (error?.tag === "empty_response") return { status: "empty", finish: last.info.finish ?? "other" }
+  return { status: "failed", error: error ?? { tag: "unknown", message: "The task failed before a crash." } }
 }
 
 /** The end of a run that has nowhere to work. */
@@ -84,6 +103,12 @@ export interface Start {
   readonly mark: MessageID
   readonly usage: Usage
 }
+
+/** The same of a run that another process had begun. */
+export const startOf = ({ before, time }: TaskRun): Start => ({
+  mark: earliest("msg", time.started ?? time.created),
+  usage: before ?? none
+})
 
 /** The last thing that a subagent said in this run. */
 export const lastWords = (live: Live, { mark }: Start): string => {

@@ -5,6 +5,7 @@ import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type { Agent } from "../../Agent.ts"
 import type { Isolation } from "../../Isolation.ts"
 import type { Session } from "../../Session.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
@@ -16,7 +17,7 @@ import type { LoopServices } from "../session/runner.ts"
 import type { Alarms } from "./Alarms.ts"
 
 /** What the runs of tasks need. */
-export type TaskServices = Alarms | Isolation | LoopServices | Session | SessionStorage
+export type TaskServices = Agent | Alarms | Isolation | LoopServices | Session | SessionStorage
 
 /** Somebody asks a run to come to an end. */
 export interface StopRequest {
@@ -32,6 +33,8 @@ export interface RunningTask {
   readonly live: Live
   /** What it may use. */
   readonly reservation: Reservation
+  /** Whether another process had begun it, which is no more. */
+  readonly isResumed: boolean
   /** What the subagent has to know of the place that it works in. */
   note: string | undefined
   /** Ceilings from above as they were when it was asked for: for it they only narrow. */

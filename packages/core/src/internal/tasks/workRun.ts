@@ -8,11 +8,11 @@ import { type PromptError, Session } from "../../Session.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { firstOf } from "../firstOf.ts"
 import { halt } from "../session/halt.ts"
-import type { Live } from "../session/live.ts"
-import { atRest } from "../session/runner.ts"
-import type { SessionTable } from "../session/SessionTable.ts"
+import { type Live, wantsAnswer } from "../session/live.ts"
+import { atRest, goOn, hasOpenTurn, type LoopServices } from "../session/runner.ts"
+import { SessionTable } from "../session/SessionTable.ts"
 import { clocks } from "./clocks.ts"
-import { type End, endOf, endOfTurn } from "./runEnd.ts"
+import { type End, endOf, endOfStored, endOfTurn } from "./runEnd.ts"
 import type { RunningTask, StopRequest } from "./runningTask.ts"
 import { concludeText, retryText } from "./taskTexts.ts"
 
@@ -22,11 +22,26 @@ const idleLimit = 10 * 60_000
 /** How long a task that was asked to stop may take to conclude, in milliseconds. */
 const grace = 30_000
 
+type AttemptServices = Effect.Effect.Context<ReturnType<typeof attempt>> | LoopServices
+
 type Prompt = string | ReadonlyArray<PartInput>
 
 /** What a subagent is told: all of it stands in the prompt. */
 const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest): Prompt =>
   note === undefined ? prompt : [{ type: "text", text: note, synthetic: true }, { type: "text", text: prompt }]
+
+/** What a crash has left of a run: a turn that goes on or ended, or a prompt that was not even stored. */
+const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: TaskRequest) {
+  const table = yield* SessionTable
+  const { turn } = live.info
+  const wasPrompted = turn !== undefined && turn.began >= (row.time.started ?? Number.POSITIVE_INFINITY)
+  if (live.inbox.some(wantsAnswer) || hasOpenTurn(live)) yield* goOn(live)
+  else if (!wasPrompted) return yield* attempt(live, prompt, request)
+  yield* atRest(live)
+  if (live.lastTurn !== undefined) return endOfTurn(yield* live.lastTurn)
+  yield* table.history(live)
+  return endOfStored(live, turn)
+}, (turn, { live }) => Effect.onInterrupt(turn, () => halt(live)))
 
 /** One attempt: a turn, and the turns after it until its own tasks in the background have been read. */
 const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: TaskRequest) {
@@ -40,16 +55,16 @@ const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request:
 /** Attempts, as many as the agent's definition allows; each knows of the one before. */
 const attempts = (
   live: Live,
-  prompt: Prompt,
+  first: Effect.Effect<End, PromptError, AttemptServices>,
   request: TaskRequest,
   left: number
-): Effect.Effect<End, PromptError, Session | SessionTable> =>
+): Effect.Effect<End, PromptError, AttemptServices> =>
   left === 0
-    ? attempt(live, prompt, request)
-    : Effect.flatMap(Effect.exit(attempt(live, prompt, request)), (exit) => {
+    ? first
+    : Effect.flatMap(Effect.exit(first), (exit) => {
       const end = endOf(exit)
       if (end.status !== "failed" || (Exit.isFailure(exit) && Cause.isInterrupted(exit.cause))) return exit
-      return attempts(live, retryText(end.error.message), request, left - 1)
+      return attempts(live, attempt(live, retryText(end.error.message), request), request, left - 1)
     })
 
 /** The end of a run that somebody asked to stop. */
@@ -83,11 +98,18 @@ export const workRun = Effect.fnUntraced(function*(task: RunningTask, request: T
     clocks(live, times, task.asked),
     (which) => ({ status: "timed_out", which, after: times[which] } satisfies End)
   )
-  const working = Effect.withFiberRuntime<End, PromptError, Session | SessionTable>((fiber) => {
+  const working = Effect.withFiberRuntime<End, PromptError, AttemptServices>((fiber) => {
     task.working = fiber
     live.form = request.output
     return Effect.ensuring(
-      attempts(live, promptOf(task, request), request, agent.maxRetries ?? 0),
+      attempts(
+        live,
+        task.isResumed
+          ? resumed(task, promptOf(task, request), request)
+          : attempt(live, promptOf(task, request), request),
+        request,
+        agent.maxRetries ?? 0
+      ),
       Effect.sync(() => {
         live.form = undefined
       })

@@ -1,0 +1,23 @@
+/** Decides what a session below another has of it, and what of its own. */
+import type { SessionID } from "@skein/domain/Id"
+import { type SessionInfo, version } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import type { ChildOptions } from "../../Session.ts"
+
+/** The data of a new session below another. */
+export const childInfo = (parent: SessionInfo, id: SessionID, options: ChildOptions, now: number): SessionInfo => ({
+  id,
+  parentID: parent.id,
+  rootID: parent.rootID,
+  depth: parent.depth + 1,
+  projectID: parent.projectID,
+  directory: parent.directory,
+  ...options.place,
+  title: options.title,
+  agent: options.agent,
+  ...(options.model === undefined ? {} : { model: options.model }),
+  permission: options.permission,
+  usage: { own: none, subtree: none },
+  version,
+  time: { created: now, updated: now }
+})

@@ -1,0 +1,41 @@
+/** Stores that a session is stopped, before anything of it is: what a crash in the middle leaves does not go on then. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { Journal } from "../../Journal.ts"
+import type { Write } from "../../SessionStorage.ts"
+import { change, type Live } from "./live.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+/** For how long the storing may hold up a stop. */
+const patience = "500 millis"
+
+/** Stores something before a stop goes on; a storage that takes its time is not waited for. */
+export const storeFirst = (live: Live, writes: ReadonlyArray<Write>): Effect.Effect<void, never, Journal> =>
+  Effect.gen(function*() {
+    const journal = yield* Journal
+    const storing = Effect.catchAll(
+      journal.commit(writes, []),
+      (error) => Effect.logWarning("A stop could not be stored", error.message)
+    )
+    const fiber = yield* Effect.forkIn(storing, live.scope)
+    yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), patience)
+  })
+
+const isAtWork = (live: Live, below: (live: Live) => ReadonlyArray<Live>): boolean =>
+  live.running !== undefined || live.tasks.size > 0 || below(live).some((child) => isAtWork(child, below))
+
+const isStoppedAbove = ({ parent }: Live): boolean =>
+  parent !== undefined
+  && ((parent.running !== undefined && parent.info.turn?.ended?.how === "stopped") || isStoppedAbove(parent))
+
+/** Stores it where there is something to stop, once for a tree: what is below goes with it. */
+export const recordStop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
+  Effect.gen(function*() {
+    const table = yield* SessionTable
+    if (isStoppedAbove(live) || !isAtWork(live, ({ info }) => table.below(info.id))) return
+    const { turn } = live.info
+    if (turn === undefined) return
+    const at = yield* Clock.currentTimeMillis
+    yield* storeFirst(live, [change(live, at, { turn: { ...turn, ended: { at, how: "stopped" } } })])
+  })

@@ -1,0 +1,112 @@
+/** Goes on with a turn that a crash cut off: its open calls come to an end first, and nothing is done twice. */
+import type { AssistantMessage } from "@skein/domain/Message"
+import type { ToolPart } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import type { TurnEnd } from "../../Session.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import { endAnswer, endCall } from "./closeTurn.ts"
+import { answerIn, type Wanted } from "./finalAnswer.ts"
+import { type Live, type LiveMessage, putMessage, putPart, rootOf } from "./live.ts"
+import type { Step } from "./modelStep.ts"
+import { offer, subjectOf } from "./offer.ts"
+import { isOfUser, runSubtasks } from "./runSubtasks.ts"
+import { setStatus } from "./setStatus.ts"
+import { consentsOf } from "./takeInbox.ts"
+import { toolCalls } from "./toolCalls.ts"
+
+/** A turn that goes on. */
+export interface Resumed {
+  /** Where its messages begin. */
+  readonly from: number
+  /** How many steps it has made. */
+  readonly steps: number
+  /** How it ended, where the crash came only after that. */
+  readonly end: TurnEnd | undefined
+}
+
+type Answer = LiveMessage & { readonly info: AssistantMessage }
+
+const isAnswer = (message: LiveMessage): message is Answer => message.info.role === "assistant"
+
+const isOpen = (part: ToolPart): boolean => part.state.status === "pending" || part.state.status === "running"
+
+const callsIn = ({ parts }: LiveMessage): ReadonlyArray<ToolPart> => parts.filter((part) => part.type === "tool")
+
+/** An answer that was not complete is none: it is asked for again, and of its calls none was made. */
+const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const broken = messages.filter(isAnswer).filter(({ info }) => info.time.completed === undefined)
+  if (broken.length === 0) return
+  const infos = broken.map(({ info }) => endAnswer(info, now))
+  const parts = broken.flatMap((message) =>
+    callsIn(message).filter(isOpen).map((part) => {
+      const ended = endCall(part, true, now)
+      putPart(message, ended)
+      return ended
+    })
+  )
+  for (const info of infos) putMessage(live, info)
+  yield* journal.commit(
+    [
+      ...infos.map((info) => ({ _tag: "Message", info }) as const),
+      ...parts.map((part) => ({ _tag: "Part", part }) as const)
+    ],
+    [
+      ...infos.map((info) => journal.event(live.info, "message.updated", { info }, now)),
+      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    ]
+  )
+})
+
+/** A step as it was when its calls were asked for. */
+const stepOf = Effect.fnUntraced(function*(live: Live, message: Answer, wanted: Wanted | undefined) {
+  const { finish = "tool-calls", modelID, providerID } = message.info
+  const model = { providerID, modelID }
+  const tools = yield* offer(live, yield* subjectOf(live), model)
+  const offered = [...tools.map(({ name }) => name), ...(wanted === undefined ? [] : [wanted.tool.name])]
+  const step: Step = { message, calls: callsIn(message).filter(isOpen), finish, model, offered, last: false }
+  return step
+})
+
+/** How a turn ended of which nothing is open any more; undefined where its model has still to be asked. */
+const endOf = (live: Live, from: number): TurnEnd | undefined => {
+  const last = (live.messages ?? []).slice(from).at(-1)
+  if (last === undefined || !isAnswer(last)) return undefined
+  if (last.info.error?.tag === "steps") return "steps"
+  if (last.info.error !== undefined) return undefined
+  const calls = callsIn(last)
+  if (calls.some(({ state }) => state.status === "error" && state.metadata?.["endsTurn"] === true)) return "denied"
+  return calls.length === 0 || calls.some((part) => answerIn(part) !== undefined) ? "completed" : undefined
+}
+
+/** Ends what is open of the turn as far as that is possible without asking its model. */
+export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted | undefined) {
+  const storage = yield* SessionStorage
+  const { turn } = live.info
+  const messages = live.messages ?? []
+  const first = messages.findIndex(({ info }) => info.id === turn?.first)
+  const from = first < 0 ? messages.length : first
+  yield* setStatus(live, { type: "busy", step: 0 })
+  yield* endBroken(live, messages.slice(from))
+  const users = messages.slice(from).filter(({ info }) => info.role === "user")
+  for (const { parts } of users) for (const agent of consentsOf(parts)) live.consents.add(agent)
+  if (live.parent === undefined) {
+    const { rows } = yield* storage.runs({ rootID: live.info.id })
+    rootOf(live).spawns = rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length
+  }
+  const steps = messages.slice(from).filter((each) =>
+    isAnswer(each) && !isOfUser(each) && each.info.error === undefined
+  )
+  const resumed = { from, steps: steps.length }
+  let denied = yield* runSubtasks(live, users, yield* subjectOf(live))
+  for (const message of messages.slice(from).filter(isAnswer)) {
+    if (!callsIn(message).some(isOpen)) continue
+    const step = yield* stepOf(live, message, wanted)
+    denied = (yield* toolCalls(live, step, yield* subjectOf(live), wanted, true)) || denied
+  }
+  const end = denied ? "denied" : wanted?.answer === undefined ? endOf(live, from) : "completed"
+  return { ...resumed, end } satisfies Resumed
+})

@@ -1,0 +1,155 @@
+/** Takes up a tree that a dead process has left: every run goes on or gets an outcome, and every turn that was cut off goes on. */
+import type { PartID, SessionID } from "@skein/domain/Id"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { Journal } from "../../Journal.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { StorageError } from "../../StorageError.ts"
+import type { TaskProgress } from "../../Tasks.ts"
+import { keptFor } from "../budget/reservations.ts"
+import { closeTurn } from "../session/closeTurn.ts"
+import { change, type Live } from "../session/live.ts"
+import { goOn, hasOpenTurn } from "../session/runner.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+import { type CheckedTask, findParent, unknownTask } from "./checkTask.ts"
+import { reopenRun } from "./openRun.ts"
+import { type End, startOf, stoppedFromOutside } from "./runEnd.ts"
+import type { RunningTask, TaskServices } from "./runningTask.ts"
+import { settleRun } from "./settleRun.ts"
+import { stoppedBy } from "./workRun.ts"
+
+/** The run that a call had asked for, the last of them where it was made again; undefined where there is none. */
+export const runOfCall = Effect.fnUntraced(function*(parentID: SessionID, partID: PartID) {
+  const storage = yield* SessionStorage
+  const { rows } = yield* storage.runs({ parentID })
+  return rows.findLast((row) => row.partID === partID)
+})
+
+type Continued = CheckedTask & { readonly child: Live }
+
+/** What a stored run is about. Its agent may be gone from the config: then it ends with what there is. */
+const continued = Effect.fnUntraced(function*(row: TaskRun) {
+  const table = yield* SessionTable
+  const agents = yield* Agent
+  const parent = yield* findParent(row.parentID)
+  const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => unknownTask(row.taskID))
+  const agent = yield* Effect.option(agents.get(row.agent))
+  return { parent, child, agent }
+})
+
+/** Goes on with a stored run. */
+export const goOnWith = <E, R>(
+  row: TaskRun,
+  relaunch: (
+    checked: Continued,
+    row: TaskRun,
+    progress: TaskProgress | undefined
+  ) => Effect.Effect<RunningTask, E, R>,
+  progress: TaskProgress | undefined
+) =>
+  Effect.gen(function*() {
+    const { agent, child, parent } = yield* continued(row)
+    const known = [...parent.tasks].find((task) => task.row.id === row.id)
+    if (known !== undefined) return known
+    if (agent._tag === "None") {
+      const message = `The agent ${row.agent} is not there any more, so its task could not go on.`
+      return yield* settle(row, { status: "failed", error: { tag: "AgentNotFound", message } }, true)
+    }
+    return yield* relaunch({ parent, child, agent: agent.value }, row, progress)
+  })
+
+/** Gives a run the outcome that it has, though nothing more is done for it. */
+const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolean) {
+  const agents = yield* Agent
+  const table = yield* SessionTable
+  const { agent, child, parent } = yield* continued(row)
+  // Whatever agent it is: nothing is asked of it any more.
+  const any = agent._tag === "Some" ? agent.value : agents.all[0]
+  if (any === undefined) return yield* Effect.dieMessage("There is no agent at all")
+  yield* table.history(child)
+  const reservation = keptFor(parent, child, row)
+  const task = reopenRun({ parent, child, agent: any }, row, reservation, () => Effect.void)
+  yield* closeTurn(child)
+  const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.halts : undefined)
+  const exit = yield* Effect.exit(settling)
+  task.hasBegun = true
+  parent.tasks.delete(task)
+  parent.reservations.delete(reservation)
+  Deferred.unsafeDone(task.ended, exit)
+  return task
+})
+
+/** Whether somebody stopped a session, or one above it, after this time. */
+const wasStopped = (infos: ReadonlyMap<SessionID, SessionInfo>, id: SessionID | undefined, since: number): boolean => {
+  const info = id === undefined ? undefined : infos.get(id)
+  if (info === undefined) return false
+  const ended = info.turn?.ended
+  return (ended?.how === "stopped" && ended.at >= since) || wasStopped(infos, info.parentID, since)
+}
+
+/** Whether a call is still open that waits for this run. */
+const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
+  if (partID === undefined) return false
+  const table = yield* SessionTable
+  const parent = yield* findParent(parentID)
+  if (!hasOpenTurn(parent)) return false
+  const messages = yield* table.history(parent)
+  return messages.some(({ parts }) =>
+    parts.some((part) => part.id === partID && part.type === "tool" && part.state.status === "running")
+  )
+})
+
+/** A turn that was cut off after somebody had stopped it, or what is above it. */
+const closeStopped = Effect.fnUntraced(function*(live: Live) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const { turn } = live.info
+  if (turn === undefined) return
+  yield* table.history(live)
+  yield* closeTurn(live)
+  const at = yield* Clock.currentTimeMillis
+  yield* journal.commit([change(live, at, { turn: { ...turn, ended: { at, how: "stopped" } } })], [])
+})
+
+/** Makes what takes a tree up. */
+export const makeRecover = <E extends { readonly message: string }>(
+  goOnWithRun: (row: TaskRun) => Effect.Effect<unknown, E, TaskServices>
+) => {
+  const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: ReadonlyMap<SessionID, SessionInfo>) {
+    const { by, reason } = row.stop ?? {}
+    if (by !== undefined) yield* settle(row, stoppedBy({ by, reason }), row.background)
+    else if (wasStopped(infos, row.parentID, row.time.created)) yield* settle(row, stoppedFromOutside, false)
+    else if (row.background) yield* goOnWithRun(row)
+    // A call goes on with it by itself. Where none waits any more, as where a program did, nobody could be told.
+    else if (!(yield* isWaitedFor(row))) yield* settle(row, { status: "lost" }, false)
+  })
+
+  return Effect.fnUntraced(function*(root: Live, asked: Live): Effect.fn.Return<void, StorageError, TaskServices> {
+    const storage = yield* SessionStorage
+    const table = yield* SessionTable
+    const rootID = root.info.id
+    const runs = (yield* storage.runs({ rootID, unsettled: true })).rows
+    const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
+    const ofRuns = new Set(runs.map(({ taskID }) => taskID))
+    for (const row of runs) {
+      yield* Effect.catchAll(
+        recoverRun(row, infos),
+        (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
+      )
+    }
+    for (const info of infos.values()) {
+      if (info.turn === undefined || info.turn.ended !== undefined) continue
+      const live = yield* Effect.orElseSucceed(table.open(info.id), () => undefined)
+      if (live === undefined) continue
+      if (wasStopped(infos, info.parentID, info.turn.began)) yield* closeStopped(live)
+      // The turn of a task goes on when its run has its slot.
+      else if (!ofRuns.has(info.id)) yield* goOn(live)
+    }
+    if (!ofRuns.has(asked.info.id)) yield* goOn(asked)
+    if (asked !== root) yield* goOn(root)
+  })
+}
