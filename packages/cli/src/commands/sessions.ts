@@ -53,7 +53,7 @@ const compact = command({
   name: "compact",
   summary: "Has a model summarise a long conversation, so that less of it is sent",
   details:
-    "All that was said stays stored; the newest messages are sent as they were. `skein run` does it by itself where a conversation comes near to what its model reads.",
+    "All that was said stays stored. It is done by itself where a conversation is nearly as long as its model reads.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ compactSession }) => compactSession)
