@@ -19,6 +19,7 @@ import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
+import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
@@ -72,6 +73,7 @@ export const services = (
         spill: Layer.succeed(Spill, yield* Spill),
         isolation: Layer.succeed(Isolation, yield* Isolation),
         config: Layer.succeed(Config, { settings, origins }),
+        owner: NodeOwner.layer,
         agents: Agent.layer(agents, permission),
         hooks: Hooks.layerEffect(Effect.map(hooks, heard)),
         permission: { asks, home }

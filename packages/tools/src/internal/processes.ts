@@ -11,12 +11,15 @@ export interface Stray {
 // Reading /proc and sending signals is a race with processes that end: one that is gone needs no more attention.
 const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(Either.try(read), () => otherwise)
 
-const look = (pid: number): { readonly group: number; readonly began: string } | undefined =>
+/** What the system knows of a process; undefined where it is gone, or where there is no /proc that could be read. */
+export const look = (
+  pid: number
+): { readonly group: number; readonly began: string; readonly state: string } | undefined =>
   attempt(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
     // The name of the program stands in brackets and may have anything in it; what follows the last one is regular.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    return { group: Number(fields[2]), began: fields[19] ?? "" }
+    return { group: Number(fields[2]), began: fields[19] ?? "", state: fields[0] ?? "" }
   }, undefined)
 
 const children = (pid: number): ReadonlyArray<number> =>

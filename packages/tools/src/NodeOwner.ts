@@ -1,0 +1,58 @@
+/** Names this process so that others on the same machine can tell whether it is still there. */
+import { Owner } from "@skein/core/Owner"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
+import { readFileSync, readlinkSync } from "node:fs"
+import { hostname } from "node:os"
+import { look } from "./internal/processes.ts"
+
+/** What stands where the system does not tell. */
+const unknown = "-"
+
+const told = (read: () => string): string => Either.getOrElse(Either.try(read), () => unknown)
+
+/** The boot of the machine and the namespace that numbers of processes are in: what is the same for all that can see each other. */
+const placeOf = (): string => {
+  // A /proc of another namespace tells of other processes.
+  if (told(() => readlinkSync("/proc/self")) !== String(process.pid)) return unknown
+  const boot = told(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())
+  const namespace = told(() => readlinkSync("/proc/self/ns/pid").replace(/\D/g, ""))
+  return boot === unknown || namespace === unknown || namespace === "" ? unknown : `${boot}.${namespace}`
+}
+
+const isMissing = (pid: number): boolean =>
+  Either.match(Either.try(() => process.kill(pid, 0)), {
+    // One that belongs to somebody else may not be signalled, but is there.
+    onLeft: (cause) => cause instanceof Error && "code" in cause && cause.code === "ESRCH",
+    onRight: () => false
+  })
+
+/** Whether a process is no more, or another one has its number by now; one that was killed and not reaped is no more. */
+const isGone = (pid: number, began: string): boolean => {
+  if (isMissing(pid)) return true
+  const found = look(pid)
+  return found !== undefined && (found.began !== began || found.state === "Z" || found.state === "X")
+}
+
+/**
+ * `host:pid:start:place:number`, of which the last keeps several owners in one process apart. Of processes on other machines, in
+ * other containers, or where there is no /proc, nothing is known: their leases have to run out.
+ */
+export const layer: Layer.Layer<Owner> = Layer.effect(
+  Owner,
+  Effect.map(Random.nextIntBetween(0, 2 ** 32), (number) => {
+    const place = placeOf()
+    const began = look(process.pid)?.began ?? unknown
+    return {
+      id: [hostname(), process.pid, began, place, number.toString(36)].join(":"),
+      isGone: (owner) =>
+        Effect.sync(() => {
+          const [pid = "", start = "", where = ""] = owner.split(":").slice(-4)
+          return place !== unknown && where === place && /^[1-9]\d*$/.test(pid) && /^\d+$/.test(start)
+            && isGone(Number(pid), start)
+        })
+    }
+  })
+)
