@@ -47,8 +47,10 @@ describe("the fork of a session", () => {
       const original = yield* session.get(id)
       expect(original.usage.own.steps).toBe(2)
       expect(original.budget?.spent.steps).toBe(2)
+      const { turn, ...kept } = original
+      expect(turn?.ended?.how).toBe("completed")
       expect(copy).toEqual({
-        ...original,
+        ...kept,
         id: copy.id,
         rootID: copy.id,
         title: "Test (fork)",

@@ -36,12 +36,14 @@ export const anew = (ids: Context.Tag.Service<typeof Ids>, now: number): Names =
 }
 
 /** A session's data. */
-export const renameSession = (names: Names, info: SessionInfo): SessionInfo => ({
+export const renameSession = (names: Names, { turn, ...info }: SessionInfo): SessionInfo => ({
   ...info,
   id: names.session(info.id),
   rootID: names.session(info.rootID),
   ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
-  ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } })
+  ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } }),
+  // What was under way where it came from does not go on here by itself.
+  ...(turn?.ended === undefined ? {} : { turn: { ...turn, first: names.message(turn.first) } })
 })
 
 const renameInfo = (names: Names, info: Message): Message => {

@@ -2,7 +2,9 @@
 import type { Archive } from "@skein/domain/Archive"
 import type { MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ArchiveInvalid } from "../../ArchiveError.ts"
@@ -31,6 +33,14 @@ export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archi
 const freed = (row: InboxRow, runs: ReadonlySet<string>): InboxRow => {
   const { runID, ...rest } = row
   return runID === undefined || runs.has(runID) ? row : rest
+}
+
+/** A run that was under way where the archive was made does not go on here: of its end nobody knows. */
+const ended = (run: TaskRun): TaskRun => {
+  if (run.state === "settled") return run
+  const { id: runID, taskID, time } = run
+  const outcome: Outcome = { status: "lost", taskID, runID, text: "", usage: none, durationMs: 0 }
+  return { ...run, state: "settled", outcome, time: { ...time, settled: time.started ?? time.created } }
 }
 
 /** The changes, and the sessions as they will be, the root first. Rows of inboxes are named by `inboxID`. */
@@ -72,6 +82,6 @@ export const writesOf = (
   }
   const [, ...below] = archive.sessions
   const sessions = [put(root), ...below.map(put)] as const
-  for (const run of archive.runs) writes.push({ _tag: "Run", run: renameRun(names, run) })
+  for (const run of archive.runs) writes.push({ _tag: "Run", run: renameRun(names, ended(run)) })
   return { sessions, writes }
 }

@@ -184,7 +184,7 @@ export const makeLeases = <A>(
         const until = lasting()
         return yield* Effect.uninterruptible(
           Effect.map(storage.commit([{ _tag: "Hold", lease, until, found }]), () => {
-            const isKnown = epochs.get(rootID) === found.epoch && found.owner === undefined
+            const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
             keep(lease, until)
             return !isKnown
           })

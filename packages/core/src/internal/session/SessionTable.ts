@@ -111,7 +111,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           children.set(parent.info.id, siblings.add(live))
         }
         // Runs that wait for a slot have no fiber that would end with the scope.
-        yield* Scope.addFinalizer(own, endTasks(live))
+        yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks)))
         return live
       })
 

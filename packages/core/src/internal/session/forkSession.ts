@@ -55,7 +55,7 @@ const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithPart
 
 /** The data of the fork: what the session was given stays, what it has used and what became of it does not. */
 const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => {
-  const { budget, summary: _, worktree: __, ...kept } = live.info
+  const { budget, summary: _, turn: __, worktree: ___, ...kept } = live.info
   return {
     ...kept,
     id,

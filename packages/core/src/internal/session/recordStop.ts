@@ -1,6 +1,8 @@
 /** Stores that a session is stopped, before anything of it is: what a crash in the middle leaves does not go on then. */
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
 import type { Write } from "../../SessionStorage.ts"
@@ -18,8 +20,15 @@ export const storeFirst = (live: Live, writes: ReadonlyArray<Write>): Effect.Eff
       journal.commit(writes, []),
       (error) => Effect.logWarning("A stop could not be stored", error.message)
     )
+    // Whoever stops may be interrupted itself, and then cannot give up waiting by itself.
+    const over = yield* Deferred.make<void>()
+    const end = () => Deferred.unsafeDone(over, Exit.void)
     const fiber = yield* Effect.forkIn(storing, live.scope)
-    yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), patience)
+    const timer = yield* Effect.forkIn(Effect.interruptible(Effect.sleep(patience)), live.scope)
+    fiber.addObserver(end)
+    timer.addObserver(end)
+    yield* Deferred.await(over)
+    yield* Fiber.interruptFork(timer)
   })
 
 const isAtWork = (live: Live, below: (live: Live) => ReadonlyArray<Live>): boolean =>
