@@ -106,7 +106,7 @@ layer(Workspace.layer)((it) => {
 
   it.effect("`always` stores nothing of what is asked beside a substitution", () =>
     Effect.map(
-      asked("cat $(echo a) < ../x > y"),
+      asked("x=$(echo a); git log < ../x > y"),
       (asks) => expect(asks.flatMap(({ always }) => always)).toEqual([])
     ))
 
@@ -127,6 +127,7 @@ layer(Workspace.layer)((it) => {
 describe("other ways to write a command", () => {
   const ways: ReadonlyArray<readonly [line: string, others: ReadonlyArray<string>]> = [
     ["/opt/x/git status", ["git status"]],
+    ["echo; /usr/bin/git status", ["/usr/bin/git status"]],
     ["nice env A=1 git status", ["nice env A=1 git status", "env A=1 git status"]],
     ["sudo -u a git status", ["a git status", "git status"]],
     ["bash -c 'nice git status'", ["nice git status", "git status"]],

@@ -8,7 +8,7 @@ const every = (args: ReadonlyArray<Argument>, plain: RegExp): boolean =>
 
 const named = (args: ReadonlyArray<Argument>, harmless: (name: string) => boolean): boolean =>
   args.every(({ fixed, text }) => {
-    const name = /^([A-Za-z_][A-Za-z0-9_]*)(?:=|$)/.exec(text)?.[1]
+    const name = /^([A-Za-z_][A-Za-z0-9_]*)(?:$|="[^"]*"$|=[^$`]*$)/.exec(text)?.[1]
     return fixed && name !== undefined && harmless(name)
   })
 
@@ -18,10 +18,15 @@ const unary = /^-[abcdefghkLNnOprsStuwxz]$/
 
 const binary = /^(?:==?|!=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))$/
 
+/** Whether a word is one argument, whatever it holds. */
+const isOne = ({ source }: Argument): boolean => /^"[^"@*]*"$/.test(source)
+
 /** `test` and `[`: an operand whose text only the shell knows may be an operator that runs what follows it. */
 const testRisk = (args: ReadonlyArray<Argument>): Risk => {
   if (args.some(({ text }) => /^-[vR]$/.test(text))) return "test -v may run what a name holds"
-  if (args.every(({ fixed }) => fixed)) return undefined
+  const open = args.filter(({ fixed }) => !fixed)
+  if (open.length === 0) return undefined
+  if (!open.every(isOne)) return "test may be given more words than one sees"
   const operands = args.at(-1)?.text === "]" ? args.slice(0, -1) : args
   const [first, second, , fourth] = operands[0]?.text === "!" ? operands.slice(1) : operands
   const known = (argument: Argument | undefined, operator: RegExp) =>

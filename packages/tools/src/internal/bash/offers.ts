@@ -46,8 +46,8 @@ const ruleFor = ({ args, pattern, program, risk }: Invocation): string => {
 }
 
 /** The rules; none where the line is not all known, or where a rule would say more than it names. */
-export const offersFor = ({ invocations, settings, substitutes, unclear }: Parts): ReadonlyArray<string> => {
-  const known = !substitutes && unclear === undefined && settings.length === 0 &&
+export const offersFor = ({ invocations, settings, unclear }: Parts): ReadonlyArray<string> => {
+  const known = unclear === undefined && settings.length === 0 &&
     invocations.every(({ args }) => args.every(({ fixed }) => fixed))
   const rules = invocations.map(ruleFor)
   return known && rules.every((rule) => !/[*?]/.test(rule.replace(/ \*$/, ""))) ? [...new Set(rules)] : []

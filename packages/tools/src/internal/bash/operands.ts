@@ -77,8 +77,8 @@ export const pathsOf = (invocation: Invocation): ReadonlyArray<string> => {
   const { args, program } = invocation
   if (textual.has(program)) return []
   const pattern = isPattern(invocation)
-  // The options of these two are words, or take no value in the same word.
-  const clusters = program !== "find" && program !== "git"
+  // The options of find are words.
+  const clusters = program !== "find"
   const found = args.flatMap((argument, at) =>
     argument === pattern || isText(invocation, at) ? [] : readings(argument, clusters)
   )

@@ -24,36 +24,22 @@ const options: Readonly<Record<string, Options>> = {
   ag: { long: ["pager"] },
   base64: { short: "o", long: ["output"] },
   cargo: { long: ["config"], words: ["run", "install"] },
-  curl: {
-    short: "oOKTFdDcE",
-    long: [
-      "output",
-      "remote-name",
-      "config",
-      "upload-file",
-      "form",
-      "data",
-      "dump-header",
-      "cookie-jar",
-      "trace",
-      "stderr"
-    ]
-  },
   date: { short: "s", long: ["set"] },
-  diff: { short: "l", long: ["paginate"] },
+  diff: { short: "lr", long: ["paginate", "recursive"] },
   fd: { short: "xX", long: ["exec", "exec-batch"] },
   fdfind: { short: "xX", long: ["exec", "exec-batch"] },
   file: { short: "CmzZS", long: ["compile", "magic-file", "uncompress", "uncompress-noreport", "no-sandbox"] },
   go: { words: ["run", "generate", "-exec", "-toolexec", "-vettool", "tool"] },
+  grep: { short: "R", long: ["dereference-recursive"] },
   iconv: { short: "o", long: ["output"] },
   make: { short: "fCIEW", long: ["directory", "eval", "file", "include-dir", "makefile"] },
   npm: {
     words: ["exec", "x", "init", "create", "config", "set", "explore"],
-    long: ["script-shell", "node-options", "prefix"]
+    long: ["script-shell", "node-options", "prefix", "userconfig", "globalconfig"]
   },
   pip: { long: ["global-option", "config-settings"] },
   pnpm: { words: ["dlx", "exec", "create", "config"] },
-  rg: { short: "z", long: ["pre", "hostname-bin", "search-zip"] },
+  rg: { short: "zL", long: ["pre", "hostname-bin", "search-zip", "follow"] },
   shuf: { short: "o", long: ["output"] },
   sort: { short: "oT", long: ["output", "compress-program", "temporary-directory", "files0-from"] },
   tree: { short: "oR", words: [] },
@@ -86,12 +72,30 @@ const inert = new Set([
   "local"
 ])
 
+/** What of curl only says how it asks and how much it tells; it has many more ways to write and to send files. */
+const curlRisk = (args: ReadonlyArray<Argument>): Risk => {
+  const plain =
+    /^-(?:[sSfLiIvkgqXHAm46]+|-(?:silent|show-error|fail|location|include|head|verbose|compressed|request|header|user-agent|max-time|connect-timeout|retry|url)(?:=.*)?)$/s
+  const found = args.find(({ text }) => /^-./.test(text) && !plain.test(text))
+  return found === undefined ? undefined : `curl ${found.text} may write or send a file`
+}
+
+/** npm knows its commands by their beginnings too. */
+const npmRisk = (args: ReadonlyArray<Argument>): Risk => {
+  const name = args.find(({ text }) => !text.startsWith("-"))?.text ?? ""
+  const found = name.length > 1 &&
+    ["exec", "explore", "init", "innit", "create", "config", "set"].some((each) => each.startsWith(name))
+  return found ? `npm ${name} runs or changes more than this project says` : undefined
+}
+
 const textLanguages: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["awk", awkRisk],
+  ["curl", curlRisk],
   ["find", findRisk],
   ["gawk", awkRisk],
   ["mawk", awkRisk],
   ["nawk", awkRisk],
+  ["npm", npmRisk],
   ["sed", sedRisk]
 ])
 
@@ -107,7 +111,7 @@ export const riskOf = (program: string, args: ReadonlyArray<Argument>, moved: bo
   const found = own?.(args) ?? (name === "git" ? gitRisk(args, moved) : undefined)
   if (found !== undefined) return found
   const option = findOption(args, options[name] ?? {})
-  if (option !== undefined) return `${name} ${option} writes or runs something`
+  if (option !== undefined) return `${name} ${option} does more than it seems: it runs, writes or follows something`
   if (name === "make" && args.some(({ text }) => text.includes("="))) return "make may be given another shell"
   if (writesSecond.has(name) && args.filter(({ text }) => !/^-./.test(text)).length > 1) {
     return `${name} may write a file`

@@ -33,7 +33,19 @@ export const awkRisk = (args: ReadonlyArray<Argument>): Risk => {
 
 /** The actions of find that run something, write or remove. */
 export const findRisk = (args: ReadonlyArray<Argument>): Risk => {
-  const words = ["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"]
+  const words = [
+    "-exec",
+    "-execdir",
+    "-ok",
+    "-okdir",
+    "-delete",
+    "-fls",
+    "-fprint",
+    "-fprint0",
+    "-fprintf",
+    "-L",
+    "-follow"
+  ]
   const found = findOption(args, { words: [...words, "-files0-from"] })
   return found === undefined ? undefined : `find ${found} does more than to look`
 }
