@@ -12,7 +12,7 @@ export const databaseFlags = {
     type: "text",
     value: "FILE",
     completes: "file",
-    description: "The database: a SQLite file or a postgres:// URL; SKEIN_DB or the data directory otherwise"
+    description: "The database, a SQLite file or a postgres:// URL; otherwise SKEIN_DB, or the usual"
   }
 } as const satisfies Flags
 

@@ -40,7 +40,7 @@ export const promptFlags = {
     type: "text",
     value: "FILE",
     completes: "file",
-    description: "The database: a SQLite file or a postgres:// URL; SKEIN_DB or the data directory otherwise"
+    description: "The database, a SQLite file or a postgres:// URL; otherwise SKEIN_DB, or the usual"
   },
   ...verboseFlags
 } as const satisfies Flags

@@ -33,7 +33,7 @@ const show = command({
 const resume = command({
   name: "resume",
   summary: "Goes on with a session, as `skein run --session ID` does",
-  details: "Without a prompt, the agent is told to go on where it was.",
+  details: "Without a prompt, it goes on with what a crash has left, or with a turn that was cut short.",
   operands: { usage: "ID [prompt…]", least: 1, most: Infinity },
   flags: promptFlags,
   load: () => import("../internal/run/resume.ts").then(({ resumeSession }) => resumeSession)

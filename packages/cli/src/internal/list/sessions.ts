@@ -6,6 +6,7 @@ import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -17,6 +18,7 @@ import { escapeLine, escapeText } from "../escape.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { callLine } from "../run/callLine.ts"
 import { formatCount } from "../tree/treeLines.ts"
+import { howToResume, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
 
 /** The database, with what it stands on. */
@@ -57,9 +59,10 @@ export const listSessions = ({ flags }: {
       ...(flags.all ? {} : { projectID })
     })
     yield* warnUnreadable(unreadable)
-    return yield* printList({
+    const left = yield* interrupted(rows)
+    const code = yield* printList({
       format: flags.format,
-      json: rows,
+      json: rows.map((info) => left.has(info.rootID) ? { ...info, interrupted: true } : info),
       head: [
         ...["SESSION", "CHANGED", "AGENT", "STEPS", "TOKENS", "TITLE"],
         ...(rows.some(({ summary }) => summary !== undefined) ? ["SUMMARY"] : [])
@@ -71,7 +74,15 @@ export const listSessions = ({ flags }: {
           escapeLine(projectID)
         } yet. \`skein run\` begins one; \`skein sessions --all\` lists those of other projects.`
     })
-  }).pipe(Effect.provide(database(flags.db)))
+    if (flags.format === "default") {
+      const stdio = yield* Stdio
+      for (const id of left) stdio.err(leftText(id))
+    }
+    return code
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
+
+const leftText = (rootID: SessionID) =>
+  `${rootID} was interrupted: the process that worked on it has ended. Go on with: ${howToResume(rootID)}`
 
 const existing = (id: string) =>
   Effect.flatMap(SessionStorage, (store) =>
@@ -127,18 +138,21 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const messages = yield* store.messages(session.id)
     const children = yield* store.sessions({ parentID: session.id })
     yield* warnUnreadable([...messages.unreadable, ...children.unreadable])
+    const isInterrupted = (yield* interrupted([session])).has(session.rootID)
     if (flags.format === "json") {
-      stdio.out(`${JSON.stringify({ session, messages: messages.rows, children: children.rows }, undefined, 2)}\n`)
+      const found = { session, messages: messages.rows, children: children.rows }
+      stdio.out(`${JSON.stringify(isInterrupted ? { ...found, interrupted: true } : found, undefined, 2)}\n`)
       return ExitCode.done
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
+    if (isInterrupted) stdio.out(`${leftText(session.rootID)}\n\n`)
     const { budget, summary } = session
     if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
     if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)
     stdio.out(messages.rows.map(messageText).join("\n"))
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
-  }).pipe(Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
 
 /** Does something with a session by the service that owns it. */
 const changing = <A>(

@@ -26,12 +26,13 @@ import { hideConfigured, Redaction } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
+import { continueText, goneOn } from "./goOn.ts"
 import { checkModels, readModel } from "./models.ts"
 import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult, type Unfinished } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 import { readStdin } from "./stdin.ts"
 import { findTarget, type Target } from "./target.ts"
-import { runTurn } from "./turn.ts"
+import { answered, runTurn } from "./turn.ts"
 
 /** What was typed after `skein run`. */
 export type RunInput = Input<typeof runFlags>
@@ -66,10 +67,19 @@ const budgetOf = (
     }
   }
 
-/** The prompt: what was typed, what was piped in, and the files. */
-const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
+/** Whether a prompt has to be given. */
+type Silence = "may be silent" | "needs a prompt"
+
+/** Whether what was typed says how a prompt is answered: then there is one, though it has no words. */
+const isSaid = ({ agent, model, "budget-tokens": tokens, "budget-usd": usd, "no-wait": noWait }: RunInput["flags"]) =>
+  noWait || [agent, model, tokens, usd].some((flag) => flag !== undefined)
+
+/** The prompt: what was typed, what was piped in, and the files; undefined where a session goes on without one. */
+const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput, silence: Silence) {
   const stdio = yield* Stdio
-  const text = [operands.join(" "), yield* readStdin(stdio, operands.length > 0)].filter((part) => part.trim() !== "")
+  const mayBeSilent = silence === "may be silent"
+  const piped = yield* readStdin(stdio, operands.length > 0 || mayBeSilent)
+  const text = [operands.join(" "), piped].filter((part) => part.trim() !== "")
   const files = flags.file.length === 0
     ? []
     : yield* Effect.flatMap(
@@ -77,6 +87,7 @@ const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput) {
       ({ attachments }) => Effect.flatMap(currentDirectory, (directory) => attachments(directory, flags.file))
     )
   if (text.length === 0 && files.length === 0) {
+    if (mayBeSilent) return isSaid(flags) ? [{ type: "text", text: continueText } as const] : undefined
     return yield* new UsageError({
       message: "There is no prompt. Write it after `skein run`, or pipe it in: skein run \"What does this project do?\""
     })
@@ -102,7 +113,7 @@ const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string 
 const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
   target: Target,
-  prompt: Effect.Effect<ReadonlyArray<PartInput>, CommandError>,
+  prompt: Effect.Effect<ReadonlyArray<PartInput> | undefined, CommandError>,
   { attend, presenter }: Shown,
   progress: Progress
 ) {
@@ -151,15 +162,16 @@ const prompted = Effect.fnUntraced(function*(
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
   )
+  const options = {
+    ...(flags.agent === undefined ? {} : { agent: flags.agent }),
+    ...(model === undefined ? {} : { model }),
+    ...budgetOf(flags, current.budget?.limit)
+  }
   const turn = yield* runTurn({
     session: current,
-    parts,
-    options: {
-      ...(flags.agent === undefined ? {} : { agent: flags.agent }),
-      ...(model === undefined ? {} : { model }),
-      ...budgetOf(flags, current.budget?.limit)
-    },
-    waits: !flags["no-wait"],
+    work: parts === undefined
+      ? goneOn(current, presenter.note)
+      : answered({ session: current, parts, options, waits: !flags["no-wait"] }),
     timeout: flags.timeout,
     left: (unfinished) => progress.left = unfinished
   })
@@ -178,10 +190,10 @@ const concluded = (exit: Exit.Exit<RunResult, CommandError>, { left }: Progress)
       : ofError(left, explain(exit.cause))
   })
 
-const work = (input: RunInput, shown: Shown, progress: Progress) =>
+const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
     const { flags } = input
-    const reading = yield* Effect.forkScoped(readPrompt(input))
+    const reading = yield* Effect.forkScoped(readPrompt(input, silence))
     const target = yield* findTarget(flags)
     const settled = yield* settle(target.directory, limitsOf(flags))
     if (settled.warnings.length > 0) {
@@ -208,7 +220,10 @@ const work = (input: RunInput, shown: Shown, progress: Progress) =>
   })
 
 /** Runs it. */
-export const executeRun = (input: RunInput): Effect.Effect<number, CommandError, Stdio | Stop> =>
+export const executeRun = (
+  input: RunInput,
+  silence: Silence = "needs a prompt"
+): Effect.Effect<number, CommandError, Stdio | Stop> =>
   Effect.scoped(Effect.gen(function*() {
     const { flags } = input
     const stdio = yield* Stdio
@@ -219,7 +234,9 @@ export const executeRun = (input: RunInput): Effect.Effect<number, CommandError,
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const exit = yield* Effect.exit(
-          restore(Effect.flatMap(foundation, (context) => Effect.provide(work(input, shown, progress), context)))
+          restore(
+            Effect.flatMap(foundation, (context) => Effect.provide(work(input, silence, shown, progress), context))
+          )
         )
         const result = yield* concluded(exit, progress)
         shown.presenter.end(result)

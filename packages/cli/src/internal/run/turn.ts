@@ -1,6 +1,6 @@
-/** Runs one turn to an answer, or to whatever ended it before that. */
+/** Runs a turn to its answer, or to whatever ended it before that. */
 import { Session, type Turn } from "@skein/core/Session"
-import type { PromptError, PromptOptions } from "@skein/core/Session"
+import type { PromptOptions } from "@skein/core/Session"
 import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { since } from "@skein/domain/Usage"
@@ -14,37 +14,50 @@ import { nothing, type Unfinished } from "./result.ts"
 /** How long a tree that was told to stop may take, in milliseconds. */
 const patience = 5_000
 
-/** What is prompted, how, and for how long. */
-export interface TurnRequest {
+/** What is prompted, how, and whether it ends with the answer. */
+export interface PromptRequest {
   readonly session: SessionInfo
   readonly parts: ReadonlyArray<PartInput>
   readonly options: PromptOptions
   /** Whether tasks in the background are waited for, and the answers that their results lead to. */
   readonly waits: boolean
+}
+
+/** A turn with all that a session has used since this was known of it. */
+export const withUsage = Effect.fnUntraced(function*(turn: Turn, before: SessionInfo) {
+  const { usage } = yield* Effect.flatMap(Session, (session) => session.get(before.id))
+  return { ...turn, usage: since(before.usage.subtree, usage.subtree) } satisfies Turn
+})
+
+/** Prompts a session. */
+export const answered = Effect.fnUntraced(function*({ options, parts, session: before, waits }: PromptRequest) {
+  const session = yield* Session
+  const first = yield* session.prompt(before.id, parts, options)
+  const last = waits ? (yield* session.untilIdle(before.id)) ?? first : first
+  return last === first ? first : yield* withUsage(last, before)
+})
+
+/** What goes on in a session, and for how long. */
+export interface TurnRequest<E, R> {
+  readonly session: SessionInfo
+  readonly work: Effect.Effect<Turn, E, R>
   /** Milliseconds. */
   readonly timeout: number | undefined
   /** Is told what there is of a turn that does not come to its end. */
   readonly left: (unfinished: Unfinished) => void
 }
 
-/** Prompts a session; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
-export const runTurn = (
-  { left, options, parts, session: before, timeout, waits }: TurnRequest
-): Effect.Effect<Turn | undefined, PromptError, Scope | Session> =>
+/** Waits for the turn; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
+export const runTurn = <E, R>(
+  { left, session: before, timeout, work }: TurnRequest<E, R>
+): Effect.Effect<Turn | undefined, E, R | Scope | Session> =>
   Effect.gen(function*() {
     const session = yield* Session
     const began = yield* Clock.currentTimeMillis
-    const answered = Effect.gen(function*() {
-      const first = yield* session.prompt(before.id, parts, options)
-      const last = waits ? (yield* session.untilIdle(before.id)) ?? first : first
-      if (last === first) return first
-      const { usage } = yield* session.get(before.id)
-      return { ...last, usage: since(before.usage.subtree, usage.subtree) }
-    })
     const turn = Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Effect.forkScoped(restore(answered)), (fiber) => {
+      Effect.flatMap(Effect.forkScoped(restore(work)), (fiber) => {
         // The storage closes after this: a prompt that is being taken back must have come to its end.
-        const stopped = Effect.zipRight(Effect.exit(session.stop(before.id)), Fiber.interrupt(fiber))
+        const stopped = Effect.zipRight(Effect.exit(session.stop(before.rootID)), Fiber.interrupt(fiber))
         return Effect.onInterrupt(
           restore(Fiber.join(fiber)),
           () => Effect.timeoutOption(Effect.disconnect(stopped), patience)

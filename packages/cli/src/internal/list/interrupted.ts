@@ -1,0 +1,32 @@
+/** Tells which trees a process has left in the middle of their work, without going on with them. */
+import { Owner } from "@skein/core/Owner"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+/** How such a tree is gone on with. */
+export const howToResume = (rootID: SessionID): string => `skein sessions resume ${rootID}`
+
+/** Whether nobody is at work in a tree any more. */
+const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const owner = yield* Owner
+  const lease = Option.getOrUndefined(yield* storage.lease(rootID))
+  if (lease?.owner === undefined || lease.until <= (yield* Clock.currentTimeMillis)) return true
+  return yield* owner.isGone(lease.owner)
+})
+
+/** The roots of those of these sessions in whose trees a turn or a task has not come to its end, and nobody is at work. */
+export const interrupted = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {
+  const storage = yield* SessionStorage
+  const { rows } = yield* storage.runs({ unsettled: true })
+  const withRuns = new Set(rows.map(({ rootID }) => rootID))
+  const open = infos.filter(({ rootID, turn }) =>
+    withRuns.has(rootID) || (turn !== undefined && turn.ended === undefined)
+  )
+  const roots = [...new Set(open.map(({ rootID }) => rootID))]
+  return new Set(yield* Effect.filter(roots, isLeft))
+})

@@ -1,0 +1,46 @@
+/** Goes on with a session though nobody has said anything: with what a crash has left, or with a turn that was cut short. */
+import { Session, type Turn } from "@skein/core/Session"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import { UsageError } from "../../UsageError.ts"
+import { answered, withUsage } from "./turn.ts"
+
+/** What an agent is told whose turn was stopped, failed, or ended at a limit. */
+export const continueText = "Continue where you left off."
+
+/** The answer that a session has already given. */
+const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
+  const session = yield* Session
+  const messages = yield* session.messages(id)
+  const last = messages.findLast(({ info }) => info.role === "assistant")
+  if (last?.info.role !== "assistant") {
+    return yield* new UsageError({
+      message: `Nothing was said in ${id} yet. Give it a prompt: skein sessions resume ${id} "…"`
+    })
+  }
+  const { info, parts } = last
+  const said = parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
+  const text = said?.type === "text" ? said.text.trim() : ""
+  return { sessionID: id, info, parts, text, end: "completed", usage: none } satisfies Turn
+})
+
+/**
+ * Ends when the tree is idle, with the last turn of the session. Where no crash has left anything, an agent whose turn did
+ * not come to its end is told to go on; one that has answered is not, and `note` is told so.
+ */
+export const goneOn = Effect.fnUntraced(function*(before: SessionInfo, note: (line: string) => void) {
+  const session = yield* Session
+  yield* session.resume(before.id)
+  const last = yield* session.untilIdle(before.id)
+  if (before.id !== before.rootID) yield* Effect.exit(session.untilIdle(before.rootID))
+  if (last !== undefined) return yield* withUsage(last, before)
+  const { turn } = yield* session.get(before.id)
+  if (turn?.ended !== undefined && turn.ended.how !== "completed") {
+    const parts = [{ type: "text" as const, text: continueText }]
+    return yield* answered({ session: before, parts, options: {}, waits: true })
+  }
+  const answer = yield* lastAnswer(before)
+  note(`There was nothing to go on with in ${before.id}: its last turn has come to its end, with this answer.`)
+  return answer
+})

@@ -1,0 +1,73 @@
+/** The built program after a crash: what listings say, and what `sessions resume` does. */
+import { afterEach, expect, it, vi } from "vitest"
+import { type Sandbox, sandbox } from "./support/cli.ts"
+import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
+  const llm: Llm = await startLlm(script)
+  const place: Sandbox = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  return { llm, place }
+}
+
+const run = ["run", "-m", "openai/m", "--title", "t"]
+
+/** A session whose process was killed while the model was asked. */
+const crashed = async () => {
+  let hangs = true
+  const { llm, place } = await world(() => hangs ? { hangs } : "done")
+  const running = place.start([...run, "go"])
+  await llm.asked(1)
+  const during = await place.run(["sessions", "list", "--format", "json"])
+  const [{ id, interrupted }] = JSON.parse(during.stdout)
+  expect(interrupted).toBeUndefined()
+  return { llm, place, id, running, recovers: () => hangs = false }
+}
+
+it("a tree that is at work elsewhere is not taken, and one whose process was killed is told of", async () => {
+  const { id, place, running } = await crashed()
+  const refused = await place.run(["sessions", "resume", id])
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("is at work in another process") })
+  expect(refused.stderr).toContain(`:${running.child.pid}:`)
+  running.child.kill("SIGKILL")
+  await running.ended
+  const how = `skein sessions resume ${id}`
+  const listed = await place.run(["sessions"])
+  expect(listed.stderr).toContain(how)
+  expect((await place.run(["sessions", "show", id])).stdout).toContain(how)
+  expect(JSON.parse((await place.run(["sessions", "list", "--format", "json"])).stdout)).toMatchObject([
+    { id, interrupted: true, turn: { began: expect.any(Number) } }
+  ])
+})
+
+it("resume goes on with what was cut off, and says of what has ended that there is nothing to go on with", async () => {
+  const { id, llm, place, recovers, running } = await crashed()
+  running.child.kill("SIGKILL")
+  await running.ended
+  recovers()
+  expect(await place.run(["sessions", "resume", id])).toMatchObject({ code: 0, stdout: "done\n", stderr: "" })
+  expect(llm.requests.at(-1)?.user).toEqual(["go"])
+  const asked = llm.requests.length
+  const again = await place.run(["sessions", "resume", id])
+  expect(again).toMatchObject({ code: 0, stdout: "done\n" })
+  expect(again.stderr).toMatch(/^There was nothing to go on with in ses_\w+/)
+  expect(llm.requests).toHaveLength(asked)
+  expect((await place.run(["sessions"])).stderr).toBe("")
+})
+
+it("a prompt recovers first: what was cut off is answered in one turn with it", async () => {
+  const { id, llm, place, recovers, running } = await crashed()
+  running.child.kill("SIGKILL")
+  await running.ended
+  recovers()
+  const resumed = await place.run(["sessions", "resume", id, "and that?", "--format", "quiet"])
+  expect(resumed).toMatchObject({ code: 0, stdout: "done\n" })
+  expect(llm.requests.at(-1)?.user.at(-1)).toContain("and that?")
+})
