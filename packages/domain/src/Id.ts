@@ -70,6 +70,15 @@ const base32 = (value: number, length: number): string => {
   return text
 }
 
+/** The time in an id, in milliseconds; 0 where there is none. */
+const timeOf = (id: string): number => {
+  let time = 0
+  for (const digit of id.slice(id.indexOf("_") + 1).slice(0, 10)) {
+    time = time * 32 + Math.max(0, alphabet.indexOf(digit))
+  }
+  return time
+}
+
 const counterLimit = 32 ** 4
 const chanceLimit = 32 ** 8
 const seed = Random.nextIntBetween(0, 2 ** 31)
@@ -84,6 +93,8 @@ export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
   readonly make: <Prefix extends keyof ByPrefix>(prefix: Prefix) => Effect.Effect<ByPrefix[Prefix]>
   /** The same outside of Effect, for callbacks: `now` is what a Clock says, in milliseconds since 1970. */
   readonly unsafeMake: <Prefix extends keyof ByPrefix>(prefix: Prefix, now: number) => ByPrefix[Prefix]
+  /** From now on all ids are greater than this one, which another process may have made, whatever its clock said. */
+  readonly after: (id: string) => void
 }>() {
   /** Ids that ascend from the layer's own counter; their chance is seeded from Random when the layer is built. */
   static readonly layer: Layer.Layer<Ids> = Layer.effect(
@@ -103,7 +114,16 @@ export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
         const random = base32(Math.floor(chance.number() * chanceLimit), 8)
         return `${prefix}_${base32(last, 10)}${base32(count, 4)}${random}` as ByPrefix[Prefix]
       }
+      const after = (id: string) => {
+        const made = timeOf(id)
+        // One millisecond more: how far the counter of the other process was is not worth reading.
+        if (made >= last) {
+          last = made + 1
+          count = 0
+        }
+      }
       return {
+        after,
         unsafeMake,
         make: (prefix) => Effect.map(Clock.currentTimeMillis, (now) => unsafeMake(prefix, now))
       }

@@ -1,6 +1,7 @@
 /** The composition root of tests: all of Skein in memory, around models that go by a script. */
 import { Agent } from "@skein/core/Agent"
 import { type Hook, Hooks } from "@skein/core/Hooks"
+import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
@@ -27,6 +28,8 @@ export interface SkeinTestOptions {
   readonly asks?: PermissionOptions["asks"]
   /** What lasts; memory where absent. */
   readonly storage?: Layer.Layer<SessionStorage>
+  /** How this stack is known to others on the same storage, and what it knows of them. */
+  readonly owner?: Layer.Layer<Owner>
 }
 
 /** The scripts of the agents, or a provider: a scripted one that was made before, or any other. */
@@ -44,7 +47,8 @@ export const layer = (
     permission: { asks: options.asks ?? "nobody" },
     config: options.config ?? {},
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
-    storage: options.storage ?? SessionStorage.layerMemory
+    storage: options.storage ?? SessionStorage.layerMemory,
+    ...(options.owner === undefined ? {} : { owner: options.owner })
   })
 
 const isMade = (scripts: Scripts): scripts is Pick<Scripted.Scripted, "layer"> =>

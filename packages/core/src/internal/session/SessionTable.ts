@@ -1,5 +1,5 @@
 /** Owns which sessions are in memory. */
-import type { SessionID } from "@skein/domain/Id"
+import { Ids, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
@@ -49,6 +49,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const storage = yield* SessionStorage
       const governor = yield* Governor
       const leases = yield* Leases
+      const ids = yield* Ids
       const scope = yield* Effect.scope
       const table = new Map<SessionID, Live>()
       const children = new Map<SessionID, Set<Live>>()
@@ -161,12 +162,16 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         const info = found.value
         const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
         const waiting = yield* storage.inbox(id)
+        for (const row of waiting) ids.after(row.id)
         return yield* add(info, parent, waiting)
       })
 
       const history = Effect.fnUntraced(function*(live: Live) {
         if (live.messages !== undefined) return live.messages
         const found = yield* storage.messages(live.info.id)
+        const last = found.rows.at(-1)
+        // Messages and parts are in the order of their ids, also those of another process with another clock.
+        if (last !== undefined) { for (const { id } of [last.info, ...last.parts]) ids.after(id) }
         return live.messages ??= found.rows.map(({ info, parts }): LiveMessage => ({
           info,
           parts: [...parts],

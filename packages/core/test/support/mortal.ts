@@ -1,0 +1,77 @@
+/** Processes that die at a commit, before or after it was made, and others that come after them on the same storage. */
+import { Owner } from "@skein/core/Owner"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+
+/** When a process dies: at its n-th commit, which is made or not. */
+export interface Death {
+  readonly at: number
+  readonly made: boolean
+}
+
+/** What is left of a process: nothing that it still wanted to do happens. */
+export interface Life {
+  readonly isOver: () => boolean
+  /** Passes while the process lives. */
+  readonly alive: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}
+
+/** Storage that outlives the programs that use it. */
+export const lastingStorage = Effect.map(
+  Layer.build(SessionStorage.layerMemory),
+  (context) => Context.get(context, SessionStorage)
+)
+
+/** This process knows that all others are gone. */
+export const lonely = (name: string): Layer.Layer<Owner> =>
+  Layer.succeed(Owner, { id: name, isGone: () => Effect.succeed(true) })
+
+/**
+ * Runs a program as a process of its own that dies where it is said to. Gives what the program ended with; none where the
+ * process died first, and then nothing of it goes on.
+ */
+export const process = <A, E, R>(
+  inner: Context.Tag.Service<SessionStorage>,
+  death: Death | undefined,
+  program: (life: Life, storage: Layer.Layer<SessionStorage>) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function*() {
+    const died = yield* Deferred.make<void>()
+    let isOver = false
+    let commits = 0
+    const life: Life = {
+      isOver: () => isOver,
+      alive: (effect) => Effect.suspend(() => isOver ? Effect.never : effect)
+    }
+    const die = Effect.suspend(() => {
+      isOver = true
+      return Effect.zipRight(Deferred.succeed(died, undefined), Effect.never)
+    })
+    const mortal = Object.fromEntries(
+      Object.entries(inner).map(([name, member]) => [
+        name,
+        typeof member === "function"
+          ? (...given: ReadonlyArray<never>) =>
+            life.alive((member as unknown as (...all: ReadonlyArray<never>) => Effect.Effect<unknown>)(...given))
+          : member
+      ])
+    ) as unknown as Context.Tag.Service<SessionStorage>
+    const storage = Layer.succeed(SessionStorage, {
+      ...mortal,
+      commit: (writes: ReadonlyArray<Write>) =>
+        life.alive(Effect.suspend(() => {
+          if (death === undefined || ++commits !== death.at) return inner.commit(writes)
+          return death.made ? Effect.zipRight(inner.commit(writes), die) : die
+        }))
+    })
+    const running = yield* Effect.forkDaemon(Effect.scoped(program(life, storage)))
+    return yield* Effect.raceFirst(
+      Effect.map(Fiber.join(running), Option.some),
+      Effect.as(Deferred.await(died), Option.none<A>())
+    )
+  })
