@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Bus } from "./Bus.ts"
+import { Failpoints } from "./Failpoints.ts"
 import { SessionStorage, type Write } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 
@@ -33,6 +34,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       const storage = yield* SessionStorage
       const bus = yield* Bus
       const ids = yield* Ids
+      const points = yield* Failpoints
 
       const event = <T extends EventType>(source: EventSource, type: T, properties: EventProperties<T>, now: number) =>
         ({
@@ -52,7 +54,9 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
         // What was asked for is stored even if the asker is interrupted meanwhile; then it must be told as well.
         return Effect.uninterruptible(
           Effect.tap(storage.commit(all), () => {
+            points.hit("result_committed_before_publish")
             for (const each of events) bus.publish(each)
+            points.hit("published")
           })
         )
       }

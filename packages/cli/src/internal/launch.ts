@@ -11,6 +11,7 @@ import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
 import { Stop } from "../Stop.ts"
 import { errorLine, explain } from "./explain.ts"
+import { armed } from "./failpoints.ts"
 import type { LogForm } from "./logging.ts"
 import { Redaction } from "./Redaction.ts"
 
@@ -88,7 +89,7 @@ export const launch = (
   process.on("uncaughtException", crash(verbose))
   // Where nothing is left that could wake the program, it would end as if all were well.
   process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that cannot come any more")))
-  const program = untilStopped(command).pipe(
+  const program = armed(untilStopped(command)).pipe(
     Effect.exit,
     Effect.map(Exit.flatten),
     Effect.flatMap((exit) => finished(exit, verbose)),

@@ -1,5 +1,6 @@
 /** Brings the schema of a SQLite file up to date: forward only, in one transaction, whatever other processes do. */
 import type { Connection } from "@effect/sql/SqlConnection"
+import { failpoint } from "@skein/core/Failpoints"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import { type Migration, migrations } from "./migrations.ts"
@@ -28,10 +29,13 @@ export const migrate = (
     if (schema > 0 && schema < list.length && file !== ":memory:") yield* backUp(file, schema)
     for (const load of list.slice(schema)) {
       const { statements } = yield* Effect.promise(load)
-      yield* Effect.forEach(statements, run, { discard: true })
+      yield* Effect.forEach(statements, (sql) => Effect.zipRight(failpoint("migration_step"), run(sql)), {
+        discard: true
+      })
     }
     yield* run(`PRAGMA application_id = ${applicationID}`)
     yield* run(`PRAGMA user_version = ${list.length}`)
+    yield* failpoint("migration_step")
     yield* run("COMMIT")
   })
   return Effect.zipRight(

@@ -1,5 +1,6 @@
 /** How files are changed: looked at first, written beside, put in place at once, and put back when one of them fails. */
 import type * as FileSystem from "@effect/platform/FileSystem"
+import { failpoint } from "@skein/core/Failpoints"
 import type { ToolError } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
@@ -130,10 +131,12 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
         )
     )
     const place = (change: Change, temporary: string | undefined) =>
-      (temporary === undefined ? fs.remove(change.target.real) : fs.rename(temporary, change.target.real)).pipe(
-        Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
-        Effect.tap(() => Effect.sync(() => done.push(change)))
-      )
+      (temporary === undefined
+        ? fs.remove(change.target.real)
+        : Effect.zipRight(failpoint("write_tmp_before_rename"), fs.rename(temporary, change.target.real))).pipe(
+          Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
+          Effect.tap(() => Effect.sync(() => done.push(change)))
+        )
     const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
       Effect.forEach(changes, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
         Effect.catchAll((error) => Effect.zipRight(undo(done), Effect.fail(error))),

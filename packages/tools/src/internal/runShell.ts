@@ -1,5 +1,6 @@
 /** Runs a command line from its start to the last of its processes, and collects what it writes. */
 import type * as FileSystem from "@effect/platform/FileSystem"
+import { failpoint } from "@skein/core/Failpoints"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -25,6 +26,7 @@ const read = Effect.fnUntraced(function*(
 ) {
   for (let piece = yield* child.next; Option.isSome(piece); piece = yield* child.next) {
     const overflow = buffer.push(piece.value)
+    yield* failpoint("effect_done_before_exit")
     if (overflow !== undefined) {
       yield* spill(overflow)
       freeBytes(piece.value)
@@ -45,6 +47,7 @@ const run = Effect.fnUntraced(function*(
     startShell({ command: command.command, directory: command.directory, environment }),
     (running) => Effect.zipRight(running.stop, running.kill)
   )
+  yield* failpoint("after_spawn")
   const reader = yield* Effect.forkScoped(read(child, buffer, writer.write, changed))
   yield* Effect.forkScoped(
     Effect.forever(Effect.gen(function*() {

@@ -2,6 +2,7 @@
 import { Agent } from "@skein/core/Agent"
 import { Bus } from "@skein/core/Bus"
 import { Config } from "@skein/core/Config"
+import { failpoint, Failpoints } from "@skein/core/Failpoints"
 import type { Hook } from "@skein/core/Hooks"
 import { Session } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
@@ -136,9 +137,11 @@ const prompted = Effect.fnUntraced(function*(
     )
   }
   const parts = yield* prompt
+  const points = yield* Failpoints
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
     progress.denials.see(event)
     if (!progress.isOver) presenter.event(event)
+    points.hit("ack_sent")
   })
   const current = target.session === undefined
     ? yield* session.create({
@@ -240,6 +243,7 @@ export const executeRun = (
         )
         const result = yield* concluded(exit, progress)
         shown.presenter.end(result)
+        yield* failpoint("ack_sent")
         progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const { canAsk } = shown

@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
+import { failpoint } from "../../Failpoints.ts"
 import type { Leases } from "../../Leases.ts"
 import { Owner } from "../../Owner.ts"
 import { type Lease, SessionStorage, type StoredLease, type Write } from "../../SessionStorage.ts"
@@ -263,7 +264,7 @@ export const makeLeases = <A>(
         return all.length === 0
           ? Effect.void
           : Effect.catchAll(
-            storage.commit(all),
+            Effect.zipRight(failpoint("shutdown_drain"), storage.commit(all)),
             (error) =>
               Effect.logWarning(
                 "What was held could not be let go; that happens when the leases run out",

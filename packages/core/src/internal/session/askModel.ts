@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
+import { Failpoints } from "../../Failpoints.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { countUsage } from "../../Metrics.ts"
@@ -20,6 +21,7 @@ import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
 import { charge, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
+import { pointsOf } from "./modelPoints.ts"
 import { StepBuffer } from "./stepBuffer.ts"
 
 /** How often parts that grow are stored, in milliseconds. */
@@ -102,6 +104,8 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const bus = yield* Bus
   const governor = yield* Governor
   const { settings } = yield* Config
+  const points = yield* Failpoints
+  const comeBy = pointsOf(points)
   const clock = yield* Effect.clock
   const source = live.info
   const working = live.status
@@ -263,6 +267,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
       live.connected.unsafeOpen()
       live.active = clock.unsafeCurrentTimeMillis()
       buffer.emit(event)
+      comeBy(event)
     },
     check: Effect.suspend(() =>
       buffer.parts.some((part) => part.type === "tool" || (part.type === "text" && part.text !== ""))
@@ -275,12 +280,14 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   })
 
   return yield* Effect.gen(function*() {
+    points.hit("before_provider")
     yield* Effect.ensuring(asking, stopFlushing)
     yield* open
     buffer.close()
     const finish = buffer.finish ?? "other"
     const calls = yield* start(buffer.calls, finish)
     const begunCalls = calls.filter(({ state }) => state.status !== "pending")
+    if (begunCalls.length > 0) points.hit("intent_before_commit")
     yield* end((now) => {
       const extra = count(usageOf(model, buffer.tokens, buffer.calls.length), now)
       isCounted = true
@@ -288,6 +295,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
       const rest = { finish, ...(limit === undefined ? {} : { error: limit }) }
       return { parts: [...buffer.parts, closing, ...begunCalls], extra, rest }
     })
+    if (begunCalls.length > 0) points.hit("intent_after_commit")
     return { message, calls, finish } satisfies Answer
   }).pipe(
     Effect.onExit((exit) => {

@@ -7,6 +7,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Agent } from "../../Agent.ts"
+import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
 import { Provider } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
@@ -129,11 +130,13 @@ const store = Effect.fnUntraced(function*(
       journal.event(live.info, "session.compacted", compacted, now)
     ]
   )
+  yield* failpoint("compaction_before_commit")
   yield* Effect.tapError(committing, () =>
     Effect.sync(() => {
       const at = live.messages?.indexOf(message) ?? -1
       if (at >= 0) live.messages?.splice(at, 1)
     }))
+  yield* failpoint("compaction_after_commit")
   return compacted
 }, Effect.uninterruptible)
 

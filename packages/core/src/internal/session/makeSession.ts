@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
+import { failpoint } from "../../Failpoints.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
@@ -126,10 +127,12 @@ export const makeSession = Effect.gen(function*() {
       ...(budget === undefined ? {} : { budget: openedBudget(live, budget, now) })
     }
     const isChanged = names || budget !== undefined
+    yield* failpoint("user_msg_before_commit")
     yield* journal.commit(
       [{ _tag: "Inbox", row }, ...(isChanged ? [change(live, now, patch)] : [])],
       isChanged ? [journal.event(live.info, "session.updated", { info: live.info }, now)] : []
     )
+    yield* failpoint("user_msg_after_commit")
     return { row, first: names && live.parent === undefined }
   })
 

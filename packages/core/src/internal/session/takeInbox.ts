@@ -6,6 +6,7 @@ import type { Part, PartInput } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
 import type { Write } from "../../SessionStorage.ts"
 import type { Wanted } from "./finalAnswer.ts"
@@ -109,6 +110,7 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   }
   const [first] = messages
   if (begins && first !== undefined) writes.push(change(live, now, { turn: { began: now, first: first.info.id } }))
+  if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
   yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken

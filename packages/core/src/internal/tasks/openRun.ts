@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
+import { failpoint } from "../../Failpoints.ts"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import type { ChildOptions } from "../../Session.ts"
@@ -165,7 +166,7 @@ export const openRun = Effect.fnUntraced(function*(
     promotable: request.promotable ?? true,
     note: workspace === undefined ? undefined : workspaceText(workspace)
   })
-  const asked = Effect.map(storing, () => {
+  const asked = Effect.map(Effect.zipRight(failpoint("child_created_before_link"), storing), () => {
     if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)
     checked.parent.tasks.add(task)
     return task

@@ -6,6 +6,7 @@ import { since } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { failpoint } from "../../Failpoints.ts"
 import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
@@ -134,6 +135,7 @@ export const settleRun = Effect.fnUntraced(function*(
     Effect.retry(store(row), { schedule: again, while: ({ reason }) => reason !== "held" }),
     (error) => error.reason === "held" ? Effect.void : storeLater()
   )
+  yield* failpoint(run.background ? "bg_done_committed" : "child_done_before_parent_result")
   task.row = settled
   table.rest(live)
   if (row !== undefined) yield* tell(row)

@@ -4,6 +4,7 @@ import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { failpoint } from "../../Failpoints.ts"
 import { type PromptError, Session } from "../../Session.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { firstOf } from "../firstOf.ts"
@@ -93,6 +94,7 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
 export const workRun = Effect.fnUntraced(function*(task: RunningTask, request: TaskRequest, agent: AgentInfo) {
   const { live } = task
   live.captured = task.captured
+  yield* failpoint("child_running")
   const times = { timeout: task.timeout, idle: idleLimit }
   const late = Effect.map(
     clocks(live, times, task.asked),

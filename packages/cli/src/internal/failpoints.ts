@@ -1,0 +1,39 @@
+/** Lets a test end the program at a named point, as a crash does: SKEIN_FAILPOINT=NAME:N kills it when it comes by for the N-th time. */
+import { type FailpointName, Failpoints, failpoints } from "@skein/core/Failpoints"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { UsageError } from "../UsageError.ts"
+
+const isName = (text: string): text is FailpointName => failpoints.some((name) => name === text)
+
+const unknown = (text: string) =>
+  new UsageError({
+    message: `SKEIN_FAILPOINT needs NAME:N, such as before_provider:2, and is ${
+      JSON.stringify(text)
+    }. It is a switch for tests: unset it. The names are ${failpoints.join(", ")}.`
+  })
+
+const killer = (wanted: FailpointName, times: number) => {
+  let left = times
+  return {
+    hit: (name: FailpointName) => {
+      if (name === wanted && --left === 0) process.kill(process.pid, "SIGKILL")
+    }
+  }
+}
+
+/** A command that ends where the environment says so. */
+export const armed = <A, E, R>(command: Effect.Effect<A, E, R>): Effect.Effect<A, E | UsageError, R> =>
+  Effect.flatMap(
+    Effect.orElseSucceed(Config.option(Config.string("SKEIN_FAILPOINT")), () => Option.none<string>()),
+    Option.match({
+      onNone: (): Effect.Effect<A, E | UsageError, R> => command,
+      onSome: (text) => {
+        const [, name = "", times] = /^(\w+):([1-9]\d{0,5})$/.exec(text) ?? []
+        return isName(name)
+          ? Effect.provideService(command, Failpoints, killer(name, Number(times)))
+          : unknown(text)
+      }
+    })
+  )

@@ -1,0 +1,46 @@
+/** Owns the moments in which a crash is worth a test: named points in the order of things, at which nothing happens. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+/** The points, in the order in which a prompt comes by them. */
+export const failpoints = [
+  "user_msg_before_commit",
+  "user_msg_after_commit",
+  "ack_sent",
+  "before_provider",
+  "first_chunk",
+  "mid_text",
+  "mid_tool_args",
+  "intent_before_commit",
+  "intent_after_commit",
+  "after_spawn",
+  "effect_done_before_exit",
+  "exit_before_result_commit",
+  "result_committed_before_publish",
+  "published",
+  "perm_before_commit",
+  "perm_pending",
+  "perm_reply_committed",
+  "child_created_before_link",
+  "child_running",
+  "child_done_before_parent_result",
+  "bg_done_committed",
+  "wake_sent_before_mark",
+  "compaction_before_commit",
+  "compaction_after_commit",
+  "migration_step",
+  "write_tmp_before_rename",
+  "shutdown_drain"
+] as const
+
+/** The name of a point. */
+export type FailpointName = typeof failpoints[number]
+
+/** What happens at the points: nothing, unless a test provides something else. */
+export class Failpoints extends Context.Reference<Failpoints>()("@skein/core/Failpoints", {
+  defaultValue: (): { readonly hit: (name: FailpointName) => void } => ({ hit: () => {} })
+}) {}
+
+/** Comes by a point. */
+export const failpoint = (name: FailpointName): Effect.Effect<void> =>
+  Effect.map(Failpoints, (points) => points.hit(name))
