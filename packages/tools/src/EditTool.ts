@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { changeAsks } from "./internal/asks.ts"
 import { makeFileChanges } from "./internal/fileChanges.ts"
+import { foundEdit } from "./internal/foundEdit.ts"
 import { preview } from "./internal/preview.ts"
 import { refuse } from "./internal/refusal.ts"
 import { replaceText } from "./internal/replaceText.ts"
@@ -27,6 +28,18 @@ const Parameters = Schema.Struct({
 /** What `edit` is asked. */
 export interface EditInput extends Schema.Schema.Type<typeof Parameters> {}
 
+const check = ({ newString, oldString }: EditInput) => {
+  if (oldString === "") {
+    return refuse(
+      "invalid_arguments",
+      "edit.oldString is empty. Give the text to replace, or use write to make a file."
+    )
+  }
+  return oldString === newString
+    ? refuse("invalid_arguments", "edit.oldString and edit.newString are the same. There is nothing to change.")
+    : Effect.void
+}
+
 /** Makes `edit`. */
 export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
   function*() {
@@ -41,18 +54,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
       effect: "verify",
       title: (input) => input.filePath,
       authorise: Effect.fnUntraced(function*(input, caller) {
-        if (input.oldString === "") {
-          return yield* refuse(
-            "invalid_arguments",
-            "edit.oldString is empty. Give the text to replace, or use write to make a file."
-          )
-        }
-        if (input.oldString === input.newString) {
-          return yield* refuse(
-            "invalid_arguments",
-            "edit.oldString and edit.newString are the same. There is nothing to change."
-          )
-        }
+        yield* check(input)
         const target = yield* paths.decide(input, input.filePath, caller)
         const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
         return changeAsks([target], { linked: yield* linked([target]), metadata })
@@ -84,6 +86,35 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
             diff: preview(input.oldString, input.newString)
           }
         }
+      }),
+      // Not made again: that the file is as the session has read it, which `execute` asks for, nobody knows any more.
+      recover: Effect.fnUntraced(function*(input, context) {
+        yield* check(input)
+        const { shown, ...target } = yield* paths.decide({}, input.filePath, context)
+        const now = yield* existing({ shown, ...target })
+        const found = now === undefined ? undefined : foundEdit(now.bytes, input)
+        if (found?.state === "made") {
+          const { lines: [first, ...more] } = found
+          const place = first === undefined
+            ? ""
+            : `, and newString is at line ${first}${more.length > 0 ? " first" : ""}`
+          return {
+            title: shown,
+            output:
+              `Skein ended while this call was made. The edit was found done: oldString is not in ${shown} any more${place}. Read the file before you change it again.`,
+            metadata: {
+              filePath: shown,
+              replacements: input.replaceAll === true ? Math.max(found.lines.length, 1) : 1,
+              diff: preview(input.oldString, input.newString)
+            }
+          }
+        }
+        const what = found?.state === "open"
+          ? `The edit was not made: oldString is still in ${shown}, and newString is not in its place. Read the file and make it again.`
+          : found === undefined
+          ? `Whether the edit was made is not known: ${shown} does not exist any more. See what became of it.`
+          : `Whether the edit was made is not known: neither oldString nor newString is in ${shown}. Read it to see what is there.`
+        return yield* refuse("interrupted", `Skein ended while this call was made. ${what}`)
       })
     })
   }

@@ -8,6 +8,7 @@ import { applyHunks } from "./internal/applyHunks.ts"
 import { changeAsks } from "./internal/asks.ts"
 import { type Change, makeFileChanges } from "./internal/fileChanges.ts"
 import type { FilePatch } from "./internal/filePatch.ts"
+import { type FoundPatch, foundPatch } from "./internal/foundPatch.ts"
 import { parsePatch } from "./internal/parsePatch.ts"
 import { bounded } from "./internal/preview.ts"
 import { refuse } from "./internal/refusal.ts"
@@ -43,6 +44,22 @@ interface Located {
 
 const targetsOf = (located: ReadonlyArray<Located>): ReadonlyArray<Target> =>
   located.flatMap(({ from, to }) => (from.real === to.real ? [from] : [from, to]))
+
+/** What a patch does to a file, in the words of its result. */
+const intended = ({ from, patch, to }: Located): ReadonlyArray<string> =>
+  patch.kind === "add"
+    ? [`A ${from.shown}`]
+    : patch.kind === "delete"
+    ? [`D ${from.shown}`]
+    : from.real === to.real
+    ? [`M ${from.shown}`]
+    : [`A ${to.shown}`, `D ${from.shown}`]
+
+const resultOf = (files: ReadonlyArray<string>, word: string) => ({
+  title: files.length === 1 ? (files[0] as string) : `${files.length} files`,
+  output: `${word}:\n${files.join("\n")}`,
+  metadata: { files }
+})
 
 const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
   changes.map(({ after, before, target }) =>
@@ -134,11 +151,33 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
           return listed(changes)
         })
         const files = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
-        return {
-          title: files.length === 1 ? (files[0] as string) : `${files.length} files`,
-          output: `The patch was applied:\n${files.join("\n")}`,
-          metadata: { files }
+        return resultOf(files, "The patch was applied")
+      }),
+      recover: Effect.fnUntraced(function*(input, context) {
+        // Only looked at: should it be applied again, it is confirmed that these are the places that were decided.
+        const located = yield* locate(input, context, (_, path, caller) => paths.decide({}, path, caller))
+        const found = yield* Effect.forEach(located, (each) =>
+          Effect.gen(function*() {
+            const from = (yield* existing(each.from))?.bytes
+            const to = each.from.real === each.to.real ? from : (yield* existing(each.to))?.bytes
+            return { each, from, state: foundPatch(each.patch, from, to) }
+          }))
+        const those = (state: FoundPatch) => found.flatMap((one) => one.state === state ? intended(one.each) : [])
+        if (found.every(({ state }) => state === "open")) return "again"
+        if (!found.every(({ state }) => state === "made")) {
+          const part = (words: string, files: ReadonlyArray<string>) =>
+            files.length === 0 ? "" : `\n${words}:\n${files.join("\n")}`
+          return yield* refuse(
+            "interrupted",
+            `Skein ended while the patch was applied.${part("These changes are made", those("made"))}${
+              part("These are not made", those("open"))
+            }${part("Of these nobody knows", those("unknown"))}\nRead the files, and patch what is missing.`
+          )
         }
+        for (const { each, from } of found) {
+          if (each.patch.kind === "add" && from !== undefined) seen.note(context.sessionID, each.from.real, from)
+        }
+        return resultOf(those("made"), "Skein ended while this call was made. The patch was found applied")
       })
     })
   }

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { isProtected } from "./internal/protectedNames.ts"
 import { makeRealPath } from "./internal/realPath.ts"
-import { refusal, refuse } from "./internal/refusal.ts"
+import { refuse } from "./internal/refusal.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
 /** Where a path leads. */
@@ -109,17 +109,21 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
           })
 
         const confirm = (input: object, given: string, caller: ToolCaller) =>
-          Effect.filterOrFail(
-            locate(given, caller),
-            (target) =>
-              (decided.get(input)?.get(given) ?? (target.place === "outside" ? undefined : target.real)) ===
-                target.real,
-            (target) =>
-              refusal(
+          Effect.flatMap(locate(given, caller), (target) => {
+            const known = decided.get(input)?.get(given)
+            if (known === target.real || (known === undefined && target.place !== "outside")) {
+              return Effect.succeed(target)
+            }
+            return known === undefined
+              ? refuse(
+                "unasked",
+                `${given} leads outside of the working directory, and permission was not asked for since Skein was started anew. Call the tool again.`
+              )
+              : refuse(
                 "moved",
                 `${given} leads to ${target.real} now, and not to where permission was given for. Call the tool again.`
               )
-          )
+          })
 
         return { decide, confirm }
       })

@@ -6,7 +6,8 @@ import * as Schema from "effect/Schema"
 import { changeAsks } from "./internal/asks.ts"
 import { makeFileChanges } from "./internal/fileChanges.ts"
 import { preview } from "./internal/preview.ts"
-import { Paths } from "./Paths.ts"
+import { refuse } from "./internal/refusal.ts"
+import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
 const description = `Writes a file: makes it, with the directories above it, or replaces all that is in it.
@@ -19,6 +20,21 @@ const Parameters = Schema.Struct({
 
 /** What `write` is asked. */
 export interface WriteInput extends Schema.Schema.Type<typeof Parameters> {}
+
+const resultOf = (
+  { shown }: Target,
+  { length }: Uint8Array,
+  done: "unchanged" | "created" | "replaced" | "found"
+) => {
+  const output = {
+    unchanged: `${shown} holds just that already: nothing was written.`,
+    created: `Created ${shown} (${length} bytes).`,
+    replaced: `Replaced ${shown} (${length} bytes).`,
+    found:
+      `Skein ended while this call was made. ${shown} was found to hold just that (${length} bytes): it is written.`
+  }[done]
+  return { title: shown, output, metadata: { filePath: shown, done, bytes: length } }
+}
 
 /** Makes `write`. */
 export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
@@ -46,19 +62,29 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
           const before = yield* existing(target)
           if (before !== undefined && after.equals(before.bytes)) {
             seen.note(context.sessionID, target.real, after)
-            return "unchanged"
+            return "unchanged" as const
           }
           if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
           yield* apply(context.sessionID, [{ target, before, after }])
-          return before === undefined ? "created" : "replaced"
+          return before === undefined ? "created" as const : "replaced" as const
         })
         const done = yield* seen.alone([target.real])(change)
-        const output = {
-          unchanged: `${target.shown} holds just that already: nothing was written.`,
-          created: `Created ${target.shown} (${after.length} bytes).`,
-          replaced: `Replaced ${target.shown} (${after.length} bytes).`
-        }[done]
-        return { title: target.shown, output, metadata: { filePath: target.shown, done, bytes: after.length } }
+        return resultOf(target, after, done)
+      }),
+      recover: Effect.fnUntraced(function*(input, context) {
+        // Only looked at: should it be written again, it is confirmed that this is the place that was decided.
+        const target = yield* paths.decide({}, input.filePath, context)
+        const after = Buffer.from(input.content)
+        const found = yield* existing(target)
+        if (found === undefined) return "again"
+        if (!after.equals(found.bytes)) {
+          return yield* refuse(
+            "interrupted",
+            `Skein ended while ${target.shown} was written, and it holds something else: either it was not written, or it was changed since. Read it, and write it again where that is still right.`
+          )
+        }
+        seen.note(context.sessionID, target.real, after)
+        return resultOf(target, after, "found")
       })
     })
   }

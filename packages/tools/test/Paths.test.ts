@@ -85,7 +85,7 @@ describe("paths", () => {
       expect(read("../out/x")).toBe("outside")
       const unasked = { filePath: at("../out/x") }
       expect(yield* Effect.flip(tools.get("read")?.execute(unasked, context()) as Effect.Effect<unknown, ToolError>))
-        .toMatchObject({ kind: "moved" })
+        .toMatchObject({ kind: "unasked" })
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("must not contain a NUL, nor be a URL that names no file (P27)", () =>

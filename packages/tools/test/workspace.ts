@@ -71,6 +71,17 @@ const make = (top: string) =>
         return { asks: asked, ...(yield* tool.execute(decoded, context(caller))) }
       })
 
+    /** What is found of a call that a process had begun which is no more; one that is to be made again is made. */
+    const recover = (
+      name: string,
+      input: object,
+      caller: Caller = {}
+    ): Effect.Effect<ToolResult | "again", ToolError> =>
+      Effect.flatMap(decode(name, input), ([tool, decoded]) => {
+        const found = tool.recover?.(decoded, context(caller)) ?? Effect.dieMessage(`${name} does not recover`)
+        return Effect.tap(found, (end) => end === "again" ? tool.execute(decoded, context(caller)) : Effect.void)
+      })
+
     return {
       top,
       repo,
@@ -78,6 +89,7 @@ const make = (top: string) =>
       at,
       asks,
       call,
+      recover,
       context,
       write: (path: string, content: string | Uint8Array) => {
         NodeFs.mkdirSync(NodePaths.dirname(at(path)), { recursive: true })

@@ -13,7 +13,7 @@ export interface Replaced {
 }
 
 /** One character for each byte, so that positions in it are positions in the file. */
-const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
+export const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
 interface Span {
   readonly from: number
@@ -27,7 +27,7 @@ interface Places {
 }
 
 /** The places of a pattern in a text, in time proportional to both lengths (Knuth, Morris and Pratt). */
-const places = (text: string, pattern: string): Places => {
+export const places = (text: string, pattern: string): Places => {
   const apart: Array<Span> = []
   let overlapping = 0
   if (pattern === "" || pattern.length > text.length) return { apart, overlapping }
@@ -78,7 +78,8 @@ const placesAcrossLineEnds = (text: string, pattern: string): Places => {
   }
 }
 
-const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<number> => {
+/** The numbers of the lines that places begin in, the first being 1. */
+export const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<number> => {
   let line = 1
   let at = 0
   return found.map(({ from }) => {

@@ -1,0 +1,31 @@
+/** Tells from a file whether a text in it was replaced: after a crash nothing else is known of an edit. */
+import { asBytes, lineNumbers, places } from "./replaceText.ts"
+
+/** What became of an edit; with the lines where the new text is, where it was made. */
+export type FoundEdit =
+  | { readonly state: "made"; readonly lines: ReadonlyArray<number> }
+  | { readonly state: "open" | "unknown" }
+
+const flat = (text: string): string => text.replaceAll("\r\n", "\n")
+
+const same = (text: string): string => text
+
+/** Looks at what the file holds. An old text that is a part of the new one counts only where the new one is not around it. */
+export const foundEdit = (
+  file: Uint8Array,
+  { newString, oldString }: { readonly oldString: string; readonly newString: string }
+): FoundEdit => {
+  // Line ends count only where nothing but them was to be changed.
+  const form = flat(oldString) === flat(newString) ? same : flat
+  const text = form(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString("latin1"))
+  const fresh = places(text, form(asBytes(newString))).apart
+  let at = 0
+  const isOpen = places(text, form(asBytes(oldString))).apart.some(({ from, to }) => {
+    for (let around = fresh[at]; around !== undefined && around.to < to; around = fresh[at]) at++
+    return (fresh[at]?.from ?? Number.POSITIVE_INFINITY) > from
+  })
+  if (isOpen) return { state: "open" }
+  return newString === "" || fresh.length > 0
+    ? { state: "made", lines: lineNumbers(text, fresh) }
+    : { state: "unknown" }
+}
