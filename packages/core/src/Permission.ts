@@ -1,6 +1,6 @@
 /** Owns what may be done: decides each call by the rules that hold for it, and asks a person where they say so. */
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
-import type { PermissionID, SessionID } from "@skein/domain/Id"
+import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
 import type { Action, Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
@@ -30,6 +30,13 @@ export interface Caller {
   readonly permission: string
 }
 
+/** The call that a question is asked for. */
+export interface AskingCall {
+  readonly partID: PartID
+  /** Whether a process that is no more may have asked for it already: the question is the same then, and so is its answer. */
+  readonly resumes: boolean
+}
+
 /** How questions are met where the rules do not decide. */
 export interface PermissionOptions {
   /** `person`: somebody watches the bus and replies; `nobody`: a question is a denial; `auto`: a question is an allowance. */
@@ -46,7 +53,8 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   readonly authorise: (
     subject: Subject,
     tool: Caller,
-    ask: PermissionAsk
+    ask: PermissionAsk,
+    call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError>
   /** Whether anything at all of a tool may ever be allowed: a model is not offered what is denied anyway. */
   readonly offered: (subject: Subject, tool: Caller) => boolean

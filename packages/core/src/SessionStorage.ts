@@ -1,5 +1,5 @@
 /** The port to what lasts: sessions, messages, parts, runs, inboxes, events, approvals and todos. */
-import type { Event } from "@skein/domain/Event"
+import type { Event, EventType } from "@skein/domain/Event"
 import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
@@ -138,6 +138,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   readonly events: (filter: {
     readonly after: number
     readonly rootID?: SessionID
+    /** Only events of these types. */
+    readonly types?: ReadonlyArray<EventType>
     readonly limit?: number
   }) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
   /**

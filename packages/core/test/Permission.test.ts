@@ -68,6 +68,7 @@ describe("a question", () => {
         id: requests[0]!.id,
         sessionID: worker!.id,
         rootID: id,
+        partID: expect.stringMatching(/^prt_/),
         path: ["build", "lead", "worker"],
         permission: "edit",
         patterns: ["src/a"],

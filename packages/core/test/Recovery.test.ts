@@ -132,7 +132,7 @@ const commits = 80
 
 describe("a tree whose process dies", () => {
   for (const made of [false, true]) {
-    it(`${made ? "after" : "before"} any of its commits, goes on where it was`, () => {
+    it(`${made ? "after" : "before"} any of its commits, goes on where it was`, { timeout: 60_000 }, () => {
       let died = 0
       for (let at = 1; at <= commits; at++) {
         const life = lives([{ at, made }], at)
@@ -143,7 +143,7 @@ describe("a tree whose process dies", () => {
     })
   }
 
-  it("again and again, also while it is taken up, goes on all the same", () => {
+  it("again and again, also while it is taken up, goes on all the same", { timeout: 60_000 }, () => {
     let died = 0
     for (let seed = 1; seed <= 150; seed++) {
       const deaths = [0, 1, 2, 3].map((n) => ({

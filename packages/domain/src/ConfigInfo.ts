@@ -118,6 +118,20 @@ export const AgentConfig = Schema.Struct({
 /** The type of an agent's settings. */
 export interface AgentConfig extends Schema.Schema.Type<typeof AgentConfig> {}
 
+/** What config may say of a command; the same keys as a command's file, whose text is the template. */
+export const CommandConfig = Schema.Struct({
+  /** What the prompt is made of: `$ARGUMENTS`, `$1` and so on, `` !`shell` ``, `@file`. */
+  template: Schema.NonEmptyString,
+  description: Schema.optional(Schema.String),
+  /** Who works on it. */
+  agent: Schema.optional(Schema.NonEmptyString),
+  model: Schema.optional(ModelName),
+  /** Whether it runs as a subagent with a context of its own; where absent, it does if its agent is a subagent. */
+  subtask: Schema.optional(Schema.Boolean)
+})
+/** The type of a command's settings. */
+export interface CommandConfig extends Schema.Schema.Type<typeof CommandConfig> {}
+
 /** One file of config; every key may be left out. */
 export const ConfigInfo = Schema.Struct({
   $schema: Schema.optional(Schema.String),
@@ -131,6 +145,8 @@ export const ConfigInfo = Schema.Struct({
   default_agent: Schema.optional(Schema.NonEmptyString),
   permission: Schema.optional(PermissionConfig),
   agent: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: AgentConfig })),
+  /** Prompts with a name, for `skein run --command`. */
+  command: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: CommandConfig })),
   provider: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: ProviderConfig })),
   limits: Schema.optional(Schema.partial(Limits)),
   /** What each new session at a root may use, with everything below it. */

@@ -40,6 +40,8 @@ export const PermissionRequest = Schema.Struct({
   id: PermissionID,
   sessionID: SessionID,
   rootID: SessionID,
+  /** The call that asks. */
+  partID: Schema.optional(PartID),
   /** The names of the agents that lead to the one that asks. */
   path: Schema.Array(Schema.String),
   permission: Schema.String,
@@ -55,6 +57,28 @@ export interface PermissionRequest extends Schema.Schema.Type<typeof PermissionR
 export const PermissionReply = Schema.Literal("once", "always", "reject")
 /** The type of an answer. */
 export type PermissionReply = typeof PermissionReply.Type
+
+/** A question of an agent to a person. */
+export const QuestionRequest = Schema.Struct({
+  /** The call that asks. */
+  id: PartID,
+  sessionID: SessionID,
+  rootID: SessionID,
+  /** The names of the agents that lead to the one that asks. */
+  path: Schema.Array(Schema.String),
+  question: Schema.String,
+  /** What there is to choose from; words of one's own are always an answer too. */
+  options: Schema.Array(Schema.Struct({ label: Schema.String, description: Schema.optional(Schema.String) })),
+  /** Whether several of the options may be chosen. */
+  multiple: Schema.Boolean
+})
+/** The type of a question to a person. */
+export interface QuestionRequest extends Schema.Schema.Type<typeof QuestionRequest> {}
+
+/** How a question ended: with an answer, without one, or with the end of the call that asked. */
+export const QuestionReply = Schema.Literal("answered", "dismissed", "withdrawn")
+/** The type of a question's end. */
+export type QuestionReply = typeof QuestionReply.Type
 
 /** The properties of each kind of event. */
 export const properties = {
@@ -90,6 +114,11 @@ export const properties = {
     reply: PermissionReply,
     message: Schema.optional(Schema.String)
   }),
+  "question.asked": QuestionRequest,
+  /** `answers` are labels of options, or words of the person's own. */
+  "question.replied": Schema.Struct({ id: PartID, reply: QuestionReply, answers: Schema.Array(Schema.String) }),
+  /** A command became a prompt of this session. */
+  "command.executed": Schema.Struct({ name: Schema.String, arguments: Schema.String }),
   "todo.updated": Schema.Struct({
     todos: Schema.Array(Todo)
   }),

@@ -32,6 +32,8 @@ export const SessionTurn = Schema.Struct({
     Schema.Struct({
       at: Schema.Number,
       how: Schema.Literal("completed", "denied", "steps", "stopped", "failed"),
+      /** Of a turn that is being stopped: calls of it may still be open. */
+      unclosed: Schema.optional(Schema.Literal(true)),
       error: Schema.optional(Schema.Struct({ tag: Schema.String, message: Schema.String })),
       /** The budget that was used up, where that is the error. */
       which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))

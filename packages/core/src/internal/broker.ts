@@ -1,5 +1,5 @@
 /** The broker of permission: rules decide first, then saved approvals, then a person. */
-import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
+import type { EventProperties, PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import { Ids, type PermissionID, type SessionID } from "@skein/domain/Id"
 import type { Action, Rule } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
@@ -7,13 +7,15 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { failpoint } from "../Failpoints.ts"
 import { type HookPlace, Hooks } from "../Hooks.ts"
 import { Journal } from "../Journal.ts"
-import type { Caller, PermissionOptions, Subject } from "../Permission.ts"
+import type { AskingCall, Caller, PermissionOptions, Subject } from "../Permission.ts"
 import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
 import { evaluate, expandHome, stricter } from "../Ruleset.ts"
 import { approvalRule, SessionStorage } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
+import { askedBefore } from "./askedBefore.ts"
 import { byOtherWords, byRules, countsFor, isOffered, remembered } from "./verdict.ts"
 
 /** How long a question may wait before it counts as rejected. */
@@ -31,6 +33,12 @@ interface Pending {
   readonly ask: PermissionAsk
   readonly answer: Deferred.Deferred<Answer>
 }
+
+/** An answer as the log of events has it. */
+const answerOf = ({ message, reply }: EventProperties<"permission.replied">): Answer => ({
+  reply,
+  ...(message === undefined ? {} : { message })
+})
 
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
@@ -77,11 +85,17 @@ export const makeBroker = (options: PermissionOptions) =>
 
     const tell = (subject: Subject, request: PermissionRequest) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        journal.commit([], [journal.event(subject.session, "permission.asked", request, now)]))
+        failpoint("perm_before_commit").pipe(
+          Effect.zipRight(journal.commit([], [journal.event(subject.session, "permission.asked", request, now)])),
+          Effect.zipLeft(failpoint("perm_pending"))
+        ))
 
     const tellReply = (subject: Subject, id: PermissionID, answer: Answer) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        journal.commit([], [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]))
+        Effect.zipLeft(
+          journal.commit([], [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]),
+          failpoint("perm_reply_committed")
+        ))
 
     const askNobody = Effect.fnUntraced(function*(subject: Subject, request: PermissionRequest, ask: PermissionAsk) {
       const message = `Permission denied: ${ask.permission} (${
@@ -95,13 +109,27 @@ export const makeBroker = (options: PermissionOptions) =>
     const expired: Answer = { reply: "reject", message: "Nobody answered within 24 hours." }
     const withdrawn: Answer = { reply: "reject", message: "The call was stopped before anybody answered." }
 
+    const heed = (ask: PermissionAsk, { message, reply: given }: Answer) =>
+      given !== "reject" ? Effect.void : denied(
+        ask,
+        "rejected",
+        message === undefined,
+        message === undefined ? "Permission denied." : `Permission denied. The user says: ${message}`
+      )
+
     const askPerson = Effect.fnUntraced(
-      function*(subject: Subject, tool: Caller, request: PermissionRequest, ask: PermissionAsk) {
+      function*(
+        subject: Subject,
+        tool: Caller,
+        request: PermissionRequest,
+        ask: PermissionAsk,
+        left: Duration.Duration
+      ) {
         const answer = yield* Deferred.make<Answer>()
         pending.set(request.id, { request, subject, tool, ask, answer })
         yield* tell(subject, request)
         const given = yield* Deferred.await(answer).pipe(
-          Effect.timeoutOption(patience),
+          Effect.timeoutOption(left),
           Effect.flatMap(Option.match({
             onSome: Effect.succeed,
             onNone: () =>
@@ -112,31 +140,28 @@ export const makeBroker = (options: PermissionOptions) =>
           // Whoever shows the question must hear that it is no more.
           Effect.onInterrupt(() =>
             pending.has(request.id)
-              ? Effect.catchAll(tellReply(subject, request.id, withdrawn), (error) =>
-                Effect.logError("The end of a question could not be stored", error.message))
+              ? Effect.catchAll(
+                tellReply(subject, request.id, withdrawn),
+                (error) => Effect.logError("The end of a question could not be stored", error.message)
+              )
               : Effect.void
           )
         )
-        if (given.reply !== "reject") {
-          return
-        }
-        return yield* denied(
-          ask,
-          "rejected",
-          given.message === undefined,
-          given.message === undefined ? "Permission denied." : `Permission denied. The user says: ${given.message}`
-        )
+        yield* heed(ask, given)
       },
       (effect, _subject, _tool, request) =>
         Effect.ensuring(
           effect,
-          Effect.sync(() =>
-            pending.delete(request.id)
-          )
+          Effect.sync(() => pending.delete(request.id))
         )
     )
 
-    const authorise = Effect.fnUntraced(function*(subject: Subject, tool: Caller, ask: PermissionAsk) {
+    const authorise = Effect.fnUntraced(function*(
+      subject: Subject,
+      tool: Caller,
+      ask: PermissionAsk,
+      call?: AskingCall
+    ) {
       const action = yield* decide(subject, tool, ask)
       if (action === "allow") {
         return
@@ -150,8 +175,17 @@ export const makeBroker = (options: PermissionOptions) =>
         )
       }
       const alwaysAsks = ask.protected === true || ask.permission === "doom_loop"
-      const request: PermissionRequest = {
+      const before = call?.resumes === true
+        ? yield* Effect.provideService(
+          askedBefore(subject.session.rootID, call.partID, ask),
+          SessionStorage,
+          storage
+        )
+        : undefined
+      if (before?.answer !== undefined) return yield* heed(ask, answerOf(before.answer))
+      const request: PermissionRequest = before?.request ?? {
         id: yield* ids.make("per"),
+        ...(call === undefined ? {} : { partID: call.partID }),
         sessionID: subject.session.id,
         rootID: subject.session.rootID,
         path: subject.path,
@@ -164,8 +198,7 @@ export const makeBroker = (options: PermissionOptions) =>
       if (hooks.hears("PermissionRequest", caller)) {
         const allows = yield* Effect.mapError(
           hooks.permissionRequest(placeOf(subject), caller, request),
-          ({ message }) =>
-            denied(ask, "hook", false, message)
+          ({ message }) => denied(ask, "hook", false, message)
         )
         if (allows && !alwaysAsks) return
       }
@@ -177,9 +210,10 @@ export const makeBroker = (options: PermissionOptions) =>
         // The question does not wait for it; where there is none, the program might end before it is told.
         yield* options.asks === "person" ? Effect.forkIn(notified, scope) : notified
       }
-      return yield* options.asks === "person"
-        ? askPerson(subject, tool, request, ask)
-        : askNobody(subject, request, ask)
+      if (options.asks !== "person") return yield* askNobody(subject, request, ask)
+      const now = yield* Clock.currentTimeMillis
+      const waited = Duration.millis(now - (before?.at ?? now))
+      return yield* askPerson(subject, tool, request, ask, Duration.subtract(patience, waited))
     })
 
     const settle = Effect.fnUntraced(function*(each: Pending, answer: Answer) {
@@ -255,9 +289,9 @@ export const makeBroker = (options: PermissionOptions) =>
       reply,
       pending: (rootID?: SessionID) =>
         Effect.sync(() =>
-          [...pending.values()].map((each) =>
-            each.request
-          ).filter((each) => rootID === undefined || each.rootID === rootID)
+          [...pending.values()].map((each) => each.request).filter((each) =>
+            rootID === undefined || each.rootID === rootID
+          )
         ),
       approvals: storage.approvals,
       revoke

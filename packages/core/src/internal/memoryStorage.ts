@@ -128,12 +128,12 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         const found = HashMap.toValues(state.inbox).filter((held) => !held.taken && held.row.sessionID === id)
         return found.map((held) => held.row).toSorted(byID)
       }),
-    events: ({ after, limit = Number.POSITIVE_INFINITY, rootID }) =>
+    events: ({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) =>
       read(() => {
         const found: Array<LoggedEvent> = []
         for (const { event, seq } of state.events) {
           if (found.length >= limit) break
-          if (seq <= after || !matches(rootID, event.rootID)) continue
+          if (seq <= after || !matches(rootID, event.rootID) || types?.includes(event.type) === false) continue
           const now = asOfNow(state, event)
           if (Option.isSome(now)) found.push({ seq, event: now.value })
         }

@@ -17,6 +17,7 @@ export interface Death {
 /** What is left of a process: nothing that it still wanted to do happens. */
 export interface Life {
   readonly isOver: () => boolean
+  readonly die: Effect.Effect<never>
   /** Passes while the process lives. */
   readonly alive: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
@@ -37,21 +38,22 @@ export const lonely = (name: string): Layer.Layer<Owner> =>
  */
 export const process = <A, E, R>(
   inner: Context.Tag.Service<SessionStorage>,
-  death: Death | undefined,
+  death: Death | "by hand" | undefined,
   program: (life: Life, storage: Layer.Layer<SessionStorage>) => Effect.Effect<A, E, R>
 ) =>
   Effect.gen(function*() {
     const died = yield* Deferred.make<void>()
     let isOver = false
     let commits = 0
-    const life: Life = {
-      isOver: () => isOver,
-      alive: (effect) => Effect.suspend(() => isOver ? Effect.never : effect)
-    }
     const die = Effect.suspend(() => {
       isOver = true
       return Effect.zipRight(Deferred.succeed(died, undefined), Effect.never)
     })
+    const life: Life = {
+      isOver: () => isOver,
+      die,
+      alive: (effect) => Effect.suspend(() => isOver ? Effect.never : effect)
+    }
     const mortal = Object.fromEntries(
       Object.entries(inner).map(([name, member]) => [
         name,
@@ -65,7 +67,7 @@ export const process = <A, E, R>(
       ...mortal,
       commit: (writes: ReadonlyArray<Write>) =>
         life.alive(Effect.suspend(() => {
-          if (death === undefined || ++commits !== death.at) return inner.commit(writes)
+          if (typeof death !== "object" || ++commits !== death.at) return inner.commit(writes)
           return death.made ? Effect.zipRight(inner.commit(writes), die) : die
         }))
     })

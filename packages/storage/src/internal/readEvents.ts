@@ -71,12 +71,14 @@ const loggedOf = (row: EventRow): Either.Either<LoggedEvent, string> =>
 
 /** Makes the reader. An event that cannot be read is left out, and the log of the process says so. */
 export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage>["events"] =>
-  Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID }) {
+  Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) {
     const events: Array<LoggedEvent> = []
     const filter = where(
       { "event.root_id": rootID },
       "event.seq > ?",
-      "(event.ref IS NULL OR coalesce(part.id, message.id, session.id) IS NOT NULL)"
+      "(event.ref IS NULL OR coalesce(part.id, message.id, session.id) IS NOT NULL)",
+      // The kinds are names of ours.
+      ...(types === undefined ? [] : [`event.type IN (${types.map((type) => `'${type}'`).join(", ")})`])
     )
     let seq = after
     while (events.length < limit) {

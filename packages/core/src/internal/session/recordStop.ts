@@ -46,5 +46,5 @@ export const recordStop = (live: Live): Effect.Effect<void, never, Journal | Ses
     const { turn } = live.info
     if (turn === undefined) return
     const at = yield* Clock.currentTimeMillis
-    yield* storeFirst(live, [change(live, at, { turn: { ...turn, ended: { at, how: "stopped" } } })])
+    yield* storeFirst(live, [change(live, at, { turn: { ...turn, ended: { at, how: "stopped", unclosed: true } } })])
   })

@@ -136,7 +136,12 @@ export const goOn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
     live.resumes = hasOpenTurn(live)
-    return live.resumes ? Effect.asVoid(underSpan(live.span, start(live, new Map()))) : wake(live)
+    if (live.resumes) return Effect.asVoid(underSpan(live.span, start(live, new Map())))
+    // News wakes nobody who was stopped; what somebody asked for after the stop does.
+    const wasStopped = live.info.turn?.ended?.how === "stopped"
+    return wasStopped && live.inbox.every(({ kind }) => kind === "note" || kind === "notification")
+      ? Effect.void
+      : wake(live)
   })
 
 /** Ends when nothing of a session goes on: no turn, and no task in the background. */

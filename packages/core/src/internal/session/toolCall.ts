@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { failpoint } from "../../Failpoints.ts"
 import type { Call } from "../../Governor.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
@@ -145,7 +146,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const ask = (each: PermissionAsk) =>
     Effect.flatMap(permission.decide(subject, caller, each), (action) => {
       if (action === "allow") return Effect.void
-      const authorise = permission.authorise(subject, caller, each)
+      const authorise = permission.authorise(subject, caller, each, { partID: part.id, resumes })
       return action === "ask" ? call.waiting(whileAsking(authorise)) : authorise
     })
 
@@ -193,7 +194,9 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     const asks = yield* known.authorise(given, context)
     for (const each of insisting(asks, known, given, before?.asks)) yield* ask(each)
     live.unbegun.add(part.id)
+    yield* failpoint("intent_before_commit")
     yield* become(begunAs(current, known, given, now(), leases.epoch(live.info.rootID)))
+    yield* failpoint("intent_after_commit")
     return known
   })
 
@@ -235,6 +238,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     reached = "The call was made. It was stopped while a hook looked at its result, which is not known."
     const read = yield* afterCall(hooks, live, hooked, given, result.output)
     const output = yield* cut(live.info.id, `${part.id}.txt`, read)
+    yield* failpoint(tool.name === "task" ? "child_done_before_parent_result" : "exit_before_result_commit")
     yield* close({
       status: "completed",
       input: given,

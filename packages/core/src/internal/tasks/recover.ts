@@ -111,8 +111,9 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
   if (turn === undefined) return
   yield* table.history(live)
   yield* closeTurn(live)
-  const at = yield* Clock.currentTimeMillis
-  yield* journal.commit([change(live, at, { turn: { ...turn, ended: { at, how: "stopped" } } })], [])
+  const now = yield* Clock.currentTimeMillis
+  const at = turn.ended?.at ?? now
+  yield* journal.commit([change(live, now, { turn: { ...turn, ended: { at, how: "stopped" } } })], [])
 })
 
 /** Makes what takes a tree up. */
@@ -142,10 +143,12 @@ export const makeRecover = <E extends { readonly message: string }>(
       )
     }
     for (const info of infos.values()) {
-      if (info.turn === undefined || info.turn.ended !== undefined) continue
+      const { turn } = info
+      const isStopping = turn?.ended?.unclosed === true
+      if (turn === undefined || (turn.ended !== undefined && !isStopping)) continue
       const live = yield* Effect.orElseSucceed(table.open(info.id), () => undefined)
       if (live === undefined) continue
-      if (wasStopped(infos, info.parentID, info.turn.began)) yield* closeStopped(live)
+      if (isStopping || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
       // The turn of a task goes on when its run has its slot.
       else if (!ofRuns.has(info.id)) yield* goOn(live)
     }

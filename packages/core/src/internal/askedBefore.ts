@@ -1,0 +1,37 @@
+/** Finds what a process that is no more has asked a person for a call, and what it was answered. */
+import type { Event, EventProperties, PermissionRequest } from "@skein/domain/Event"
+import type { PartID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import { SessionStorage } from "../SessionStorage.ts"
+import type { PermissionAsk } from "../Tool.ts"
+
+/** A question, and its answer where somebody gave one. */
+export interface AskedBefore {
+  readonly request: PermissionRequest
+  /** When it was asked (ms). */
+  readonly at: number
+  readonly answer: EventProperties<"permission.replied"> | undefined
+}
+
+const isOf = (partID: PartID, ask: PermissionAsk) => (event: Event): boolean =>
+  event.type === "permission.asked" && event.properties.partID === partID
+  && event.properties.permission === ask.permission
+  && JSON.stringify(event.properties.patterns) === JSON.stringify(ask.patterns)
+
+/** The question that the log of events has for just this. */
+export const askedBefore = Effect.fnUntraced(function*(
+  rootID: PermissionRequest["rootID"],
+  partID: PartID,
+  ask: PermissionAsk
+) {
+  const storage = yield* SessionStorage
+  const logged = yield* storage.events({ after: 0, rootID, types: ["permission.asked", "permission.replied"] })
+  const events = logged.map(({ event }) => event)
+  const asked = events.find(isOf(partID, ask))
+  if (asked?.type !== "permission.asked") return undefined
+  const request = asked.properties
+  const answers = events.flatMap((event) =>
+    event.type === "permission.replied" && event.properties.id === request.id ? [event.properties] : []
+  )
+  return { request, at: asked.timestamp, answer: answers.at(-1) } satisfies AskedBefore
+})
