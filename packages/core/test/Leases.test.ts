@@ -1,0 +1,203 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { lastingStorage } from "./support/mortal.ts"
+import { simulate } from "./support/simulate.ts"
+import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
+
+type Storage = Context.Tag.Service<SessionStorage>
+
+/** Storage that several processes have access to, as each of them sees it; a latch lets one of them stand still. */
+const sharedBy = (inner: Storage, latch?: Effect.Latch, seen?: Array<ReadonlyArray<Write>>) =>
+  Layer.succeed(SessionStorage, {
+    ...inner,
+    mail: Effect.succeed(undefined),
+    commit: (writes) =>
+      Effect.suspend(() => {
+        seen?.push(writes)
+        const made = inner.commit(writes)
+        return latch === undefined ? made : Effect.zipRight(latch.await, made)
+      })
+  })
+
+const stack = (
+  script: Scripted.Scripted,
+  storage: Layer.Layer<SessionStorage>,
+  tools: Parameters<typeof SkeinTest.layer>[1] = {}
+) => Layer.build(Layer.fresh(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")], ...tools, storage })))
+
+const words = (id: SessionID) =>
+  Effect.map(
+    messagesOf(id),
+    (all) => all.flatMap(({ parts }) => parts.flatMap((part) => part.type === "text" ? [part.text] : []))
+  )
+
+const run = <A>(program: (inner: Storage) => Effect.Effect<A, unknown, Scope.Scope>) =>
+  simulate(Effect.scoped(Effect.flatMap(lastingStorage, program)), { seed: 1 })
+
+describe("a tree that two processes want", () => {
+  it("is changed by who holds it, and the other is told who that is", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const first = yield* stack(
+          Scripted.make({ build: [{ text: "done", delay: { first: 60_000 } }] }),
+          sharedBy(inner)
+        )
+        const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        const working = yield* Effect.fork(Effect.provide(Session.prompt(id, "one"), first))
+        yield* Effect.sleep(1_000)
+        const refused = yield* Effect.provide(Effect.flip(Session.prompt(id, "two")), second)
+        expect(refused).toMatchObject({ _tag: "StorageError", reason: "held" })
+        expect(refused.message).toMatch(/at work in another process \(own_.*--fork/)
+        const session = yield* Effect.provide(Session, second)
+        expect(yield* Effect.flip(session.rename(id, "No"))).toMatchObject({ reason: "held" })
+        expect(yield* Effect.flip(session.remove(id))).toMatchObject({ reason: "held" })
+        // Reading needs no lease.
+        expect(yield* session.messages(id)).toHaveLength(1)
+        expect((yield* Fiber.join(working)).text).toBe("done")
+      })
+    )
+  })
+
+  it("goes from hand to hand when it rests, and each finds what the other did", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const first = yield* stack(Scripted.make({ build: ["a", "c"] }), sharedBy(inner))
+        const second = yield* stack(Scripted.make({ build: ["b", "d"] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        yield* Effect.provide(Session.prompt(id, "1"), first)
+        yield* Effect.provide(Session.prompt(id, "2"), second)
+        yield* Effect.provide(Session.prompt(id, "3"), first)
+        yield* Effect.provide(Session.prompt(id, "4"), second)
+        for (const each of [first, second]) {
+          expect(yield* Effect.provide(words(id), each)).toEqual(["1", "a", "2", "b", "3", "c", "4", "d"])
+          const info = yield* Effect.provide(Effect.flatMap(Session, (session) => session.get(id)), each)
+          expect(info.usage.own.steps).toBe(4)
+        }
+      })
+    )
+  })
+
+  it("is answered by one of two who ask at the same moment, and the other waits for its end", () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      simulate(
+        Effect.scoped(Effect.gen(function*() {
+          const inner = yield* lastingStorage
+          const stacks = yield* Effect.forEach(
+            ["a", "b"],
+            (text) => stack(Scripted.make({ build: [{ text, delay: { first: 300 } }] }), sharedBy(inner))
+          )
+          const { id } = yield* Effect.provide(root(), stacks[0]!)
+          yield* Effect.sleep(1_000)
+          yield* Effect.forEach(stacks, (each, at) => Effect.provide(Session.prompt(id, String(at)), each), {
+            concurrency: "unbounded"
+          })
+          const all = yield* Effect.provide(words(id), stacks[0]!)
+          expect([["0", "a", "1", "b"], ["1", "b", "0", "a"]]).toContainEqual(all)
+        })),
+        { seed, everywhere: true, patience: 60 }
+      )
+    }
+  })
+})
+
+describe("a process that stands still for longer than its lease", () => {
+  it("loses what it held: another goes on, and nothing of the first happens any more", () => {
+    const effects: Array<string> = []
+    run((inner) =>
+      Effect.gen(function*() {
+        const latch = yield* Effect.makeLatch(true)
+        const act = (who: string) =>
+          SkeinTest.tool("act", () => Effect.sync(() => `${effects.push(who)}`), { effect: "never" })
+        const frozen = Scripted.make({
+          build: [
+            { calls: [{ tool: "act" }] },
+            { calls: [{ tool: "act" }], delay: { first: 20_000 } },
+            "the end of the first"
+          ]
+        })
+        const lively = Scripted.make({ build: ["the end of the second"] })
+        const first = yield* stack(frozen, sharedBy(inner, latch), { tools: [act("first")] })
+        const second = yield* stack(lively, sharedBy(inner), { tools: [act("second")] })
+        const { id } = yield* Effect.provide(root(), first)
+        const working = yield* Effect.fork(Effect.either(Effect.provide(Session.prompt(id, "Go"), first)))
+        yield* Effect.sleep(4_000)
+        yield* latch.close
+        yield* Effect.sleep(5_000)
+        expect(yield* Effect.provide(Effect.flip(Session.prompt(id, "Mine?")), second)).toMatchObject({
+          reason: "held"
+        })
+        yield* Effect.sleep(15_000)
+        // Its lease is over, and nobody can know whether it is gone.
+        expect((yield* Effect.provide(Session.prompt(id, "Mine!"), second)).text).toBe("the end of the second")
+        yield* latch.open
+        const end = yield* Fiber.join(working)
+        expect(Either.isLeft(end)).toBe(true)
+        yield* Effect.sleep(120_000)
+        expect(effects).toEqual(["first"])
+        yield* Effect.provide(expectStill(id, lively), second)
+        expect(yield* Effect.provide(words(id), second)).not.toContain("the end of the first")
+        // Who lost it can have it again, as it is by now.
+        expect((yield* Effect.provide(Session.prompt(id, "And I?"), first)).text).toBe("the end of the first")
+      })
+    )
+  })
+})
+
+describe("what a process stores of a tree", () => {
+  it("says each time that it holds it", () => {
+    const seen: Array<ReadonlyArray<Write>> = []
+    run((inner) =>
+      Effect.gen(function*() {
+        const script = Scripted.make({
+          build: [
+            Scripted.tasks({ worker: "a" }, { worker: "b" }),
+            {
+              calls: [{
+                tool: "task",
+                input: { description: "d", prompt: "p", subagent_type: "worker", background: true }
+              }]
+            },
+            "done"
+          ],
+          worker: ["yes"]
+        })
+        const context = yield* stack(script, sharedBy(inner, undefined, seen))
+        yield* Effect.provide(
+          Effect.gen(function*() {
+            const { id } = yield* root()
+            const session = yield* Session
+            yield* session.append(id, "noted")
+            yield* Session.prompt(id, "Go")
+            yield* session.untilIdle(id)
+            yield* Effect.sleep(1_000)
+            yield* session.rename(id, "Another title")
+            const copy = yield* session.fork(id)
+            yield* session.remove(copy.id)
+            expect((yield* callsMade(id)).map(said)).toHaveLength(3)
+            yield* session.remove(id)
+          }),
+          context
+        )
+      })
+    )
+    const changes = (writes: ReadonlyArray<Write>) =>
+      writes.some(({ _tag }) => !["Hold", "Renew", "Release", "Fence"].includes(_tag))
+    const bare = seen.filter((writes) =>
+      changes(writes) && !writes.some(({ _tag }) => _tag === "Fence" || _tag === "Hold")
+    )
+    // The copy of a session is a tree that nobody holds yet.
+    expect(bare.map((writes) => writes[0]?._tag)).toEqual(["Session"])
+    expect(seen.length).toBeGreaterThan(30)
+  })
+})
