@@ -12,8 +12,10 @@ import { makeGlob } from "./GlobTool.ts"
 import { makeGrep } from "./GrepTool.ts"
 import { makeList } from "./ListTool.ts"
 import { Network } from "./Network.ts"
+import * as NodeOwner from "./NodeOwner.ts"
 import { makePatch } from "./PatchTool.ts"
 import { Paths } from "./Paths.ts"
+import { Processes } from "./Processes.ts"
 import { makeRead } from "./ReadTool.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 import { SeenFiles } from "./SeenFiles.ts"
@@ -25,7 +27,7 @@ import { makeWebFetch } from "./WebFetchTool.ts"
 import { makeWrite } from "./WriteTool.ts"
 
 /** What the tools stand on. */
-export type Workbench = Network | Paths | Ripgrep | SeenFiles | Shell | SpillFiles
+export type Workbench = Network | Paths | Processes | Ripgrep | SeenFiles | Shell | SpillFiles
 
 /** All built-in tools but those that core has itself. */
 export const tools: Effect.Effect<
@@ -48,14 +50,14 @@ export const tools: Effect.Effect<
 
 /** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
 export const layerWorkbench = (options: {
-  /** Where long outputs are kept, absolute. */
+  /** Where long outputs are kept, and which commands run, absolute. */
   readonly dataDirectory: string
   /** The environment of this process. Commands see only what a shell needs of it. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Variables that commands see besides. */
   readonly pass?: ReadonlyArray<string>
 }): Layer.Layer<Workbench | Spill, never, FileSystem.FileSystem | Path.Path> => {
-  const { environment } = options
+  const { dataDirectory, environment } = options
   return Layer.mergeAll(
     Network.layer,
     Paths.layer({ home: environment["HOME"] }),
@@ -63,5 +65,8 @@ export const layerWorkbench = (options: {
     SeenFiles.layer,
     Shell.layer({ environment, pass: options.pass ?? [] }),
     SpillFiles.layerSpill
-  ).pipe(Layer.provideMerge(SpillFiles.layer(options.dataDirectory)))
+  ).pipe(
+    Layer.provideMerge(SpillFiles.layer(dataDirectory)),
+    Layer.provideMerge(Processes.layer({ dataDirectory, environment }).pipe(Layer.provide(NodeOwner.layer)))
+  )
 }

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
+import { Processes } from "./Processes.ts"
 
 /** A command line could not be started at all. */
 export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", { message: Schema.String }) {}
@@ -36,7 +37,8 @@ export interface ShellEnd {
 export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
   /**
    * Runs a command line to its end, its timeout, or interruption. Then all processes that it has started are ended too,
-   * but for those that hide from it; a process that ignores requests to end is killed after a second.
+   * also those that have left its group, where there is /proc, and unless they have cleared their environment as well; a
+   * process that ignores requests to end is killed after a second.
    */
   readonly run: (command: ShellCommand) => Effect.Effect<ShellEnd, ShellError>
 }>() {
@@ -47,16 +49,20 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly pass?: ReadonlyArray<string>
-  }): Layer.Layer<Shell, never, FileSystem.FileSystem> =>
+  }): Layer.Layer<Shell, never, FileSystem.FileSystem | Processes> =>
     Layer.effect(
       Shell,
-      Effect.map(FileSystem.FileSystem, (fs) => {
-        const environment = shellEnvironment(options.environment, options.pass ?? [])
+      Effect.gen(function*() {
+        const place = {
+          fs: yield* FileSystem.FileSystem,
+          processes: yield* Processes,
+          environment: shellEnvironment(options.environment, options.pass ?? [])
+        }
         // Loaded at first use: the program starts without it.
         const loaded = Effect.promise(() => import("./internal/runShell.ts"))
         return {
           run: (command) =>
-            Effect.flatMap(loaded, ({ runShell }) => runShell(fs, environment, command)).pipe(
+            Effect.flatMap(loaded, ({ runShell }) => runShell(place, command)).pipe(
               Effect.mapError(({ reason }) =>
                 new ShellError({ message: `The command could not be started: ${reason}.` })
               )

@@ -8,12 +8,18 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { HookEnd } from "./internal/hookProcess.ts"
+import { unrecorded } from "./internal/processRecords.ts"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
+import type { Processes } from "./Processes.ts"
 
-/** What hooks see of the environment: what a shell needs, and the variables named by `pass`; never one whose name tells of a secret. */
+/** What hooks run with. */
 export interface ShellHookOptions {
+  /** The environment of this process. Hooks see of it what a shell needs, and never a variable whose name tells of a secret. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Variables that hooks see besides. */
   readonly pass?: ReadonlyArray<string>
+  /** Keeps a record of those that run. Without it, what is left of one when this process crashes stays. */
+  readonly processes?: typeof Processes.Service
 }
 
 /** A hook did not do what hooks do. */
@@ -58,10 +64,16 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
     const environment = shellEnvironment(options.environment, options.pass ?? [])
     // Loaded at first use: the program starts without it.
     const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
+    const processes = options.processes ?? unrecorded(options.environment)
     const run = (command: string) => (payload: HookPayload) =>
       loaded.pipe(
         Effect.flatMap(({ runHook }) =>
-          runHook({ command, directory: payload.cwd, environment, input: `${JSON.stringify(payload)}\n` })
+          runHook(processes, {
+            command,
+            directory: payload.cwd,
+            environment,
+            input: `${JSON.stringify(payload)}\n`
+          })
         ),
         Effect.flatMap(answerOf),
         Effect.map((answer) => answer as HookAnswer | undefined)

@@ -4,25 +4,10 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
+import { elapse, gone, isAlive, turn } from "./support/processes.ts"
 import { sessionID, Workspace } from "./workspace.ts"
-
-/** Lets what is outside of Effect go on. */
-const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-
-/** Lets real processes and the test clock go on together until a fiber ends; gives what it ended with. */
-const elapse = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
-  Effect.gen(function*() {
-    let exit = yield* Fiber.poll(fiber)
-    while (Option.isNone(exit)) {
-      yield* turn
-      yield* TestClock.adjust("50 millis")
-      exit = yield* Fiber.poll(fiber)
-    }
-    return yield* exit.value
-  })
 
 /** A call whose command says when it is ready, in the line `ready PID`. */
 const startedWith = (input: object) =>
@@ -39,19 +24,6 @@ const startedWith = (input: object) =>
     const latest = yield* elapse(yield* Effect.fork(Deferred.await(ready)))
     return { fiber, latest, pid: Number(/ready (\d+)/.exec(latest)?.[1]) }
   })
-
-const isAlive = (pid: number): boolean => {
-  try {
-    // One that has ended and waits for its parent to look counts as gone.
-    return !/^State:\s+[ZX]/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"))
-  } catch {
-    return false
-  }
-}
-
-/** Ends when a process has. */
-const gone = (pid: number): Effect.Effect<void> =>
-  Effect.suspend(() => (isAlive(pid) ? Effect.zipRight(turn, gone(pid)) : Effect.void))
 
 describe("bash", () => {
   it.effect("gives both outputs in order, and the exit code", () =>
@@ -92,7 +64,7 @@ describe("bash", () => {
       const names = output.trim().split("\n").map((line) => line.split("=", 1).join(""))
       expect(output).toContain(`HOME=${top}/home`)
       expect(output).toContain("EXTRA=extra")
-      const allowed = /^(PATH|HOME|LANG|LC_.*|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL|EXTRA|PWD|OLDPWD|SHLVL|_)$/
+      const allowed = /^(PATH|HOME|LANG|LC_.*|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL|EXTRA|SKEIN_GROUP|PWD|OLDPWD|SHLVL|_)$/
       expect(names.filter((name) => !allowed.test(name))).toEqual([])
     }).pipe(Effect.provide(Workspace.layer)))
 

@@ -20,6 +20,7 @@ import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
 import * as NodeOwner from "@skein/tools/NodeOwner"
+import { Processes } from "@skein/tools/Processes"
 import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
@@ -65,7 +66,7 @@ export const services = (
   Layer.unwrapEffect(
     Effect.gen(function*() {
       const { home } = yield* DataDirs
-      const hooks = ShellHooks.hooks({ environment: yield* environment })
+      const hooks = ShellHooks.hooks({ environment: yield* environment, processes: yield* Processes })
       return Skein.layer({
         provider: Providers.layer,
         storage: Layer.effect(SessionStorage, SessionStorage),

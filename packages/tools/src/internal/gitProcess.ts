@@ -7,7 +7,8 @@ import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
-import { guard, signalGroup } from "./processes.ts"
+import { signalGroup } from "./processes.ts"
+import { guard } from "./processGuard.ts"
 
 /** Git did not start; `missing` says what is not there, where that is why. */
 export class GitNotStarted extends Data.TaggedError("GitNotStarted")<{

@@ -1,4 +1,5 @@
 /** One run of a shell hook: in a process group of its own, told what it is about on its standard input, and never left behind. */
+import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,7 +8,8 @@ import * as FiberId from "effect/FiberId"
 import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
-import { guard, signalGroup, signalStrays, strays } from "./processes.ts"
+import type { Processes, Tracked } from "../Processes.ts"
+import { processGroup } from "./processGroup.ts"
 
 /** A hook could not be started, or said more than anybody reads. */
 export class HookUnusable extends Data.TaggedError("HookUnusable")<{ readonly message: string }> {}
@@ -37,9 +39,6 @@ const longestReason = 64 * 1024
 /** How long its output is waited for once it has ended: what it left in the background may hold it open. */
 const linger = "500 millis"
 
-/** How long it may take to end by itself once it was asked to. */
-const grace = "1 second"
-
 /** Keeps the beginning of a stream; what is more is counted and let go. */
 const beginning = (stream: Readable, longest: number) => {
   const pieces: Array<Buffer> = []
@@ -64,12 +63,12 @@ const notStarted = (directory: string, error: NodeJS.ErrnoException) =>
   })
 
 /** Starts a hook and tells it what it is about; a hook need not read that. */
-const start = (run: HookRun) =>
+const start = (run: HookRun, tracked: Tracked, clock: Clock.Clock) =>
   Effect.try({
     try: () => {
       const child = spawn("sh", ["-c", run.command], {
         cwd: run.directory,
-        env: run.environment,
+        env: { ...run.environment, ...tracked.environment },
         stdio: ["pipe", "pipe", "pipe"],
         detached: true
       })
@@ -78,11 +77,14 @@ const start = (run: HookRun) =>
       child.once("exit", (code, signal) => Deferred.unsafeDone(exited, Effect.succeed({ code, signal })))
       child.once("close", () => Deferred.unsafeDone(closed, Effect.void))
       child.once("error", (error) => Deferred.unsafeDone(exited, notStarted(run.directory, error)))
+      const { pid } = child
+      if (pid !== undefined) tracked.started(pid)
       child.stdin.on("error", () => {})
       child.stdin.end(run.input)
       return {
-        pid: child.pid,
-        unguard: child.pid === undefined ? () => {} : guard(child.pid),
+        group: pid === undefined
+          ? undefined
+          : processGroup({ pid, mark: tracked.mark, ended: Deferred.await(exited), clock }),
         exited,
         closed,
         stdout: beginning(child.stdout, longestAnswer),
@@ -97,19 +99,6 @@ const start = (run: HookRun) =>
 
 type Started = Effect.Effect.Success<ReturnType<typeof start>>
 
-/** Asks all that it has started to end; after a second they have to. */
-const stop = (pid: number, exited: Started["exited"]) => {
-  // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.
-  const exitedInTime = Effect.timeoutOption(Effect.interruptible(Effect.exit(Deferred.await(exited))), grace)
-  return Effect.gen(function*() {
-    const left = strays(pid)
-    signalGroup(pid, "SIGTERM")
-    signalStrays(left, "SIGTERM")
-    yield* exitedInTime
-    signalStrays([...left, ...strays(pid)], "SIGKILL")
-  })
-}
-
 const awaited = ({ closed, exited, stderr, stdout }: Started) =>
   Effect.gen(function*() {
     const end = yield* Deferred.await(exited)
@@ -120,16 +109,22 @@ const awaited = ({ closed, exited, stderr, stdout }: Started) =>
     return { ...end, stdout: stdout.text(), stderr: stderr.text() } satisfies HookEnd
   })
 
-const ended = ({ exited, letGo, pid, unguard }: Started, exit: Exit.Exit<unknown, unknown>) =>
+const ended = ({ group, letGo }: Started, exit: Exit.Exit<unknown, unknown>) =>
   Effect.gen(function*() {
-    if (pid === undefined) return
-    if (Exit.isInterrupted(exit)) yield* stop(pid, exited)
-    unguard()
+    if (group === undefined) return
+    if (Exit.isInterrupted(exit)) yield* group.stop
     // It may have ended and left something behind.
-    signalGroup(pid, "SIGKILL")
+    yield* group.kill
     letGo()
   })
 
 /** Runs a hook to its end; nothing of it is left when this ends, also where it is interrupted. */
-export const runHook = (run: HookRun): Effect.Effect<HookEnd, HookUnusable> =>
-  Effect.acquireUseRelease(start(run), awaited, ended)
+export const runHook = (
+  processes: Pick<typeof Processes.Service, "track">,
+  run: HookRun
+): Effect.Effect<HookEnd, HookUnusable> =>
+  Effect.scoped(Effect.gen(function*() {
+    const tracked = yield* processes.track
+    const clock = yield* Effect.clock
+    return yield* Effect.acquireUseRelease(start(run, tracked, clock), awaited, ended)
+  }))

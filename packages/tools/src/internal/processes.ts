@@ -8,8 +8,8 @@ export interface Stray {
   readonly began: string
 }
 
-// Reading /proc and sending signals is a race with processes that end: one that is gone needs no more attention.
-const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(Either.try(read), () => otherwise)
+/** Reading /proc and sending signals is a race with processes that end: one that is gone needs no more attention. */
+export const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(Either.try(read), () => otherwise)
 
 /** What the system knows of a process; undefined where it is gone, or where there is no /proc that could be read. */
 export const look = (
@@ -55,26 +55,5 @@ export const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
 export const signalStrays = (processes: ReadonlyArray<Stray>, signal: NodeJS.Signals): void => {
   for (const { began, pid } of processes) {
     if (look(pid)?.began === began) attempt(() => process.kill(pid, signal), false)
-  }
-}
-
-/** The leaders of the groups that go with this process. */
-const guarded = new Set<number>()
-
-const endGuarded = (): void => {
-  for (const leader of guarded) {
-    const left = strays(leader)
-    signalGroup(leader, "SIGKILL")
-    signalStrays(left, "SIGKILL")
-  }
-}
-
-/** Has a process group end with this process, also where that ends at once; gives what takes this back. */
-export const guard = (leader: number): () => void => {
-  if (guarded.size === 0) process.on("exit", endGuarded)
-  guarded.add(leader)
-  return () => {
-    guarded.delete(leader)
-    if (guarded.size === 0) process.off("exit", endGuarded)
   }
 }

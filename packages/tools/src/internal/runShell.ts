@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { constants } from "node:os"
+import type { Processes } from "../Processes.ts"
 import type { ShellCommand, ShellEnd } from "../Shell.ts"
 import { freeBytes } from "./freeBytes.ts"
 import { outputBuffer } from "./outputBuffer.ts"
@@ -35,16 +36,20 @@ const read = Effect.fnUntraced(function*(
   }
 })
 
-const run = Effect.fnUntraced(function*(
-  fs: FileSystem.FileSystem,
-  environment: Readonly<Record<string, string>>,
-  command: ShellCommand
-) {
+/** What commands run with. */
+interface Place {
+  readonly fs: FileSystem.FileSystem
+  readonly processes: Pick<typeof Processes.Service, "track">
+  readonly environment: Readonly<Record<string, string>>
+}
+
+const run = Effect.fnUntraced(function*({ environment, fs, processes }: Place, command: ShellCommand) {
   const buffer = outputBuffer()
   const writer = yield* makeSpillWriter(fs, command.spill)
   const changed = yield* Effect.makeLatch(false)
+  const tracked = yield* processes.track
   const child = yield* Effect.acquireRelease(
-    startShell({ command: command.command, directory: command.directory, environment }),
+    startShell({ command: command.command, directory: command.directory, environment, tracked }),
     (running) => Effect.zipRight(running.stop, running.kill)
   )
   yield* failpoint("after_spawn")
@@ -73,9 +78,6 @@ const run = Effect.fnUntraced(function*(
   } satisfies ShellEnd
 })
 
-/** Runs a command with this environment; nothing of it is left when this ends. */
-export const runShell = (
-  fs: FileSystem.FileSystem,
-  environment: Readonly<Record<string, string>>,
-  command: ShellCommand
-): Effect.Effect<ShellEnd, NotStarted> => Effect.scoped(run(fs, environment, command))
+/** Runs a command; nothing of it is left when this ends. */
+export const runShell = (place: Place, command: ShellCommand): Effect.Effect<ShellEnd, NotStarted> =>
+  Effect.scoped(run(place, command))

@@ -4,10 +4,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import { type ChildProcess, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
-import { guard, signalGroup, signalStrays, strays } from "./processes.ts"
+import type { Tracked } from "../Processes.ts"
+import { type ProcessGroup, processGroup } from "./processGroup.ts"
 
 /** A shell could not be started. */
 export class NotStarted
@@ -31,9 +32,6 @@ export interface ShellProcess {
   readonly kill: Effect.Effect<void>
 }
 
-/** How long a process may take to end by itself once it was asked to. */
-const grace = "1 second"
-
 /**
  * Node gives a child sockets, and a program that opens /dev/stderr fails on one. So the output goes through a pipe and
  * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words.
@@ -50,6 +48,7 @@ export interface ShellStart {
   readonly command: string
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
+  readonly tracked: Tracked
 }
 
 /** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
@@ -72,31 +71,12 @@ const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
   })
 }
 
-const handle = (child: ChildProcess, output: Readable, ended: Deferred.Deferred<Ended>): ShellProcess => {
-  const pid = child.pid as number
-  const unguard = guard(pid)
-  const kill = Effect.sync(() => {
-    unguard()
-    signalGroup(pid, "SIGKILL")
-    output.destroy()
-  })
-  // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.
-  const endedInTime = Effect.timeoutOption(Effect.interruptible(Deferred.await(ended)), grace)
-  const stop = Effect.gen(function*() {
-    if (yield* Deferred.isDone(ended)) return
-    const left = strays(pid)
-    signalGroup(pid, "SIGTERM")
-    signalStrays(left, "SIGTERM")
-    const inTime = yield* endedInTime
-    const all = [...left, ...strays(pid)]
-    if (Option.isNone(inTime)) {
-      signalGroup(pid, "SIGKILL")
-      yield* endedInTime
-    }
-    signalStrays(all, "SIGKILL")
-  })
-  return { ended, next: pieces(output), stop, kill }
-}
+const handle = (output: Readable, ended: Deferred.Deferred<Ended>, group: ProcessGroup): ShellProcess => ({
+  ended,
+  next: pieces(output),
+  stop: Effect.flatMap(Deferred.isDone(ended), (isDone) => isDone ? Effect.void : group.stop),
+  kill: Effect.zipRight(group.kill, Effect.sync(() => output.destroy()))
+})
 
 const started = (shell: keyof typeof shells, start: ShellStart) =>
   Effect.flatMap(
@@ -104,25 +84,31 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
       try: () =>
         spawn(shell, shells[shell](start.command), {
           cwd: start.directory,
-          env: start.environment,
+          env: { ...start.environment, ...start.tracked.environment },
           stdio: ["ignore", "pipe", "ignore"],
           detached: true
         }),
       catch: (cause) => new NotStarted({ code: undefined, reason: String(cause) })
     }),
     (child) =>
-      Effect.async<ShellProcess, NotStarted>((resume) => {
-        const ended = Deferred.unsafeMake<Ended>(FiberId.none)
-        child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed({ code, signal })))
-        child.once("spawn", () => resume(Effect.succeed(handle(child, child.stdout, ended))))
-        child.on("error", (error: NodeJS.ErrnoException) =>
-          stat(start.directory, (missing) =>
-            resume(Effect.fail(
-              missing === null
-                ? new NotStarted({ code: error.code, reason: error.message })
-                : new NotStarted({ code: undefined, reason: `the directory ${start.directory} is gone` })
-            ))))
-      })
+      Effect.flatMap(Effect.clock, (clock) =>
+        Effect.async<ShellProcess, NotStarted>((resume) => {
+          const ended = Deferred.unsafeMake<Ended>(FiberId.none)
+          child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed({ code, signal })))
+          if (child.pid !== undefined) {
+            const { pid } = child
+            start.tracked.started(pid)
+            const group = processGroup({ pid, mark: start.tracked.mark, ended: Deferred.await(ended), clock })
+            child.once("spawn", () => resume(Effect.succeed(handle(child.stdout, ended, group))))
+          }
+          child.on("error", (error: NodeJS.ErrnoException) =>
+            stat(start.directory, (missing) =>
+              resume(Effect.fail(
+                missing === null
+                  ? new NotStarted({ code: error.code, reason: error.message })
+                  : new NotStarted({ code: undefined, reason: `the directory ${start.directory} is gone` })
+              ))))
+        }))
   )
 
 /** Starts a shell: bash, or what there is. */

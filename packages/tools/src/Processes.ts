@@ -1,0 +1,45 @@
+/** Owns that nothing which commands start outlives them: marks it, keeps a record of it, and ends what a dead Skein left. */
+import type { Owner } from "@skein/core/Owner"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { makeProcesses } from "./internal/processRecords.ts"
+
+/** A command that is about to be started. */
+export interface Tracked {
+  /** What it and everything below it is found by. */
+  readonly mark: string
+  /** The variables that carry the mark. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Says which process it became, as soon as it is there. */
+  readonly started: (pid: number) => void
+}
+
+/** The processes of commands. */
+export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, {
+  /**
+   * Asked before a command is started. There is a record of it until the scope closes: by then nothing of it may be left.
+   * A record that cannot be kept is told in the log, and costs nothing but itself.
+   */
+  readonly track: Effect.Effect<Tracked, never, Scope.Scope>
+  /**
+   * Ends what commands have left whose Skein is no more: asked to end first, and killed after a second. Gives how many
+   * processes these were.
+   */
+  readonly reap: Effect.Effect<number>
+}>() {
+  /**
+   * Records below `processes/` in the data directory (absolute). What dead processes left is ended beside, from the moment in
+   * which the layer is there.
+   */
+  static readonly layer = (options: {
+    readonly dataDirectory: string
+    /** The environment of this process, which may be a command of another Skein. */
+    readonly environment: Readonly<Record<string, string | undefined>>
+  }): Layer.Layer<Processes, never, Owner> =>
+    Layer.scoped(
+      Processes,
+      Effect.tap(makeProcesses(options), ({ reap }) => Effect.forkScoped(reap))
+    )
+}
