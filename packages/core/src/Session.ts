@@ -63,6 +63,8 @@ export interface PromptOptions {
   readonly tools?: Readonly<Record<string, boolean>>
   /** What the session may use from now on, with everything below it, in the place of what it might use before. */
   readonly budget?: Budget
+  /** The command that the prompt was made of: it is told as `command.executed`. */
+  readonly command?: EventProperties<"command.executed">
   /**
    * The form that the answer must have, in the place of that of the agent's definition: `Turn.output` then is a value of it.
    * See `ask` for the typed way.

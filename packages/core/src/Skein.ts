@@ -7,6 +7,7 @@ import type { Scope } from "effect/Scope"
 import { Agent, builtins } from "./Agent.ts"
 import { Budget } from "./Budget.ts"
 import { Bus } from "./Bus.ts"
+import { Command, type CommandSource } from "./Command.ts"
 import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
 import { Hooks } from "./Hooks.ts"
@@ -53,6 +54,8 @@ export interface SkeinOptions<
   readonly owner?: Layer.Layer<Owner>
   /** The agents; the built-in ones where absent. */
   readonly agents?: Layer.Layer<Agent>
+  /** Where commands are found besides those that are built in; nowhere where absent. */
+  readonly commands?: CommandSource
   /** Who is told of what happens, and may block or change it; nobody where absent. */
   readonly hooks?: Layer.Layer<Hooks, EH, RH>
   /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
@@ -64,6 +67,7 @@ export type SkeinServices =
   | Agent
   | Budget
   | Bus
+  | Command
   | Config
   | Governor
   | Hooks
@@ -116,7 +120,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     Governor.layer,
     Tools.layer(tools).pipe(Layer.provideMerge(TodoList.layer))
   )
-  return Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer).pipe(
+  return Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer(options.commands)).pipe(
     Layer.provideMerge(Tasks.layer),
     Layer.provideMerge(Session.layer),
     Layer.provideMerge(rules),

@@ -1,5 +1,6 @@
 /** The composition root of tests: all of Skein in memory, around models that go by a script. */
 import { Agent } from "@skein/core/Agent"
+import type { CommandSource } from "@skein/core/Command"
 import { type Hook, Hooks } from "@skein/core/Hooks"
 import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
@@ -26,6 +27,8 @@ export interface SkeinTestOptions {
   readonly hooks?: ReadonlyArray<Hook>
   /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
   readonly asks?: PermissionOptions["asks"]
+  /** Where commands are found besides those that are built in; nowhere where absent. */
+  readonly commands?: CommandSource
   /** What lasts; memory where absent. */
   readonly storage?: Layer.Layer<SessionStorage>
   /** How this stack is known to others on the same storage, and what it knows of them. */
@@ -48,6 +51,7 @@ export const layer = (
     config: options.config ?? {},
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
     storage: options.storage ?? SessionStorage.layerMemory,
+    ...(options.commands === undefined ? {} : { commands: options.commands }),
     ...(options.owner === undefined ? {} : { owner: options.owner })
   })
 

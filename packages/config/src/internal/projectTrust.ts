@@ -32,7 +32,7 @@ const reach = ([top]: ReadonlyArray<string>): string =>
 
 /** Why an environment variable may not be put into this value of a project's file. */
 export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
-  top === "agent" && (key === "prompt" || key === "description" || key === "output")
+  (top === "agent" && (key === "prompt" || key === "description" || key === "output")) || top === "command"
     ? "a project's file may not put environment variables into what a model reads"
     : undefined
 

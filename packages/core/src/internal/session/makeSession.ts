@@ -110,7 +110,7 @@ export const makeSession = Effect.gen(function*() {
     live: Live,
     kind: "prompt" | "note",
     parts: ReadonlyArray<PartInput>,
-    { budget, ...said }: Omit<PromptOptions, "output">
+    { budget, command, ...said }: Omit<PromptOptions, "output">
   ) {
     const now = yield* Clock.currentTimeMillis
     const row: InboxRow = {
@@ -130,7 +130,10 @@ export const makeSession = Effect.gen(function*() {
     yield* failpoint("user_msg_before_commit")
     yield* journal.commit(
       [{ _tag: "Inbox", row }, ...(isChanged ? [change(live, now, patch)] : [])],
-      isChanged ? [journal.event(live.info, "session.updated", { info: live.info }, now)] : []
+      [
+        ...(isChanged ? [journal.event(live.info, "session.updated", { info: live.info }, now)] : []),
+        ...(command === undefined ? [] : [journal.event(live.info, "command.executed", wellFormed(command), now)])
+      ]
     )
     yield* failpoint("user_msg_after_commit")
     return { row, first: names && live.parent === undefined }

@@ -1,0 +1,120 @@
+/** Owns prompts that have a name: turns a template and the words behind a command into a prompt, and the names in a prompt into what they stand for. */
+import type { SessionID } from "@skein/domain/Id"
+import type { ModelRef } from "@skein/domain/Model"
+import type { PartInput } from "@skein/domain/Part"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { AgentNotFound } from "./Agent.ts"
+import { makeCommand } from "./internal/command/makeCommand.ts"
+import type { PermissionDenied } from "./PermissionError.ts"
+import type { PromptError, PromptOptions, Turn } from "./Session.ts"
+import type { SessionNotFound, SessionStopped } from "./SessionError.ts"
+import type { StorageError } from "./StorageError.ts"
+
+/** There is no command of this name. */
+export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", {
+  name: Schema.String,
+  message: Schema.String
+}) {}
+
+/** A command is written in a way that cannot be used. */
+export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
+  name: Schema.String,
+  message: Schema.String
+}) {}
+
+/** A command: a template with a name. */
+export interface CommandInfo {
+  readonly name: string
+  /** `$ARGUMENTS`, `$1` and so on, `` !`shell` `` and `@file` in it are replaced, once. */
+  readonly template: string
+  readonly description?: string
+  /** Who works on it; the agent of the session where absent. */
+  readonly agent?: string
+  readonly model?: ModelRef
+  /** Whether it runs as a subagent; where absent, it does if its agent is one. */
+  readonly subtask?: boolean
+  /** Where it is written: a file, `file:line`, or `built in`. */
+  readonly origin: string
+  /** Where commands of the same name are written whose place it takes. */
+  readonly hides: ReadonlyArray<string>
+}
+
+/** The commands that there are, sorted by name, and what is wrong with those that cannot be used. */
+export interface CommandList {
+  readonly commands: ReadonlyArray<CommandInfo>
+  readonly broken: ReadonlyArray<{ readonly name: string; readonly message: string }>
+}
+
+/** Finds the commands that hold for a directory. */
+export type CommandSource = (directory: string) => Effect.Effect<CommandList>
+
+/** What is asked for. */
+export interface CommandRequest {
+  readonly name: string
+  /** One text as a person writes it behind the command, or words that were taken apart before. */
+  readonly arguments?: string | ReadonlyArray<string>
+}
+
+/** A command as a prompt. */
+export interface Expanded {
+  readonly command: CommandInfo
+  readonly parts: ReadonlyArray<PartInput>
+  /** Who answers the prompt; absent where the agent of the session does. */
+  readonly agent?: string
+  readonly model?: ModelRef
+}
+
+/** Why a command, or what a prompt names, did not become a prompt. */
+export type ExpandError =
+  | CommandNotFound
+  | CommandInvalid
+  | AgentNotFound
+  | PermissionDenied
+  | SessionNotFound
+  | SessionStopped
+  | StorageError
+
+/** Commands. */
+export class Command extends Context.Tag("@skein/core/Command")<Command, {
+  /** The commands that hold for a directory, those that are built in among them. */
+  readonly list: CommandSource
+  /**
+   * Makes the prompt of a command for a session. Its shell text runs as calls of `bash`, and its files are read by `read`:
+   * under the rules of the agent that answers, and of the hooks. What fails of them is said in the prompt; a person's no
+   * ends it. Stopping the session ends it as well.
+   */
+  readonly expand: (id: SessionID, request: CommandRequest) => Effect.Effect<Expanded, ExpandError>
+  /**
+   * The same, and prompts the session with it; `also` are further parts of that prompt. The agent of the command stands
+   * over that of the options, the model of the options over that of the command.
+   */
+  readonly run: (
+    id: SessionID,
+    request: CommandRequest,
+    options?: Omit<PromptOptions, "command">,
+    also?: ReadonlyArray<PartInput>
+  ) => Effect.Effect<Turn, ExpandError | PromptError>
+  /**
+   * A person's words as a prompt: `@agent` in them asks for that subagent, `@path` attaches a file, a directory or an image.
+   * A name that is neither stays what it is.
+   */
+  readonly mentioned: (id: SessionID, text: string) => Effect.Effect<ReadonlyArray<PartInput>, ExpandError>
+}>() {
+  /** The built-in commands, and those that a source finds; the latter take the place of the former. */
+  static readonly layer = (source: CommandSource = () => Effect.succeed({ commands: [], broken: [] })) =>
+    Layer.effect(Command, makeCommand(source))
+
+  /** Runs a command in a session. */
+  static readonly run = (
+    id: SessionID,
+    request: CommandRequest,
+    options?: Omit<PromptOptions, "command">
+  ) => Effect.flatMap(Command, (command) => command.run(id, request, options))
+
+  /** A person's words as the parts of a prompt, for `Session.prompt`. */
+  static readonly mentioned = (id: SessionID, text: string) =>
+    Effect.flatMap(Command, (command) => command.mentioned(id, text))
+}

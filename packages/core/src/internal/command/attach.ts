@@ -1,0 +1,66 @@
+/** Decides what `@name` in a prompt brings along: a subagent that is asked for, or what is in a file. */
+import type { PartInput } from "@skein/domain/Part"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import type { PermissionDenied } from "../../PermissionError.ts"
+import type { Live } from "../session/live.ts"
+import { callTool } from "./callTool.ts"
+
+/** How many names are looked for: a text that somebody pastes may be full of them. */
+const most = 50
+
+/** How much of files goes along with one prompt, in characters. */
+const room = 400_000
+
+const note = (text: string): PartInput => ({ type: "text", text, synthetic: true })
+
+/** What is no file here, or cannot be read here at all, is a word like any other: an @ stands for many things. */
+const isWord = new Set(["not_found", "bad_path", "unknown_tool"])
+
+/** Whether a person said no to it without a word: then nothing of what asked for it goes on. */
+export const endsAll = ({ endsTurn }: PermissionDenied): boolean => endsTurn
+
+const fileOf = Effect.fnUntraced(function*(live: Live, path: string, consented: boolean) {
+  return yield* callTool(live, { tool: "read", input: { filePath: path }, consented }).pipe(
+    Effect.map(({ attachments = [], output }): ReadonlyArray<PartInput> => [
+      note(`@${path}, as the tool read shows it:\n\n${output}`),
+      ...attachments.map((each) => ({ type: "file" as const, ...each }))
+    ]),
+    Effect.catchTags({
+      ToolError: ({ kind, message }) =>
+        Effect.succeed(
+          isWord.has(kind) ? [] : [note(`@${path} is not attached: ${message}`)]
+        ),
+      PermissionDenied: (error) =>
+        endsAll(error) ? Effect.fail(error) : Effect.succeed([note(`@${path} is not attached: ${error.message}`)]),
+      HookRefused: ({ message }) => Effect.succeed([note(`@${path} is not attached: ${message}`)])
+    })
+  )
+})
+
+/** What these names bring along, in their order; `consented` where a person wrote them. */
+export const attach = Effect.fnUntraced(function*(live: Live, names: ReadonlyArray<string>, consented: boolean) {
+  const agents = yield* Agent
+  const parts: Array<PartInput> = []
+  let left = room
+  for (const name of names.slice(0, most)) {
+    const agent = agents.all.find((each) => each.name === name && !each.hidden && each.mode !== "primary")
+    if (agent !== undefined) {
+      parts.push(
+        { type: "agent", name },
+        note(`The user asks for the subagent ${name}: call task with subagent_type "${name}".`)
+      )
+      continue
+    }
+    if (left <= 0) {
+      parts.push(note(`@${name} is not attached: the other files are long already. Read it where it is needed.`))
+      continue
+    }
+    const found = yield* fileOf(live, name, consented)
+    for (const part of found) left -= part.type === "text" ? part.text.length : 0
+    parts.push(...found)
+  }
+  return names.length <= most
+    ? parts
+    : [...parts, note(`Only the first ${most} names with @ were looked for: read other files where they are needed.`)]
+})

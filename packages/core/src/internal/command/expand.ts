@@ -1,0 +1,103 @@
+/** Makes the prompt of a command: its template, filled in once, and what that becomes. */
+import type { PartInput } from "@skein/domain/Part"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { type CommandInfo, CommandInvalid, type CommandRequest, type Expanded } from "../../Command.ts"
+import { positional } from "../../ShellLine.ts"
+import type { Live } from "../session/live.ts"
+import { attach, endsAll } from "./attach.ts"
+import { callTool } from "./callTool.ts"
+import { shellLine } from "./shellText.ts"
+import { completed, filled, type Given, type Piece } from "./template.ts"
+import { wordsOf } from "./words.ts"
+
+/** What was written behind a command, as one text. */
+export const rawOf = ({ arguments: given = "" }: CommandRequest): string =>
+  typeof given === "string" ? given : given.join(" ")
+
+/** What a line of shell text wrote, or why it wrote nothing. */
+const outputOf = Effect.fnUntraced(function*(live: Live, text: string, { highest, words }: Given) {
+  const { command, shown } = shellLine(text, words, highest)
+  const input = { command, [positional]: { words, shown } }
+  return yield* callTool(live, { tool: "bash", input, consented: false }).pipe(
+    Effect.map(({ output }) => output.trimEnd()),
+    Effect.catchTags({
+      ToolError: ({ message }) => Effect.succeed(`[\`${text}\` failed: ${message}]`),
+      PermissionDenied: (error) =>
+        endsAll(error) ? Effect.fail(error) : Effect.succeed(`[\`${text}\` was not run: ${error.message}]`),
+      HookRefused: ({ message }) => Effect.succeed(`[\`${text}\` was not run: ${message}]`)
+    })
+  )
+})
+
+const textOf = Effect.fnUntraced(function*(live: Live, pieces: ReadonlyArray<Piece>, given: Given) {
+  const texts: Array<string> = []
+  for (const piece of pieces) {
+    texts.push(piece.type === "shell" ? yield* outputOf(live, piece.text, given) : filled([piece], given))
+  }
+  return texts.join("").trim()
+})
+
+const namesIn = (pieces: ReadonlyArray<Piece>, given: Given): ReadonlyArray<string> =>
+  [
+    ...new Set(pieces.flatMap((piece) => piece.type === "mention" ? [filled(piece.path, given)] : []))
+  ].filter((name) => name.trim() !== "")
+
+/** A subtask is prompted with words alone. */
+const inWords = (text: string, attached: ReadonlyArray<PartInput>): string =>
+  [
+    text,
+    ...attached.flatMap((part) =>
+      part.type === "text"
+        ? [part.text]
+        : part.type === "file"
+        ? [`${part.filename ?? "An image"} could not be handed on here: read it.`]
+        : []
+    )
+  ].join("\n\n")
+
+/** Makes it for a session. */
+export const expand = Effect.fnUntraced(function*(live: Live, command: CommandInfo, request: CommandRequest) {
+  const agents = yield* Agent
+  const agent = yield* agents.get(command.agent ?? live.info.agent)
+  if (agent.hidden) {
+    return yield* new CommandInvalid({
+      name: command.name,
+      message:
+        `The command ${command.name} (${command.origin}) names the agent ${agent.name}, which works behind the scenes. Name another one: \`skein agents\` lists them.`
+    })
+  }
+  const isSubtask = command.subtask ?? agent.mode === "subagent"
+  // What a subagent is told is gathered by who asks it.
+  const acting: Live = isSubtask || agent.name === live.info.agent
+    ? live
+    : { ...live, info: { ...live.info, agent: agent.name } }
+  const raw = rawOf(request)
+  const { highest, pieces } = completed(command.template, raw)
+  const words = typeof request.arguments === "string" || request.arguments === undefined
+    ? wordsOf(raw)
+    : request.arguments
+  const given: Given = { raw, words, highest }
+  const text = yield* textOf(acting, pieces, given)
+  const attached = yield* attach(acting, namesIn(pieces, given), false)
+  const model = command.model === undefined ? {} : { model: command.model }
+  if (!isSubtask) {
+    return {
+      command,
+      parts: [{ type: "text", text }, ...attached],
+      ...(command.agent === undefined ? {} : { agent: agent.name }),
+      ...model
+    } satisfies Expanded
+  }
+  return {
+    command,
+    parts: [{
+      type: "subtask",
+      prompt: inWords(text, attached),
+      description: command.description ?? command.name,
+      agent: agent.name,
+      command: command.name,
+      ...model
+    }]
+  } satisfies Expanded
+})

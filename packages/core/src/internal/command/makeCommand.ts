@@ -1,0 +1,123 @@
+/** The service of commands: finds a command, makes its prompt as a fiber of the session, and prompts with it. */
+import type { Ids, SessionID } from "@skein/domain/Id"
+import type { PartInput } from "@skein/domain/Part"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type { Agent } from "../../Agent.ts"
+import {
+  type CommandInfo,
+  CommandInvalid,
+  type CommandList,
+  CommandNotFound,
+  type CommandRequest,
+  type CommandSource
+} from "../../Command.ts"
+import type { Hooks } from "../../Hooks.ts"
+import type { Leases } from "../../Leases.ts"
+import { nearest } from "../../Nearest.ts"
+import type { Permission } from "../../Permission.ts"
+import { type PromptOptions, Session } from "../../Session.ts"
+import { stoppedBefore } from "../../SessionError.ts"
+import type { Spill } from "../../Spill.ts"
+import type { Tools } from "../../Tool.ts"
+import { beside } from "../session/beside.ts"
+import type { Live } from "../session/live.ts"
+import { SessionTable } from "../session/SessionTable.ts"
+import { servicesForLater } from "../traced.ts"
+import { attach } from "./attach.ts"
+import { builtins } from "./builtins.ts"
+import { expand, rawOf } from "./expand.ts"
+import { mentionsIn } from "./mention.ts"
+
+type Needs = Agent | Hooks | Ids | Leases | Permission | SessionTable | Spill | Tools
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
+
+/** The built-in commands under those that were found; also one that is written wrong stands in the place of a built-in one. */
+const withBuiltins = ({ broken, commands }: CommandList): CommandList => {
+  const names = new Set([...commands, ...broken].map(({ name }) => name))
+  const hiding = commands.map((command): CommandInfo =>
+    builtins.some(({ name }) => name === command.name)
+      ? { ...command, hides: ["built in", ...command.hides] }
+      : command
+  )
+  return { broken, commands: [...builtins.filter(({ name }) => !names.has(name)), ...hiding].toSorted(byName) }
+}
+
+const find = (
+  name: string,
+  { broken, commands }: CommandList
+): Effect.Effect<CommandInfo, CommandInvalid | CommandNotFound> => {
+  const found = commands.find((command) => command.name === name)
+  if (found !== undefined) return Effect.succeed(found)
+  const wrong = broken.find((each) => each.name === name)
+  if (wrong !== undefined) return new CommandInvalid({ name, message: wrong.message })
+  const names = commands.map((command) => command.name)
+  const meant = nearest(name, names)
+  return new CommandNotFound({
+    name,
+    message: `There is no command ${JSON.stringify(name)}. ${
+      meant === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean "${meant}"?`
+    } See \`skein commands\`.`
+  })
+}
+
+/** Makes the service. */
+export const makeCommand = (source: CommandSource) =>
+  Effect.gen(function*() {
+    const table = yield* SessionTable
+    const session = yield* Session
+    const context = yield* servicesForLater<Needs>()
+    const list = (directory: string) => Effect.map(source(directory), withBuiltins)
+
+    /** Works in a session until that is stopped: what a command runs ends with it. */
+    const inSession = <A, E>(id: SessionID, work: (live: Live) => Effect.Effect<A, E, Needs>) =>
+      table.use(id, (live) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen(function*() {
+            const { stops } = live
+            const fiber = yield* Effect.provide(beside(live, work(live)), context)
+            const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
+            if (live.stops !== stops || (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))) {
+              return yield* stoppedBefore(id, "it was prompted")
+            }
+            return yield* exit
+          })
+        ))
+
+    const expanded = Effect.fn("Command.expand")(function*(id: SessionID, request: CommandRequest) {
+      const { directory } = yield* session.get(id)
+      const command = yield* Effect.flatMap(list(directory), (all) => find(request.name, all))
+      return yield* inSession(id, (live) => expand(live, command, request))
+    })
+
+    const run = Effect.fnUntraced(function*(
+      id: SessionID,
+      request: CommandRequest,
+      options: Omit<PromptOptions, "command"> = {},
+      also: ReadonlyArray<PartInput> = []
+    ) {
+      const { agent, model, parts } = yield* expanded(id, request)
+      return yield* session.prompt(id, [...parts, ...also], {
+        ...options,
+        ...(agent === undefined ? {} : { agent }),
+        ...(model === undefined || options.model !== undefined ? {} : { model }),
+        command: { name: request.name, arguments: rawOf(request) }
+      })
+    })
+
+    return {
+      list,
+      expand: expanded,
+      run,
+      mentioned: (id: SessionID, text: string) => {
+        const named = mentionsIn(text)
+        const said: PartInput = { type: "text", text }
+        return named.length === 0
+          ? Effect.succeed([said])
+          : inSession(id, (live) => Effect.map(attach(live, named, true), (parts) => [said, ...parts]))
+      }
+    }
+  })

@@ -1,0 +1,98 @@
+/**
+ * Decides how the shell text of a template sees the arguments: as positional parameters of the shell that runs it. What
+ * they say never becomes a part of that text.
+ */
+
+/** A piece of shell text: what stands in it as it is, or a place for arguments. */
+type Piece =
+  | { readonly type: "text"; readonly text: string }
+  /** Undefined `number` stands for all of them; `quoted` where it lies within double quotes. */
+  | { readonly type: "place"; readonly number: number | undefined; readonly quoted: boolean }
+
+const place = /^\$(?:ARGUMENTS(?!\w)|([1-9]\d{0,8}))/
+
+/** Takes shell text apart. Within single quotes and behind a backslash a dollar is a dollar: `awk '{print $1}'` stays. */
+const piecesOf = (text: string): ReadonlyArray<Piece> => {
+  const pieces: Array<Piece> = []
+  let plain = ""
+  // Whether the text lies within double quotes: at the top, and in each pair of parentheses that is open.
+  const depths = [false]
+  const take = (letters: string) => {
+    plain += letters
+    return letters.length
+  }
+  for (let at = 0; at < text.length;) {
+    const letter = text.charAt(at)
+    const quoted = depths.at(-1) === true
+    const found = letter === "$" ? place.exec(text.slice(at, at + 12)) : null
+    if (found !== null) {
+      pieces.push({ type: "text", text: plain }, {
+        type: "place",
+        number: found[1] === undefined ? undefined : Number(found[1]),
+        quoted
+      })
+      plain = ""
+      at += found[0].length
+    } else if (letter === "\\") at += take(text.slice(at, at + 2))
+    // Parameters of the shell's own, such as `$$`: the dollar behind one begins nothing.
+    else if (letter === "$" && /[$@*#?!0-]/.test(text.charAt(at + 1))) at += take(text.slice(at, at + 2))
+    else if (letter === "'" && !quoted) {
+      const end = text.indexOf("'", at + 1)
+      at += take(end < 0 ? text.slice(at) : text.slice(at, end + 1))
+    } else if (letter === "$" && text.charAt(at + 1) === "(") {
+      depths.push(false)
+      at += take("$(")
+    } else {
+      if (letter === "\"") depths[depths.length - 1] = !quoted
+      else if (letter === "(" && !quoted) depths.push(false)
+      else if (letter === ")" && !quoted && depths.length > 1) depths.pop()
+      at += take(letter)
+    }
+  }
+  return [...pieces, { type: "text", text: plain }]
+}
+
+/** The places for arguments in shell text: numbers, and undefined for all of them. */
+export const placesIn = (text: string): ReadonlyArray<number | undefined> =>
+  piecesOf(text).flatMap((piece) => piece.type === "place" ? [piece.number] : [])
+
+/** A line for the shell. */
+export interface ShellLine {
+  /** What the shell is given. */
+  readonly command: string
+  /**
+   * The same line with the arguments written out in quotes, for whoever decides whether it may run. It is the line itself
+   * where nothing in it could make the two differ for certain.
+   */
+  readonly shown: string
+}
+
+/** What makes a line more than words and quotes: there a written argument might not be what a parameter is. */
+const intricate = /[`#]|<<|\(\(|\$[({['"]|\\\n/
+
+const literal = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+/** Makes a line of shell text and arguments; `highest` is the place that takes all arguments from it on. */
+export const shellLine = (text: string, words: ReadonlyArray<string>, highest: number): ShellLine => {
+  const pieces = piecesOf(text)
+  const isPlain = !intricate.test(text)
+  let command = ""
+  let shown = ""
+  for (const piece of pieces) {
+    if (piece.type === "text") {
+      command += piece.text
+      shown += piece.text
+      continue
+    }
+    const { number, quoted } = piece
+    const first = number ?? 1
+    const given = number === undefined || number === highest ? words.slice(first - 1) : words.slice(first - 1, first)
+    // A place without an argument is no argument, rather than an empty one.
+    if (given.length === 0) continue
+    const all = quoted ? "*" : "@"
+    const reference = given.length === 1 ? `{${first}}` : first === 1 ? all : `{${all}:${first}}`
+    command += quoted ? `$${reference}` : `"$${reference}"`
+    shown += quoted ? `"${literal(given.join(" "))}"` : given.map(literal).join(" ")
+  }
+  return { command, shown: isPlain ? shown : command }
+}

@@ -1,0 +1,37 @@
+/** Takes what a person wrote behind a command apart, as a shell would: spaces part words, quotes and backslashes keep them together. */
+
+/** The words, without their quotes. Nothing in them is looked at again; a quote that does not end is a letter like any other. */
+export const wordsOf = (text: string): ReadonlyArray<string> => {
+  const words: Array<string> = []
+  let word: string | undefined
+  let at = 0
+  while (at < text.length) {
+    const letter = text.charAt(at)
+    const end = letter === "\"" || letter === "'" ? endOfQuote(text, at) : -1
+    if (end >= 0) {
+      const inside = text.slice(at + 1, end)
+      word = (word ?? "") + (letter === "'" ? inside : inside.replace(/\\(["\\])/g, "$1"))
+      at = end + 1
+    } else if (/\s/.test(letter)) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+      at++
+    } else if (letter === "\\" && at + 1 < text.length) {
+      word = (word ?? "") + text.charAt(at + 1)
+      at += 2
+    } else {
+      word = (word ?? "") + letter
+      at++
+    }
+  }
+  return word === undefined ? words : [...words, word]
+}
+
+const endOfQuote = (text: string, start: number): number => {
+  const quote = text.charAt(start)
+  for (let at = start + 1; at < text.length; at++) {
+    if (text.charAt(at) === quote) return at
+    if (quote === "\"" && text.charAt(at) === "\\") at++
+  }
+  return -1
+}
