@@ -46,12 +46,12 @@ const report = (cause: Cause.Cause<CommandError>, verbose: boolean) =>
 const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { reason } = yield* Stop
+    const { isTold, reason } = yield* Stop
     const stopped = reason()
     const exitCode = stopped?.exitCode ?? (Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose))
     yield* stdio.flush
     const late = reason()
-    if (stopped !== undefined || late?.by !== "output") return exitCode
+    if (late?.by !== "output" || isTold()) return exitCode
     stdio.err(errorLine(late.message))
     yield* stdio.flush
     return late.exitCode

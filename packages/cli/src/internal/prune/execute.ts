@@ -2,7 +2,7 @@
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { isPostgres } from "@skein/storage/PostgresUrl"
@@ -10,6 +10,7 @@ import * as SqliteSpace from "@skein/storage/SqliteSpace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { pruneFlags } from "../../commands/prune.ts"
 import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
@@ -40,7 +41,7 @@ const restingTrees = Effect.fnUntraced(function*(since: number, projectID: strin
   const store = yield* SessionStorage
   const found = yield* store.sessions({ roots: true, ...(projectID === undefined ? {} : { projectID }) })
   const old = found.rows.filter(({ time }) => time.updated < since)
-  return yield* Effect.filter(old, ({ id: rootID }) =>
+  const resting = yield* Effect.filter(old, ({ id: rootID }) =>
     Effect.zipWith(
       store.sessions({ rootID }),
       store.runs({ rootID, unsettled: true }),
@@ -48,13 +49,31 @@ const restingTrees = Effect.fnUntraced(function*(since: number, projectID: strin
         tree.unreadable.length + runs.rows.length + runs.unreadable.length === 0
         && tree.rows.every(({ time }) => time.updated < since)
     ))
+  const now = yield* Clock.currentTimeMillis
+  const free = yield* Effect.forEach(resting, (root) =>
+    Effect.map(
+      store.lease(root.id),
+      Option.match({
+        onNone: () => [],
+        onSome: (found) => found.owner === undefined || found.until <= now ? [{ root, found }] : []
+      })
+    ))
+  return free.flat()
 })
 
-const remove = Effect.fnUntraced(function*(root: SessionInfo) {
-  const { commit, event } = yield* Journal
-  const now = yield* Clock.currentTimeMillis
-  yield* commit([{ _tag: "DeleteSession", id: root.id }], [event(root, "session.deleted", { info: root }, now)])
-})
+/** Removes a tree that nobody holds; one that somebody has taken up meanwhile stays. */
+const remove = ({ found, root }: { readonly root: SessionInfo; readonly found: StoredLease }) =>
+  Effect.gen(function*() {
+    const { commit, event } = yield* Journal
+    const now = yield* Clock.currentTimeMillis
+    const lease = { rootID: root.id, owner: "sessions prune", epoch: found.epoch + 1 }
+    yield* commit([{ _tag: "Hold", lease, until: now, found }, { _tag: "DeleteSession", id: root.id }], [
+      event(root, "session.deleted", { info: root }, now)
+    ])
+    return true
+  }).pipe(
+    Effect.catchIf((error) => error.reason === "held", () => Effect.succeed(false))
+  )
 
 const idsBelow = (root: SessionInfo) =>
   Effect.flatMap(
@@ -68,9 +87,23 @@ const prune = Effect.fnUntraced(function*(flags: Flags, age: number | undefined)
   const now = yield* Clock.currentTimeMillis
   const { "dry-run": dryRun } = flags
   const projectID = flags.all ? undefined : yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
-  const sessions = age === undefined ? [] : yield* restingTrees(now - age, projectID)
-  const removed = new Set((yield* Effect.forEach(sessions, idsBelow)).flat())
-  if (!dryRun) yield* Effect.forEach(sessions, remove, { discard: true })
+  const removed = new Set<string>()
+  const trees = age === undefined ? [] : yield* restingTrees(now - age, projectID)
+  const kept = yield* Effect.filter(
+    trees,
+    (tree) =>
+      Effect.flatMap(
+        idsBelow(tree.root),
+        (ids) =>
+          Effect.map(dryRun ? Effect.succeed(true) : remove(tree), (isGone) => {
+            if (isGone) {
+              for (const id of ids) removed.add(id)
+            }
+            return isGone
+          })
+      )
+  )
+  const sessions = kept.map(({ root }) => root)
   return { sessions, ...(yield* forget({ dryRun, removed })) }
 })
 

@@ -247,6 +247,7 @@ export const executeRun = (
         progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const { canAsk } = shown
+        if (stop.reason() !== undefined) stop.isTold(true)
         for (const line of closingLines(result, progress.denials, { canAsk, readerIsGone })) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) {
           const { redact } = yield* Redaction
