@@ -1,5 +1,6 @@
 /** The tool `bash`: runs a command line. */
 import * as FileSystem from "@effect/platform/FileSystem"
+import { type Positional, positional } from "@skein/core/ShellLine"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -29,10 +30,22 @@ const Parameters = Schema.Struct({
 })
 
 /** What `bash` is asked. */
-export interface BashInput extends Schema.Schema.Type<typeof Parameters> {}
+export interface BashInput extends Schema.Schema.Type<typeof Parameters> {
+  /** What a command of the user hands to its line. */
+  readonly [positional]?: Positional
+}
 
 const titleOf = ({ command, description: told }: BashInput): string =>
   told === undefined || told.trim() === "" ? command.split("\n", 1).join("") : told
+
+/** The call that permission is asked for, and whether all that it does is known. */
+const askedOf = (input: BashInput) => {
+  const given = input[positional]
+  if (given === undefined) return { call: input, known: true }
+  const call = { ...input, command: given.shown }
+  if (given.words.length === 0 || given.shown !== input.command) return { call, known: true }
+  return { call: { ...call, description: `with the arguments ${JSON.stringify(given.words)}` }, known: false }
+}
 
 /** Makes `bash`. */
 export const makeBash: Effect.Effect<
@@ -53,15 +66,21 @@ export const makeBash: Effect.Effect<
     parameters: Parameters,
     effect: "never",
     title: titleOf,
-    authorise: (input, caller) =>
-      input.command.includes("\0")
-        ? refuse("invalid_arguments", "bash.command must not contain a NUL character. Leave it out.")
-        : Effect.flatMap(loaded, ({ bashAsks }) => bashAsks({ linked, paths }, input, caller)),
+    authorise: Effect.fnUntraced(function*(input, caller) {
+      if ([input.command, ...input[positional]?.words ?? []].some((text) => text.includes("\0"))) {
+        return yield* refuse("invalid_arguments", "bash.command must not contain a NUL character. Leave it out.")
+      }
+      const { bashAsks } = yield* loaded
+      const { call, known } = askedOf(input)
+      const asks = yield* bashAsks({ linked, paths }, call, caller)
+      return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
+    }),
     execute: Effect.fnUntraced(function*(input, context) {
       const timeout = input.timeout ?? timeouts.usual
       const { exit, output, timedOut } = yield* Effect.mapError(
         shell.run({
           command: input.command,
+          words: input[positional]?.words ?? [],
           directory: context.directory,
           timeout,
           spill: spill.create(context.sessionID, `${context.partID}.out`),

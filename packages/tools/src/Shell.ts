@@ -15,6 +15,8 @@ export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", {
 /** What to run. */
 export interface ShellCommand {
   readonly command: string
+  /** What it knows as `$1`, `$2` and so on. */
+  readonly words?: ReadonlyArray<string>
   /** The directory to run it in, absolute. */
   readonly directory: string
   readonly timeout: Duration.DurationInput

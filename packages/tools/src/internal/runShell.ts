@@ -49,7 +49,13 @@ const run = Effect.fnUntraced(function*({ environment, fs, processes }: Place, c
   const changed = yield* Effect.makeLatch(false)
   const tracked = yield* processes.track
   const child = yield* Effect.acquireRelease(
-    startShell({ command: command.command, directory: command.directory, environment, tracked }),
+    startShell({
+      command: command.command,
+      words: command.words ?? [],
+      directory: command.directory,
+      environment,
+      tracked
+    }),
     (running) => Effect.zipRight(running.stop, running.kill)
   )
   yield* failpoint("after_spawn")

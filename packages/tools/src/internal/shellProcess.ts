@@ -39,13 +39,15 @@ export interface ShellProcess {
 const wrapped = "exec 3> >(trap \"\" TERM INT HUP; exec cat); exec \"$@\" >&3 2>&1 3>&-"
 
 const shells = {
-  bash: (command: string) => ["-c", wrapped, "bash", "bash", "-c", command],
-  sh: (command: string) => ["-c", "exec \"$@\" 2>&1", "sh", "sh", "-c", command]
+  bash: ["-c", wrapped, "bash", "bash"],
+  sh: ["-c", "exec \"$@\" 2>&1", "sh", "sh"]
 }
 
 /** What to run, where, and what it may see. */
 export interface ShellStart {
   readonly command: string
+  /** Its positional parameters. */
+  readonly words: ReadonlyArray<string>
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
   readonly tracked: Tracked
@@ -82,7 +84,7 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
   Effect.flatMap(
     Effect.try({
       try: () =>
-        spawn(shell, shells[shell](start.command), {
+        spawn(shell, [...shells[shell], "-c", start.command, shell, ...start.words], {
           cwd: start.directory,
           env: { ...start.environment, ...start.tracked.environment },
           stdio: ["ignore", "pipe", "ignore"],
