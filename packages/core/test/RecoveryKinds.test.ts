@@ -2,9 +2,10 @@ import { describe, expect, it } from "@effect/vitest"
 import { Bus } from "@skein/core/Bus"
 import { Permission, type PermissionOptions } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { AnyTool } from "@skein/core/Tool"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
@@ -380,6 +381,44 @@ describe("a task that nobody waits for any more", () => {
             const { settled } = yield* tasks.wait({ parentID: id, taskIDs: [child!.id] })
             expect(settled).toMatchObject([{ status: "lost", text: "half" }])
             expect(script.requests).toEqual([])
+            yield* expectStill(id, script)
+          })
+      }
+    )
+  })
+})
+
+describe("what was said to a task", () => {
+  it("is read by it though it had settled, and the process died before a run began for it", () => {
+    let taskID = "" as SessionID
+    twoProcesses(
+      {
+        scripts: { build: [Scripted.tasks({ worker: "Work" }), "done"], worker: ["first"] },
+        dies: 1_000,
+        program: Effect.gen(function*() {
+          const { id } = yield* root()
+          yield* Session.prompt(id, "Go")
+          const [child] = yield* childrenOf(id)
+          taskID = child!.id
+          const storage = yield* SessionStorage
+          const parts = [{ type: "text", text: "One thing more" }] as const
+          const row = {
+            id: "msg_zzz" as MessageID,
+            sessionID: taskID,
+            kind: "steer",
+            parts,
+            time: { created: 1 }
+          } as const
+          yield* storage.commit([{ _tag: "Inbox", row }])
+        })
+      },
+      {
+        scripts: { build: ["I see"], worker: ["second"] },
+        program: (id, script) =>
+          Effect.gen(function*() {
+            expect((yield* resumed(id))?.text).toBe("I see")
+            expect(script.requests.map(({ origin }) => origin.path.join("/"))).toEqual(["build/worker", "build"])
+            expect(JSON.stringify(yield* messagesOf(taskID))).toContain("One thing more")
             yield* expectStill(id, script)
           })
       }

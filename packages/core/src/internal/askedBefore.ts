@@ -6,7 +6,7 @@ import { SessionStorage } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
 
 /** A question, and its answer where somebody gave one. */
-export interface AskedBefore {
+interface AskedBefore {
   readonly request: PermissionRequest
   /** When it was asked (ms). */
   readonly at: number

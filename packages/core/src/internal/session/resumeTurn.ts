@@ -17,7 +17,7 @@ import { consentsOf } from "./takeInbox.ts"
 import { toolCalls } from "./toolCalls.ts"
 
 /** A turn that goes on. */
-export interface Resumed {
+interface Resumed {
   /** Where its messages begin. */
   readonly from: number
   /** How many steps it has made. */

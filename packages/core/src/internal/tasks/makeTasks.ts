@@ -332,7 +332,7 @@ export const makeTasks = Effect.gen(function*() {
   const { receive, ...controls } = makeControl(relay, context)
   yield* postman(receive)
   const recovery = yield* Recovery
-  const recover = makeRecover((row) => goOnWith(row, relaunch, undefined))
+  const recover = makeRecover((row) => goOnWith(row, relaunch, undefined), relay)
   recovery.register((root, asked) => Effect.provide(recover(root, asked), context))
 
   return {

@@ -9,6 +9,7 @@ import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
+import type { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../Tasks.ts"
 import { keptFor } from "../budget/reservations.ts"
 import { closeTurn } from "../session/closeTurn.ts"
@@ -116,9 +117,21 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* journal.commit([change(live, now, { turn: { ...turn, ended: { at, how: "stopped" } } })], [])
 })
 
+/** The session that a run belongs to; undefined where it cannot be read. */
+const holderOf = ({ parentID }: TaskRun) =>
+  Effect.flatMap(SessionTable, (table) => Effect.orElseSucceed(table.open(parentID), () => undefined))
+
+/** Begins a run for what was said to a task that does not run. */
+type Relay = (
+  parent: Live,
+  run: Pick<TaskRun, "agent" | "description">,
+  live: Live
+) => Effect.Effect<RunningTask, TaskRefused | StorageError, TaskServices>
+
 /** Makes what takes a tree up. */
 export const makeRecover = <E extends { readonly message: string }>(
-  goOnWithRun: (row: TaskRun) => Effect.Effect<unknown, E, TaskServices>
+  goOnWithRun: (row: TaskRun) => Effect.Effect<unknown, E, TaskServices>,
+  relay: Relay
 ) => {
   const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: ReadonlyMap<SessionID, SessionInfo>) {
     const { by, reason } = row.stop ?? {}
@@ -129,11 +142,26 @@ export const makeRecover = <E extends { readonly message: string }>(
     else if (!(yield* isWaitedFor(row))) yield* settle(row, { status: "lost" }, false)
   })
 
+  /** What was said to a task that settled before it read it begins a run of its own. */
+  const passOn = Effect.fnUntraced(
+    function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
+      const storage = yield* SessionStorage
+      const table = yield* SessionTable
+      const last = runs.findLast(({ taskID }) => taskID === info.id)
+      const waiting = yield* storage.inbox(info.id)
+      if (last === undefined || !waiting.some(({ foreign, kind }) => kind === "steer" && foreign !== true)) return
+      const live = yield* table.open(info.id)
+      if (live.parent !== undefined && live.tasks.size === 0) yield* relay(live.parent, last, live)
+    },
+    Effect.catchAll((error) => Effect.logWarning("A message to a task waits", error.message))
+  )
+
   return Effect.fnUntraced(function*(root: Live, asked: Live): Effect.fn.Return<void, StorageError, TaskServices> {
     const storage = yield* SessionStorage
     const table = yield* SessionTable
     const rootID = root.info.id
-    const runs = (yield* storage.runs({ rootID, unsettled: true })).rows
+    const all = (yield* storage.runs({ rootID })).rows
+    const runs = all.filter(({ state }) => state !== "settled")
     const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
     const ofRuns = new Set(runs.map(({ taskID }) => taskID))
     for (const row of runs) {
@@ -142,7 +170,11 @@ export const makeRecover = <E extends { readonly message: string }>(
         (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
       )
     }
+    for (const row of all) {
+      if (row.cleanup === "delete") (yield* holderOf(row))?.disposable.set(row.id, row.taskID)
+    }
     for (const info of infos.values()) {
+      if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
       const { turn } = info
       const isStopping = turn?.ended?.unclosed === true
       if (turn === undefined || (turn.ended !== undefined && !isStopping)) continue
