@@ -56,16 +56,43 @@ describe("when a command has ended", () => {
       yield* gone(pid)
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect("what has left it is asked first, and has a second to put things away", () =>
+    Effect.gen(function*() {
+      const { at, call, read } = yield* Workspace
+      const command =
+        "(setsid bash -c 'trap \"sleep 0.1; echo bye > bye; exit\" TERM; echo $$ > pid; while :; do sleep 0.01; done' &); sleep 9999"
+      const fiber = yield* Effect.fork(call("bash", { command }))
+      const pid = yield* pidIn(at("pid"))
+      const stopped = yield* Effect.fork(Fiber.interrupt(fiber))
+      yield* gone(pid)
+      expect(read("bye")).toBe("bye\n")
+      yield* elapse(stopped)
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("what has left it and has no mark is found below it", () =>
+    Effect.gen(function*() {
+      const { at, call } = yield* Workspace
+      const command = "env -i setsid bash -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 9999; done' & wait"
+      const fiber = yield* Effect.fork(call("bash", { command }))
+      const pid = yield* pidIn(at("pid"))
+      yield* elapse(yield* Effect.fork(Fiber.interrupt(fiber)))
+      yield* gone(pid)
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("what another command has started goes on", () =>
     Effect.gen(function*() {
       const { at, call } = yield* Workspace
-      const command = "setsid sh -c 'echo $$ > pid; exec sleep 9999' & while [ ! -e end ]; do sleep 0.01; done"
-      const fiber = yield* Effect.fork(call("bash", { command }))
+      const until = (name: string) => `while [ ! -e ${name} ]; do sleep 0.01; done`
+      const first = yield* Effect.fork(call("bash", { command: `echo $$ > first; ${until("end1")}` }))
+      yield* pidIn(at("first"))
+      const command = `setsid sh -c 'echo $$ > pid; exec sleep 9999' & ${until("end2")}`
+      const second = yield* Effect.fork(call("bash", { command }))
       const pid = yield* pidIn(at("pid"))
-      yield* call("bash", { command: "true" })
+      fs.writeFileSync(at("end1"), "")
+      yield* elapse(first)
       expect(isAlive(pid)).toBe(true)
-      fs.writeFileSync(at("end"), "")
-      yield* elapse(fiber)
+      fs.writeFileSync(at("end2"), "")
+      yield* elapse(second)
       yield* gone(pid)
     }).pipe(Effect.provide(Workspace.layer)))
 
@@ -137,6 +164,10 @@ describe("what a dead Skein has left", () => {
     ],
     "in a session of its own": ["setsid sh -c 'echo $$ > pid; exec sleep 9999' & wait", true],
     "in a session of its own, its command being over": ["(setsid sh -c 'echo $$ > pid; exec sleep 9999' &)", true],
+    "in a session of its own, its environment cleared": [
+      "env -i setsid bash -c 'echo $$ > pid; exec sleep 9999' & wait",
+      true
+    ],
     "of a command whose number it had no time to write down": ["echo $$ > pid; exec sleep 9999", false]
   }
   it.scoped.each(Object.entries(cases))("is ended: %s", ([, [script, isTold]]) =>
@@ -149,6 +180,17 @@ describe("what a dead Skein has left", () => {
       expect(records()).toEqual([])
     }))
 })
+
+it.scoped("what a dead Skein has left is ended with what it starts when it is asked to end", () =>
+  Effect.gen(function*() {
+    const { alive, dead, start, top } = yield* world
+    const last = "setsid sh -c \"echo \\$\\$ > last; exec sleep 9999\" & while [ ! -s last ]; do sleep 0.01; done; exit"
+    yield* start(`trap '${last}' TERM; echo $$ > pid; while :; do sleep 0.01; done`, yield* dead.track)
+    const reaped = yield* Effect.fork(alive.reap)
+    const pid = yield* pidIn(join(top, "last"))
+    yield* elapse(reaped)
+    yield* gone(pid)
+  }))
 
 describe("what is left alone", () => {
   it.scoped("commands of a Skein that is there, or of which nothing is known", () =>

@@ -2,7 +2,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { signalGroup, signalStrays, strays } from "./processes.ts"
+import { endedInTime, signalGroup, signalStrays, strays } from "./processes.ts"
 import { guard } from "./processGuard.ts"
 import { killMarked, marked } from "./processMarks.ts"
 
@@ -33,23 +33,22 @@ export const processGroup = (options: {
   const marks = new Set([mark])
   const since = () => clock.unsafeCurrentTimeMillis() - began > brief ? undefined : pid
   // Who has cleared its environment is found below its parents as long as these are there.
-  const outside = () => [...strays(pid), ...marked(marks, since())]
+  const outside = () => [...strays(pid), ...marked(marks, since()).filter(({ group }) => group !== pid)]
   // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.
-  const endedInTime = Effect.timeoutOption(Effect.interruptible(Effect.exit(ended)), grace)
+  const leaderInTime = Effect.timeoutOption(Effect.interruptible(Effect.exit(ended)), grace)
   let isOver = false
   return {
     stop: Effect.gen(function*() {
       const asked = outside()
       signalGroup(pid, "SIGTERM")
       signalStrays(asked, "SIGTERM")
-      const inTime = yield* endedInTime
+      const [inTime] = yield* Effect.all([leaderInTime, endedInTime(asked)], { concurrency: 2 })
       const left = [...asked, ...strays(pid)]
       if (Option.isNone(inTime)) {
         signalGroup(pid, "SIGKILL")
-        yield* endedInTime
+        yield* leaderInTime
       }
       signalStrays(left, "SIGKILL")
-      killMarked(marks, since())
     }),
     kill: Effect.sync(() => {
       if (isOver) return

@@ -49,11 +49,16 @@ const numbers = (after: number | undefined): ReadonlyArray<number> => {
  * The processes under one of these marks. Finds none where there is no /proc, none of other users, and none that has
  * cleared or overwritten its environment. With `after`, only those that came after that process are looked at.
  */
-export const marked = (marks: ReadonlySet<string>, after?: number): ReadonlyArray<Stray> =>
+export const marked = (
+  marks: ReadonlySet<string>,
+  after?: number
+): ReadonlyArray<Stray & { readonly group: number }> =>
   numbers(after).flatMap((pid) => {
     if (!marksOf(pid).some((mark) => marks.has(mark))) return []
     const found = look(pid)
-    return found === undefined || found.state === "Z" || found.state === "X" ? [] : [{ pid, began: found.began }]
+    return found === undefined || found.state === "Z" || found.state === "X"
+      ? []
+      : [{ pid, began: found.began, group: found.group }]
   })
 
 /** Ends them. Those that are started meanwhile are ended too, unless they are started faster than anybody can look. */

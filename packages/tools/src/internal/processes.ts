@@ -1,4 +1,5 @@
 /** Finds and ends the processes that a command has started. */
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { readdirSync, readFileSync } from "node:fs"
 
@@ -57,3 +58,17 @@ export const signalStrays = (processes: ReadonlyArray<Stray>, signal: NodeJS.Sig
     if (look(pid)?.began === began) attempt(() => process.kill(pid, signal), false)
   }
 }
+
+/** Whether it is still there, and not only to be reaped. */
+export const isThere = ({ began, pid }: Stray): boolean => {
+  const found = look(pid)
+  return found?.began === began && found.state !== "Z" && found.state !== "X"
+}
+
+/** How often is looked whether processes have ended that are no children of this one, and how many times. */
+const patience = { pace: "50 millis", looks: 20 } as const
+
+/** Ends when they have, or after a second. */
+export const endedInTime = Effect.fnUntraced(function*(processes: ReadonlyArray<Stray>) {
+  for (let time = 0; time < patience.looks && processes.some(isThere); time++) yield* Effect.sleep(patience.pace)
+})

@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs/promises"
 import { join } from "node:path"
-import { look, signalGroup, signalStrays, type Stray, strays } from "./processes.ts"
+import { endedInTime, isThere, look, signalGroup, signalStrays, type Stray, strays } from "./processes.ts"
 import { killMarked, marked, pids } from "./processMarks.ts"
 
 /** A command of which there is a record. */
@@ -18,15 +18,7 @@ interface Left {
 /** A record of which nobody can know whether its Skein is there, from another machine say, is kept for a day in milliseconds. */
 const longest = 86_400_000
 
-/** How often is looked whether they have ended, and how many times before they have to. */
-const patience = { pace: "50 millis", looks: 20 } as const
-
 const form = /^(?<owner>\S+)\n(?:(?<pid>[1-9]\d*) (?<began>\d+)\n)?$/
-
-const isThere = ({ began, pid }: Stray): boolean => {
-  const found = look(pid)
-  return found?.began === began && found.state !== "Z" && found.state !== "X"
-}
 
 /** The members of the groups whose leaders are still the same, what these have started, and what is under the marks. */
 const remains = (left: ReadonlyArray<Left>): ReadonlyArray<Stray & { readonly group: number | undefined }> => {
@@ -48,7 +40,7 @@ const remains = (left: ReadonlyArray<Left>): ReadonlyArray<Stray & { readonly gr
 const end = Effect.fnUntraced(function*(left: ReadonlyArray<Left>) {
   const found = remains(left)
   signalStrays(found, "SIGTERM")
-  for (let time = 0; time < patience.looks && found.some(isThere); time++) yield* Effect.sleep(patience.pace)
+  yield* endedInTime(found)
   // A group is the same as long as one of its members is.
   const groups = new Set(found.flatMap((each) => each.group !== undefined && isThere(each) ? [each.group] : []))
   for (const group of groups) signalGroup(group, "SIGKILL")

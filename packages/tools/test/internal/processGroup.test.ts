@@ -1,0 +1,37 @@
+import { expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
+import { type ChildProcess, spawn } from "node:child_process"
+import { processGroup } from "../../src/internal/processGroup.ts"
+import { markedBy } from "../../src/internal/processMarks.ts"
+import { gone, isAlive } from "../support/processes.ts"
+
+const start = (environment: Readonly<Record<string, string>>) =>
+  Effect.acquireRelease(
+    Effect.async<ChildProcess>((resume) => {
+      const child = spawn("sleep", ["9999"], {
+        stdio: "ignore",
+        detached: true,
+        env: { ...process.env, ...environment }
+      })
+      child.once("spawn", () => resume(Effect.succeed(child)))
+    }),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+
+it.scoped("looks at newer processes alone while numbers are not used again, and then at all", () =>
+  Effect.gen(function*() {
+    const environment = markedBy("test0mark", {})
+    const clock = yield* Effect.clock
+    const kill = (leader: ChildProcess) =>
+      processGroup({ pid: leader.pid ?? 0, mark: "test0mark", ended: Effect.never, clock })
+    const older = (yield* start(environment)).pid ?? 0
+    const first = yield* start(environment)
+    yield* kill(first).kill
+    yield* gone(first.pid ?? 0)
+    expect(isAlive(older)).toBe(true)
+    const second = kill(yield* start(environment))
+    yield* TestClock.adjust("6 seconds")
+    yield* second.kill
+    yield* gone(older)
+  }))
