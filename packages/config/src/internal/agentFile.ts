@@ -4,6 +4,7 @@ import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { type ConfigContent, issueIn, onlyIssues, settleContent } from "./configFile.ts"
 import { adapt, type Foreign } from "./foreignAgent.ts"
+import { parseFront, split } from "./frontMatter.ts"
 import type { Fault, Located, LocatedEntry } from "./located.ts"
 import { readText } from "./readText.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
@@ -87,46 +88,3 @@ const under = (key: string, value: Located): Located => ({
   at: value.at,
   entries: [{ key, at: value.at, value }]
 })
-
-interface Matter {
-  readonly front: string
-  readonly body: string
-  /** How many lines stand above the body. */
-  readonly lines: number
-}
-
-/** Takes front matter and text apart; undefined where the front matter does not end. */
-const split = (text: string): Matter | undefined => {
-  const open = /^---[ \t]*(?:\n|$)/.exec(text)?.[0]
-  if (open === undefined) return { front: "", body: text, lines: 0 }
-  const rest = text.slice(open.length)
-  const close = /^---[ \t]*(?:\n|$)/m.exec(rest)
-  if (close === null) return undefined
-  const front = rest.slice(0, close.index)
-  return { front, body: rest.slice(close.index + close[0].length), lines: front.split("\n").length + 1 }
-}
-
-/** Reads front matter, which begins in the second line of its file. */
-const parseFront = (front: string, lenient: boolean) =>
-  front.trim() === ""
-    ? Effect.succeed({
-      tree: { kind: "object", at: { line: 1, column: 1 }, entries: [] } satisfies Located,
-      faults: []
-    })
-    : Effect.flatMap(Effect.promise(() => import("./locatedYaml.ts")), ({ parseYaml }) =>
-      Effect.try({
-        try: () => {
-          const strict = parseYaml(front, 1)
-          if (!lenient || strict.faults.length === 0) return strict
-          const quoted = parseYaml(quote(front), 1)
-          return quoted.faults.length === 0 ? quoted : strict
-        },
-        catch: () => "the front matter is nested too deeply"
-      }))
-
-/** Other programs read a line such as `description: When: always` as it is meant, though YAML has no such text. */
-const quote = (front: string): string =>
-  front.replace(
-    /^(\w+:[ \t]+)([^\s"'|>[{&*!%@`].*)$/gm,
-    (_, key: string, value: string) => `${key}${JSON.stringify(value.trim())}`
-  )

@@ -1,0 +1,47 @@
+/** Takes a Markdown file with front matter apart: keys with their places, and the text below them. */
+import * as Effect from "effect/Effect"
+import type { Located } from "./located.ts"
+
+/** A file in two. */
+interface Matter {
+  readonly front: string
+  readonly body: string
+  /** How many lines stand above the body. */
+  readonly lines: number
+}
+
+/** Takes front matter and text apart; undefined where the front matter does not end. */
+export const split = (text: string): Matter | undefined => {
+  const open = /^---[ \t]*(?:\n|$)/.exec(text)?.[0]
+  if (open === undefined) return { front: "", body: text, lines: 0 }
+  const rest = text.slice(open.length)
+  const close = /^---[ \t]*(?:\n|$)/m.exec(rest)
+  if (close === null) return undefined
+  const front = rest.slice(0, close.index)
+  return { front, body: rest.slice(close.index + close[0].length), lines: front.split("\n").length + 1 }
+}
+
+/** Reads front matter, which begins in the second line of its file; `lenient` where it is written for another program. */
+export const parseFront = (front: string, lenient: boolean) =>
+  front.trim() === ""
+    ? Effect.succeed({
+      tree: { kind: "object", at: { line: 1, column: 1 }, entries: [] } satisfies Located,
+      faults: []
+    })
+    : Effect.flatMap(Effect.promise(() => import("./locatedYaml.ts")), ({ parseYaml }) =>
+      Effect.try({
+        try: () => {
+          const strict = parseYaml(front, 1)
+          if (!lenient || strict.faults.length === 0) return strict
+          const quoted = parseYaml(quote(front), 1)
+          return quoted.faults.length === 0 ? quoted : strict
+        },
+        catch: () => "the front matter is nested too deeply"
+      }))
+
+/** Other programs read a line such as `description: When: always` as it is meant, though YAML has no such text. */
+const quote = (front: string): string =>
+  front.replace(
+    /^(\w+:[ \t]+)([^\s"'|>[{&*!%@`].*)$/gm,
+    (_, key: string, value: string) => `${key}${JSON.stringify(value.trim())}`
+  )
