@@ -90,6 +90,8 @@ export interface Pruning {
   readonly before: number
   /** Trees of sessions in which one was changed at this time or later keep theirs. */
   readonly restingSince: number
+  /** How many events of one tree are kept at most, whatever their age and whatever goes on there. */
+  readonly mostPerTree?: number
   /** How many at most, the oldest first. */
   readonly limit?: number
   /** Says how many there are, and removes none. */
@@ -145,6 +147,7 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   /**
    * Removes the beginning of the log up to the first event that is not that old, and says how many events went. A tree of
    * sessions that is at work keeps all of its own: one was changed lately, has an open tool call, or a run is not settled.
+   * After that it removes what a tree has beyond its most.
    */
   readonly prune: (events: Pruning) => Effect.Effect<number, StorageError>
   readonly approvals: (projectID: string) => Effect.Effect<ReadonlyArray<Approval>, StorageError>

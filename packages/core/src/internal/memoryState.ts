@@ -157,10 +157,20 @@ const rootsAtWork = (state: State, restingSince: number): ReadonlySet<SessionID>
 }
 
 /** Forgets events, and says which. */
-export const prune = (state: State, { before, limit, restingSince }: Pruning): readonly [State, gone: number] => {
+export const prune = (
+  state: State,
+  { before, limit, mostPerTree = Number.POSITIVE_INFINITY, restingSince }: Pruning
+): readonly [State, gone: number] => {
   const kept = rootsAtWork(state, restingSince)
   const [old] = Chunk.splitWhere(state.events, ({ event }) => event.timestamp >= before)
-  const candidates = Chunk.toReadonlyArray(old).filter(({ event }) => !kept.has(event.rootID)).slice(0, limit)
+  const aged = Chunk.toReadonlyArray(old).filter(({ event }) => !kept.has(event.rootID))
+  const counts = new Map<SessionID, number>()
+  const beyond = Chunk.toReadonlyArray(state.events).toReversed().filter(({ event: { rootID } }) => {
+    const count = (counts.get(rootID) ?? 0) + 1
+    counts.set(rootID, count)
+    return count > mostPerTree
+  }).toReversed()
+  const candidates = [...new Set([...aged, ...beyond])].slice(0, limit)
   const gone = new Set(candidates.map(({ event }) => event.id))
   return [{
     ...state,

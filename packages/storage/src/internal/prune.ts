@@ -25,6 +25,19 @@ const candidates = `SELECT seq FROM event
       WHERE part.state IN ('pending', 'running')
   )`
 
+const excessText = `DELETE FROM event WHERE seq IN (
+  SELECT seq FROM event WHERE root_id = ? AND seq <= ? ORDER BY seq LIMIT ?
+) RETURNING seq`
+
+interface Excess {
+  readonly root_id: string
+}
+
+/** Up to which place in the log a tree has more than it may. */
+interface Border extends Excess {
+  readonly until: number
+}
+
 const paramsOf = ({ before, restingSince }: Pruning): ReadonlyArray<Value> => [before, restingSince]
 
 /** Makes the part of the port that forgets. */
@@ -62,5 +75,54 @@ export const makePrune = (
         : Effect.zipRight(Effect.sleep(0), remove(events, left - removed, gone + removed)))
   }
 
-  return (events) => (events.dryRun === true ? count(events) : remove(events, events.limit ?? Number.POSITIVE_INFINITY))
+  const excessOf = (most: number) =>
+    Effect.flatMap(
+      read<Excess>("prune", "SELECT root_id FROM event GROUP BY root_id HAVING count(*) > ?", [most]),
+      (roots) =>
+        Effect.forEach(roots, ({ root_id }) =>
+          Effect.map(
+            read<{ readonly seq: number }>(
+              "prune",
+              "SELECT seq FROM event WHERE root_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+              [root_id, most]
+            ),
+            ([row]) => ({ root_id, until: Number(row?.seq ?? 0) })
+          ))
+    )
+
+  /** Takes from a tree what is beyond its most, the oldest first. */
+  const removeExcess = (excess: Border, left: number, gone = 0): Effect.Effect<number, StorageError> => {
+    const most = Math.min(batch, left)
+    if (most <= 0) return Effect.succeed(gone)
+    const rows = select("prune", excessText, [excess.root_id, excess.until, most])
+    return Effect.flatMap(
+      retryBusy(turns.write(Effect.uninterruptible(rows))),
+      ({ length }) =>
+        length < most
+          ? Effect.succeed(gone + length)
+          : Effect.zipRight(Effect.sleep(0), removeExcess(excess, left - length, gone + length))
+    )
+  }
+
+  const countExcess = ({ root_id, until }: Border, { before }: Pruning) =>
+    Effect.map(
+      read<{ readonly count: number }>(
+        "prune",
+        "SELECT count(*) AS count FROM event WHERE root_id = ? AND seq <= ? AND time >= ?",
+        [root_id, until, before]
+      ),
+      ([row]) => Number(row?.count ?? 0)
+    )
+
+  return Effect.fnUntraced(function*(events) {
+    const limit = events.limit ?? Number.POSITIVE_INFINITY
+    let gone = events.dryRun === true ? yield* count(events) : yield* remove(events, limit)
+    if (events.mostPerTree === undefined) return gone
+    for (const excess of yield* excessOf(events.mostPerTree)) {
+      gone += events.dryRun === true
+        ? yield* countExcess(excess, events)
+        : yield* removeExcess(excess, limit - gone)
+    }
+    return Math.min(gone, limit)
+  })
 }

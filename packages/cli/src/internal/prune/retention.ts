@@ -13,6 +13,9 @@ const day = 24 * hour
 /** For how long events, and long texts of sessions that are there, are kept. */
 export const keptDays = 30
 
+/** How many events of one tree are kept: some 5 MB, and more than anybody who was away for a while asks for. */
+const mostPerTree = 20_000
+
 /** Long texts of sessions that this database does not know: another one may, for all share the data directory. */
 const strangersDays = 7
 
@@ -36,6 +39,7 @@ export const forget = Effect.fnUntraced(function*(options: {
   const events = yield* storage.prune({
     before,
     restingSince,
+    mostPerTree,
     dryRun,
     ...(limits === undefined ? {} : { limit: limits.events })
   })

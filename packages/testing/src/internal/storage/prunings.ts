@@ -78,5 +78,21 @@ export const prunings: Tests = {
     expect(yield* use(left)).toEqual(["changed", "calls", "runs", "below"].map(ids.evt))
     expect(yield* use(prune({ before: 10, restingSince: 21 }))).toBe(2)
     expect(yield* use(left)).toEqual(["calls", "runs"].map(ids.evt))
+  }),
+
+  "bounds what a tree has, also one that is at work, and takes the oldest first": Effect.fnUntraced(function*(use) {
+    const names = Array.from({ length: 1_200 }, (_, index) => `${index}`)
+    yield* use(commit([
+      write.session(session("root", updated(50))),
+      ...names.map((name) => at(50, "root", name)),
+      at(50, "small", "s1"),
+      at(50, "small", "s2")
+    ]))
+    const bound = { before: 10, restingSince: 10, mostPerTree: 100 }
+    expect(yield* use(prune({ ...bound, dryRun: true }))).toBe(1_100)
+    expect(yield* use(prune({ ...bound, limit: 40 }))).toBe(40)
+    expect(yield* use(prune(bound))).toBe(1_060)
+    expect(yield* use(left)).toEqual([...names.slice(1_100), "s1", "s2"].map(ids.evt))
+    expect(yield* use(prune(bound))).toBe(0)
   })
 }
