@@ -1,0 +1,165 @@
+/** Owns which commands files define: finds them around a directory, reads them, and decides which one of a name counts. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import type { CommandInfo, CommandList } from "@skein/core/Command"
+import type { Settings } from "@skein/core/Config"
+import type { CommandConfig } from "@skein/domain/ConfigInfo"
+import { parseRef } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { dirname, join } from "node:path"
+import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import { DataDirs } from "./DataDirs.ts"
+import { commandAt, type CommandContent, readCommandFile } from "./internal/commandFile.ts"
+import type { Foreign } from "./internal/foreignAgent.ts"
+import { parseLocated } from "./internal/located.ts"
+import { listMarkdown, outside } from "./internal/markdownFiles.ts"
+import { isThere, placesOf } from "./internal/places.ts"
+import { readText } from "./internal/readText.ts"
+
+/** Commands with what is said in their files and does not count. */
+export interface LoadedCommands extends CommandList {
+  readonly warnings: ReadonlyArray<ConfigIssue>
+}
+
+/** What the config of the process says of commands. */
+export interface CommandSettings {
+  readonly settings: Pick<Settings, "command">
+  readonly origins: Readonly<Record<string, string>>
+}
+
+/** Commands that are written for one program, in one directory. */
+interface Home {
+  readonly directories: ReadonlyArray<string>
+  readonly foreign?: Foreign
+}
+
+const homesIn = (place: string): ReadonlyArray<Home> => [
+  { directories: [join(place, ".claude", "commands")], foreign: "claude" },
+  { directories: [join(place, ".opencode", "command"), join(place, ".opencode", "commands")], foreign: "opencode" },
+  { directories: [join(place, ".skein", "command")] }
+]
+
+/**
+ * Reads the commands that hold for a directory. Of several with one name the nearest counts: those of the directory before
+ * those above it, the project's before the user's; in one directory skein.json before `.skein/command`, that before
+ * OpenCode's, that before Claude Code's. One that is written wrong counts as well: it is told, and nothing takes its place.
+ */
+export const load = Effect.fn("CommandFiles.load")(function*(directory: string, config: CommandSettings) {
+  const dirs = yield* DataDirs
+  const places = yield* placesOf(directory, dirs.config)
+  const seen = new Set<string>()
+  const found: Array<CommandContent> = []
+  const warnings: Array<ConfigIssue> = []
+  const settled = configured(config)
+
+  const readHome = Effect.fnUntraced(function*({ directories, foreign }: Home, project: string | undefined) {
+    const own = new Map<string, CommandContent>()
+    for (const top of directories) {
+      if (!(yield* isThere(top))) continue
+      const issues: Array<ConfigIssue> = []
+      for (const { name, path } of yield* listMarkdown(top, { deep: true, what: "command", seen, issues })) {
+        const refusal = project === undefined ? undefined : yield* outside(path, project)
+        if (refusal !== undefined) {
+          warnings.push({ file: path, message: `this command is ignored: ${refusal}` })
+          continue
+        }
+        const before = own.get(name)
+        own.set(name, before === undefined ? yield* readCommandFile(path, name, foreign) : twice(name, path, before))
+      }
+      warnings.push(...issues)
+    }
+    found.push(...own.values())
+  })
+
+  const readPlace = Effect.fnUntraced(function*(place: string, homes: ReadonlyArray<Home>, project?: string) {
+    for (const home of homes) {
+      yield* readHome(home, project)
+      if (home.foreign === "opencode") found.push(...(yield* readOpenCode(place)))
+    }
+    found.push(...settled.filter(({ origin }) => dirname(origin) === place))
+  })
+
+  yield* readPlace(places.user, [{ directories: [join(places.user, "command")] }])
+  for (const place of places.project) yield* readPlace(place, homesIn(place), places.root ?? place)
+  // What is said elsewhere than in these places, such as by a program that embeds Skein, stands over all.
+  const elsewhere = settled.filter((each) => !found.includes(each))
+  return settle([...found, ...elsewhere], warnings)
+})
+
+const twice = (name: string, path: string, before: CommandContent): CommandContent => ({
+  name,
+  origin: path,
+  said: Either.left([{
+    file: path,
+    key: `command.${name}`,
+    message: `the command ${JSON.stringify(name)} stands in ${before.origin} already; rename one of them`
+  }]),
+  warnings: []
+})
+
+/** The commands of `skein.json`, which were checked when it was read. */
+const configured = ({ origins, settings }: CommandSettings): ReadonlyArray<CommandContent> =>
+  Object.entries(settings.command ?? {}).map(([name, said]) => ({
+    name,
+    origin: origins[`command.${name}`] ?? "config",
+    said: Either.right(said),
+    warnings: []
+  }))
+
+/** The commands of OpenCode's own file. */
+const readOpenCode = Effect.fnUntraced(function*(place: string) {
+  const contents: Array<CommandContent> = []
+  for (const file of [join(place, "opencode.json"), join(place, "opencode.jsonc")]) {
+    if (!(yield* isThere(file))) continue
+    const read = yield* Effect.either(readText(file))
+    const parsed = Either.isLeft(read)
+      ? undefined
+      : yield* Effect.orElseSucceed(Effect.try(() => parseLocated(read.right)), () => undefined)
+    // What else is wrong with it is for those to say who read all of it.
+    if (parsed?.tree.kind !== "object") continue
+    const commands = parsed.tree.entries.find(({ key }) => key === "command")?.value
+    if (commands?.kind !== "object") continue
+    contents.push(...commands.entries.map(({ at, key, value }) => commandAt(file, key, { ...value, at }, "opencode")))
+  }
+  return contents
+})
+
+const infoOf = (
+  { name, origin }: CommandContent,
+  { agent, description, model, subtask, template }: CommandConfig,
+  hides: ReadonlyArray<string>
+): CommandInfo => {
+  const ref = model === undefined ? undefined : parseRef(model)
+  return {
+    name,
+    template,
+    ...(description === undefined ? {} : { description }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(ref === undefined ? {} : { model: ref }),
+    ...(subtask === undefined ? {} : { subtask }),
+    origin,
+    hides
+  }
+}
+
+const settle = (found: ReadonlyArray<CommandContent>, warnings: ReadonlyArray<ConfigIssue>): LoadedCommands => {
+  const byName = new Map<string, ReadonlyArray<CommandContent>>()
+  for (const each of found) byName.set(each.name, [each, ...byName.get(each.name) ?? []])
+  const all = [...byName.values()].flatMap(([first, ...rest]) => first === undefined ? [] : [{ first, rest }])
+  return {
+    commands: all.flatMap(({ first, rest }) =>
+      Either.isRight(first.said) ? [infoOf(first, first.said.right, rest.map(({ origin }) => origin))] : []
+    ),
+    broken: all.flatMap(({ first: { name, said } }) =>
+      Either.isLeft(said) ? [{ name, message: said.left.map(formatIssue).join("\n") }] : []
+    ),
+    warnings: [...warnings, ...all.flatMap(({ first }) => first.warnings)]
+  }
+}
+
+/** The same as a source of commands: what is found is found anew each time. */
+export const source = (config: CommandSettings) =>
+  Effect.map(
+    Effect.context<DataDirs | FileSystem.FileSystem>(),
+    (context) => (directory: string) => Effect.provide(load(directory, config), context)
+  )

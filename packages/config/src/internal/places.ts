@@ -1,0 +1,32 @@
+/** Finds the directories in which there may be something for whoever works in a directory: the user's, and those up to the top of the project. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import { dirname, join, resolve } from "node:path"
+
+/** The directories, from what counts least to what counts most. */
+export interface Places {
+  /** The user's own. */
+  readonly user: string
+  /** From the top of the tree down to the directory. */
+  readonly project: ReadonlyArray<string>
+  /** The git root; without one, each directory stands for its own. */
+  readonly root: string | undefined
+}
+
+/** Whether something is there that can be looked at. */
+export const isThere = (path: string) =>
+  Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.orElseSucceed(Effect.as(fs.stat(path), true), () => false))
+
+/** Finds them; links are followed first, as git does. */
+export const placesOf = Effect.fnUntraced(function*(directory: string, user: string) {
+  const fs = yield* FileSystem.FileSystem
+  const project: Array<string> = []
+  let place = yield* Effect.orElseSucceed(fs.realPath(directory), () => resolve(directory))
+  for (;;) {
+    project.unshift(place)
+    if (yield* isThere(join(place, ".git"))) return { user, project, root: place } satisfies Places
+    const above = dirname(place)
+    if (above === place) return { user, project, root: undefined } satisfies Places
+    place = above
+  }
+})

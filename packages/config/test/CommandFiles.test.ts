@@ -1,0 +1,160 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { expect, layer } from "@effect/vitest"
+import { load } from "@skein/config/CommandFiles"
+import { formatIssue } from "@skein/config/ConfigError"
+import { DataDirs } from "@skein/config/DataDirs"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import { loadIn, workspace } from "./workspace.ts"
+
+/** The commands of a directory of a workspace, with paths below that. */
+const commandsIn = Effect.fnUntraced(function*(root: string, at = "project") {
+  const config = yield* loadIn(root, { at })
+  const loaded = yield* load(join(root, at), config).pipe(
+    Effect.provide(DataDirs.layer()),
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
+  )
+  const below = (text: string) => text.replaceAll(`${root}/`, "")
+  return {
+    ...loaded,
+    names: loaded.commands.map(({ name, origin }) => `${name} ${below(origin)}`),
+    hidden: Object.fromEntries(loaded.commands.map(({ hides, name }) => [name, hides.map(below)])),
+    broken: loaded.broken.map(({ message, name }) => [name, below(message)]),
+    warnings: loaded.warnings.map((issue) => below(formatIssue(issue)))
+  }
+})
+
+const commandsOf = (files: Parameters<typeof workspace>[0], at?: string) =>
+  Effect.flatMap(workspace(files), (root) => commandsIn(root, at))
+
+layer(NodeFileSystem.layer)("CommandFiles", (it) => {
+  it.scoped("reads a template with its settings, from Markdown and from JSON", () =>
+    Effect.gen(function*() {
+      const { commands } = yield* commandsOf({
+        "project/.skein/command/fix/issue.md":
+          "\uFEFF---\r\ndescription: Fixes\r\nagent: general\r\nmodel: openai/gpt-5\r\nsubtask: false\r\n---\r\nFix $1\r\n\r\nnow\r\n",
+        "project/skein.json": { command: { plain: { template: "Say $ARGUMENTS" } } },
+        "project/opencode.json":
+          "{ \"theme\": \"x\", // a comment\n \"command\": { \"theirs\": { \"template\": \"T\", \"agent\": \"plan\" } } }"
+      })
+      expect(commands.map(({ hides: _, origin: __, ...said }) => said)).toEqual([
+        { name: "theirs", template: "T", agent: "plan" },
+        {
+          name: "fix/issue",
+          template: "Fix $1\n\nnow",
+          description: "Fixes",
+          agent: "general",
+          model: { providerID: "openai", modelID: "gpt-5" },
+          subtask: false
+        },
+        { name: "plain", template: "Say $ARGUMENTS" }
+      ])
+    }))
+
+  it.scoped("takes the nearest of one name, and tells which it hides", () =>
+    Effect.gen(function*() {
+      const { hidden, names } = yield* commandsOf({
+        "home/.config/skein/command/a.md": "user",
+        "home/.config/skein/skein.json": { command: { b: { template: "user" } } },
+        "project/.claude/commands/a.md": "claude",
+        "project/.opencode/commands/a.md": "opencode",
+        "project/opencode.json": { command: { a: { template: "opencode.json" } } },
+        "project/.skein/command/a.md": "skein",
+        "project/skein.json": { command: { a: { template: "top" }, b: { template: "project" } } },
+        "project/sub/.claude/commands/a.md": "near"
+      }, "project/sub")
+      expect(names).toEqual(["a project/sub/.claude/commands/a.md", "b project/skein.json:6"])
+      expect(hidden).toEqual({
+        a: [
+          "project/skein.json:3",
+          "project/.skein/command/a.md",
+          "project/opencode.json:3",
+          "project/.opencode/commands/a.md",
+          "project/.claude/commands/a.md",
+          "home/.config/skein/command/a.md"
+        ],
+        b: []
+      })
+    }))
+
+  it.scoped("says of each file that is written wrong what, where, and how to mend it; the others stay", () =>
+    Effect.gen(function*() {
+      const skein = "project/.skein/command"
+      const { broken, names } = yield* commandsOf({
+        "home/.config/skein/command/typo.md": "fine, but not the nearest",
+        [`${skein}/fine.md`]: "x",
+        [`${skein}/typo.md`]: "---\ndescription: x\nmodle: a/b\n---\nx",
+        [`${skein}/yaml.md`]: "---\ndescription: [x\n---\nx",
+        [`${skein}/open.md`]: "---\ndescription: x\n",
+        [`${skein}/list.md`]: "---\n- a\n---\nx",
+        [`${skein}/kind.md`]: "---\nsubtask: maybe\nmodel: gpt\n---\nx",
+        [`${skein}/empty.md`]: "---\ndescription: x\n---\n\n",
+        [`${skein}/double.md`]: "---\ntemplate: y\n---\nx",
+        [`${skein}/same.md`]: "---\nagent: a\nagent: b\n---\nx",
+        [`${skein}/two words.md`]: "x",
+        [`${skein}/huge.md`]: "x".repeat(1024 * 1024 + 1),
+        [`${skein}/latin.md`]: new Uint8Array([0x78, 0x0a, 0xe9, 0x0a]),
+        "project/.opencode/command/twice.md": "x",
+        "project/.opencode/commands/twice.md": "x"
+      })
+      expect(names).toEqual([`fine ${skein}/fine.md`])
+      expect(Object.fromEntries(broken)).toEqual({
+        typo: `${skein}/typo.md:3:1: unknown key "modle" in command.typo; did you mean "model"?`,
+        yaml: expect.stringMatching(/^project\/\.skein\/command\/yaml\.md:\d+:\d+: no valid YAML: /),
+        open: `${skein}/open.md:1:1: the front matter does not end; close it with a line of ---`,
+        list: `${skein}/list.md:2:1: the front matter must be keys with values, such as description: text`,
+        kind: [
+          `${skein}/kind.md:2:10: command.kind.subtask must be true or false, found "maybe"`,
+          `${skein}/kind.md:3:8: command.kind.model must be a model as provider/model, such as openai/gpt-5, found "gpt"`
+        ].join("\n"),
+        empty: `${skein}/empty.md:4:1: there is no template; write below the front matter what is to be prompted`,
+        double: `${skein}/double.md:2:1: the text below the front matter is the template; keep one of them`,
+        same: `${skein}/same.md:3:1: the key "agent" stands in line 2 already; keep one`,
+        "two words": `${skein}/two words.md:1:1: "two words" is no name for a command; use letters, digits and _ . / -`,
+        huge: `${skein}/huge.md: it is too large: 1025 KiB, and 1024 KiB is the most`,
+        latin: `${skein}/latin.md:2: this is not UTF-8; save it in that encoding`,
+        twice:
+          "project/.opencode/commands/twice.md: the command \"twice\" stands in project/.opencode/command/twice.md already; rename one of them"
+      })
+    }))
+
+  it.scoped("reads what is written for other programs, and notes what means nothing here", () =>
+    Effect.gen(function*() {
+      const file = "project/.claude/commands/c.md"
+      const { commands, warnings } = yield* commandsOf({
+        [file]:
+          "---\nallowed-tools: Bash(git:*)\nargument-hint: [x]\ndescription: When: always\nmodel: opus\nfoo: bar\n---\nx"
+      })
+      expect(commands).toMatchObject([{ name: "c", description: "When: always" }])
+      expect(commands[0]).not.toHaveProperty("model")
+      expect(warnings).toEqual([
+        `${file}:2:1: allowed-tools: a command allows nothing here; use permission in skein.json`,
+        `${file}:5:1: model: which provider has "opus" is not known, so that the model of the session is used`,
+        `${file}:6:1: foo: Skein has no use for it`
+      ])
+    }))
+
+  it.scoped("does not follow a project's links out of it, and ends where links go round in circles", () =>
+    Effect.gen(function*() {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* workspace({
+        "secret.md": "secret",
+        "project/.env": "KEY=1",
+        "project/docs/real.md": "real",
+        "project/.skein/command/in/here.md": "x"
+      })
+      const at = (name: string) => join(root, "project/.skein/command", name)
+      yield* fs.symlink(join(root, "secret.md"), at("out.md"))
+      yield* fs.symlink(join(root, "project/.env"), at("env.md"))
+      yield* fs.symlink(join(root, "project/docs/real.md"), at("real.md"))
+      yield* fs.symlink(at(""), at("in/round"))
+      const { names, warnings } = yield* commandsIn(root)
+      expect(names.map((name) => name.split(" ")[0])).toEqual(["in/here", "real"])
+      expect(warnings).toEqual([
+        "project/.skein/command/env.md: this command is ignored: a project's file may not read this file, which may hold secrets",
+        "project/.skein/command/out.md: this command is ignored: a project's file may not read files outside of the project"
+      ])
+    }))
+})
