@@ -36,11 +36,13 @@ export const loadIn = (
     readonly at?: string
     readonly env?: Readonly<Record<string, string>>
     readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
+    readonly providers?: ReadonlyArray<string>
   } = {}
 ) =>
   load({
     directory: join(root, options.at ?? "project"),
-    ...(options.overrides === undefined ? {} : { overrides: options.overrides })
+    ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
+    ...(options.providers === undefined ? {} : { providers: options.providers })
   }).pipe(
     Effect.provide(DataDirs.layer()),
     Effect.withConfigProvider(
@@ -62,6 +64,11 @@ export const mistakes = (files: Parameters<typeof workspace>[0], options: Parame
       ({ issues }) => issues.map((issue) => told(root, issue))
     ))
 
-/** An issue as one line. */
+/** An issue as one line; how it may be trusted is told by Trust.test.ts. */
 export const told = (root: string, { column, file, line, message }: ConfigIssue): string =>
-  `${[file, line, column].filter((part) => part !== undefined).join(":")} ${message}`.replaceAll(`${root}/`, "")
+  `${[file, line, column].filter((part) => part !== undefined).join(":")} ${message}`
+    .replaceAll(`${root}/`, "")
+    .replace(
+      /if you want it, say `skein trust allow [0-9a-f]{12}`, or put it into your own config$/,
+      "it may be trusted"
+    )

@@ -144,6 +144,8 @@ export const ConfigInfo = Schema.Struct({
   /** The agent of a new session. */
   default_agent: Schema.optional(Schema.NonEmptyString),
   permission: Schema.optional(PermissionConfig),
+  /** Files that every agent reads besides AGENTS.md: paths, also with `*` and `**`, from where the config file lies. */
+  instructions: Schema.optional(Schema.Array(Schema.NonEmptyString)),
   agent: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: AgentConfig })),
   /** Prompts with a name, for `skein run --command`. */
   command: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: CommandConfig })),

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { type ConfigContent, issueIn, onlyIssues, settleContent } from "./configFile.ts"
-import { adapt, type Foreign } from "./foreignAgent.ts"
+import { adapt, type Foreign, type Known } from "./foreignAgent.ts"
 import { parseFront, split } from "./frontMatter.ts"
 import type { Fault, Located, LocatedEntry } from "./located.ts"
 import { readText } from "./readText.ts"
@@ -15,6 +15,8 @@ export interface AgentSource extends ConfigSource {
   readonly name: string
   /** The program that the file is written for, where that is not Skein. */
   readonly foreign?: Foreign
+  /** Which providers that program's models may name. */
+  readonly known: Known
 }
 
 /** What such a file says, and of which agent. */
@@ -52,7 +54,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
 
   const adapted = source.foreign === undefined
     ? { entries: tree.entries, faults: [], notes: [] }
-    : adapt(source.foreign, tree.entries)
+    : adapt(source.foreign, tree.entries, source.known)
   const wrong: Array<Fault> = [...adapted.faults]
   const named = adapted.entries.find(({ key }) => key === "name")
   if (named !== undefined && named.value.kind !== "string") {

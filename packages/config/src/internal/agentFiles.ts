@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { type AgentContent, type AgentSource, readAgentFile } from "./agentFile.ts"
+import type { Known } from "./foreignAgent.ts"
 import type { AgentHome } from "./locateFiles.ts"
 import { listMarkdown, outside } from "./markdownFiles.ts"
 import { merge, record, type SourcedRecord } from "./sourced.ts"
@@ -20,7 +21,12 @@ interface AgentsContent {
  */
 export const readAgents = Effect.fnUntraced(function*(
   homes: ReadonlyArray<AgentHome>,
-  { home, project, seen }: { readonly home: string; readonly project: string | undefined; readonly seen: Set<string> }
+  { home, known, project, seen }: {
+    readonly home: string
+    readonly known: Known
+    readonly project: string | undefined
+    readonly seen: Set<string>
+  }
 ) {
   const issues: Array<ConfigIssue> = []
   const warnings: Array<ConfigIssue> = []
@@ -41,6 +47,7 @@ export const readAgents = Effect.fnUntraced(function*(
         path,
         name,
         home,
+        known,
         ...(project === undefined ? {} : { project }),
         ...(foreign === undefined ? {} : { foreign })
       }

@@ -33,17 +33,22 @@ export const issueIn = (file: string) => ({ at, key, message }: Fault): ConfigIs
   message
 })
 
+/** The document in a file, or what keeps it from being read. */
+export const parseFile = Effect.fnUntraced(function*(path: string) {
+  const text = yield* Effect.mapError(readText(path), (error): ReadonlyArray<ConfigIssue> => [{ file: path, ...error }])
+  const { faults, tree } = yield* Effect.try({
+    try: () => parseLocated(text),
+    catch: (): ReadonlyArray<ConfigIssue> => [{ file: path, message: "this is nested too deeply" }]
+  })
+  return faults.length > 0 ? yield* Effect.fail(faults.map(issueIn(path))) : tree
+})
+
 /** Reads a file and reports all that is wrong with it. */
 export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) {
-  const text = yield* Effect.either(readText(source.path))
-  if (Either.isLeft(text)) return onlyIssues(source.path, [{ file: source.path, ...text.left }])
-  const parsed = yield* Effect.either(
-    Effect.try({ try: () => parseLocated(text.right), catch: () => "this is nested too deeply" })
-  )
-  if (Either.isLeft(parsed)) return onlyIssues(source.path, [{ file: source.path, message: parsed.left }])
-  const { faults, tree } = parsed.right
-  if (faults.length > 0) return onlyIssues(source.path, faults.map(issueIn(source.path)))
-  return settleContent(yield* substitute(tree, source), source.path)
+  const parsed = yield* Effect.either(parseFile(source.path))
+  return Either.isLeft(parsed)
+    ? onlyIssues(source.path, parsed.left)
+    : settleContent(yield* substitute(parsed.right, source), source.path)
 })
 
 /** Checks a document that everything has been put into, and gives each value its origin. */

@@ -1,4 +1,5 @@
 /** Decides what the keys of an agent of OpenCode or Claude Code mean to Skein; what means nothing here is told. */
+import { orderRules } from "./foreignRules.ts"
 import { plain } from "./located.ts"
 import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
 
@@ -21,12 +22,12 @@ const tools: ReadonlyMap<string, string> = new Map([
 ])
 
 const unused: Readonly<Record<Foreign, ReadonlySet<string>>> = {
-  opencode: new Set(["options"]),
+  opencode: new Set(["options", "textVerbosity", "reasoningSummary", "thinking"]),
   claude: new Set(["skills", "mcpServers", "hooks", "memory", "background", "effort", "initialPrompt"])
 }
 
 const renamed: Readonly<Record<Foreign, ReadonlyMap<string, string>>> = {
-  opencode: new Map([["top_p", "topP"], ["maxSteps", "steps"]]),
+  opencode: new Map([["top_p", "topP"], ["maxSteps", "steps"], ["reasoningEffort", "variant"]]),
   claude: new Map([["maxTurns", "steps"]])
 }
 
@@ -39,8 +40,51 @@ export interface Adapted {
   readonly notes: ReadonlyArray<Fault>
 }
 
+/** Whether a provider of this name can be looked up. */
+export type Known = (providerID: string) => boolean
+
+/** What a tool of OpenCode is called here. */
+export const openCodeTool = (name: string): string =>
+  name === "multiedit" ? "edit" : name === "apply_patch" ? "patch" : name
+
+/** Reads a model of another program: one that cannot be looked up is told, and then that of the session is used. */
+export const readModel = (
+  each: LocatedEntry,
+  known: Known,
+  note: (at: Place, message: string) => void
+): ReadonlyArray<LocatedEntry> => {
+  const { at, value } = each
+  if (value.kind !== "string" || value.value === "inherit" || value.value.includes("{")) {
+    return value.kind === "string" && value.value === "inherit" ? [] : [each]
+  }
+  const [provider = "", model] = value.value.split("/")
+  if (model !== undefined && known(provider)) return [each]
+  note(
+    at,
+    `${
+      model === undefined
+        ? `which provider has ${JSON.stringify(value.value)} is not known`
+        : `there is no provider ${JSON.stringify(provider)} here`
+    }, so that the model of the session is used; agent.NAME.model in skein.json can choose one`
+  )
+  return []
+}
+
+/** Reads rules of OpenCode, and tells those of which the stricter reading counts. */
+export const readRules = (each: LocatedEntry, note: (fault: Fault) => void): LocatedEntry => {
+  const { moved, value } = orderRules(each.value)
+  for (const { at, key } of moved) {
+    note({
+      at,
+      key: each.key,
+      message: `${each.key}: the rule for ${JSON.stringify(key)} counts, though a wider one follows it`
+    })
+  }
+  return { ...each, value }
+}
+
 /** Turns the front matter of another program into the keys of Skein. */
-export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>): Adapted => {
+export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, isKnown: Known): Adapted => {
   const faults: Array<Fault> = []
   const notes: Array<Fault> = []
   const note = (at: Place, key: string, message: string) => notes.push({ at, key, message: `${key}: ${message}` })
@@ -84,28 +128,13 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>): Adap
     }
     const are = (wanted: boolean) =>
       value.entries.filter((each) => each.key !== "*" && plain(each.value) === wanted)
-        .map((each) => each.key === "multiedit" ? "edit" : each.key === "apply_patch" ? "patch" : each.key)
+        .map((each) => openCodeTool(each.key))
     const none = value.entries.some((each) => each.key === "*" && plain(each.value) === false)
     return none
       ? [entry("allowedTools", at, texts(are(true), at))]
       : are(false).length === 0
       ? []
       : [entry("deniedTools", at, texts(are(false), at))]
-  }
-
-  const model = (each: LocatedEntry): ReadonlyArray<LocatedEntry> => {
-    const { at, key, value } = each
-    if (value.kind !== "string" || value.value.includes("/")) return [each]
-    if (value.value !== "inherit") {
-      note(
-        at,
-        key,
-        `which provider has ${
-          JSON.stringify(value.value)
-        } is not known, so that the model of the session is used; agent.NAME.model in skein.json can choose one`
-      )
-    }
-    return []
   }
 
   const color = (each: LocatedEntry): ReadonlyArray<LocatedEntry> => {
@@ -123,7 +152,8 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>): Adap
 
   const entries = written.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { at, key, value } = each
-    if (key === "model") return model(each)
+    if (key === "model") return readModel(each, isKnown, (place, message) => note(place, key, message))
+    if (key === "permission" && from === "opencode") return [readRules(each, (fault) => notes.push(fault))]
     if (key === "color") return color(each)
     if (key === "tools" && from === "opencode") return openCodeTools(each)
     if ((key === "tools" || key === "disallowedTools") && from === "claude") return claudeTools(each)
@@ -150,9 +180,11 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>): Adap
   return { entries, faults, notes }
 }
 
-const entry = (key: string, at: Place, value: Located): LocatedEntry => ({ key, at, value })
+/** An entry that was not written so. */
+export const entry = (key: string, at: Place, value: Located): LocatedEntry => ({ key, at, value })
 
-const text = (value: string, at: Place): Located => ({ kind: "string", at, value })
+/** A text that was not written so. */
+export const text = (value: string, at: Place): Located => ({ kind: "string", at, value })
 
 const texts = (values: ReadonlyArray<string>, at: Place): Located => ({
   kind: "array",

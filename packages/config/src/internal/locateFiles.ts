@@ -19,6 +19,8 @@ export interface ConfigPlace {
   readonly directory: string
   /** Its skein.json or skein.jsonc. */
   readonly file: string | undefined
+  /** Its files of config for OpenCode; the later ones win. */
+  readonly openCode: ReadonlyArray<string>
   /** Where its agents are; the later ones win. */
   readonly agents: ReadonlyArray<AgentHome>
 }
@@ -34,6 +36,7 @@ interface ConfigFound {
 }
 
 const names = ["skein.json", "skein.jsonc"] as const
+const openCodeNames = ["opencode.json", "opencode.jsonc"] as const
 
 /**
  * Looks in the user's directory, and from `directory` up to the git root or the top of the file system. One look after the
@@ -61,13 +64,14 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return plain ? join(place, names[0]) : commented ? join(place, names[1]) : undefined
   })
 
-  const lookForAgents = Effect.fnUntraced(function*(place: string) {
+  const lookForOpenCode = (place: string) => Effect.filter(openCodeNames.map((name) => join(place, name)), isThere)
+
+  const lookForAgents = Effect.fnUntraced(function*(place: string, openCode: string | undefined) {
     const claude = join(place, ".claude", "agents")
-    const openCode = join(place, ".opencode")
     const skein = join(place, ".skein", "agent")
     const homes: Array<AgentHome> = []
     if (yield* isThere(claude)) homes.push({ directories: [claude], foreign: "claude" })
-    if (yield* isThere(openCode)) {
+    if (openCode !== undefined) {
       const directories = yield* Effect.filter([join(openCode, "agent"), join(openCode, "agents")], isThere)
       if (directories.length > 0) homes.push({ directories, foreign: "opencode" })
     }
@@ -81,9 +85,17 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     let place = yield* Effect.orElseSucceed(fs.realPath(directory), () => resolve(directory))
     for (;;) {
       const file = yield* look(place)
-      const agents = yield* lookForAgents(place)
+      const hidden = join(place, ".opencode")
+      const openCodeHome = (yield* isThere(hidden)) ? hidden : undefined
+      const agents = yield* lookForAgents(place, openCodeHome)
+      const openCode = [
+        ...(yield* lookForOpenCode(place)),
+        ...(openCodeHome === undefined ? [] : yield* lookForOpenCode(openCodeHome))
+      ]
       const isRoot = yield* isThere(join(place, ".git"))
-      if (file !== undefined || agents.length > 0) project.unshift({ directory: place, file, agents })
+      if (file !== undefined || agents.length > 0 || openCode.length > 0) {
+        project.unshift({ directory: place, file, openCode, agents })
+      }
       const above = dirname(place)
       if (isRoot) return { project, root: place }
       if (above === place) return { project, root: undefined }
@@ -99,6 +111,7 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return {
       directory: userDirectory,
       file,
+      openCode: [],
       agents: (yield* isThere(agents)) ? [{ directories: [agents] }] : []
     } satisfies ConfigPlace
   })
