@@ -8,11 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
-import type { Known } from "./internal/foreignAgent.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { admit } from "./internal/projectTrust.ts"
 import {
-  at,
   type ConfigEntry,
   entriesOf,
   fromInfo,
@@ -21,6 +19,7 @@ import {
   type SourcedRecord,
   toValue
 } from "./internal/sourced.ts"
+import type { TrustItem } from "./Trust.ts"
 
 /** Where to look, and what stands over all that is found. */
 export interface ConfigOptions {
@@ -28,8 +27,6 @@ export interface ConfigOptions {
   readonly directory: string
   /** What the command line says; `origin` names it, as in `--concurrency`. */
   readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
-  /** The providers that there are without any config. Where they are given, what other programs' files say of others is told and not used. */
-  readonly providers?: ReadonlyArray<string>
 }
 
 /** The merged config of some files. */
@@ -41,6 +38,8 @@ export interface LoadedConfig {
   readonly entries: ReadonlyArray<ConfigEntry>
   /** What a project's files say that does not count, and why. */
   readonly warnings: ReadonlyArray<ConfigIssue>
+  /** What a project's files say that counts only if it is trusted; see `Trust`. */
+  readonly widenings: ReadonlyArray<TrustItem>
   /** The files that were read; the later ones win. */
   readonly files: ReadonlyArray<string>
 }
@@ -54,20 +53,13 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const dirs = yield* DataDirs
   const found = yield* locateFiles(options.directory, dirs.config)
   const seen = new Set<string>()
-  const read = (place: ConfigPlace, known: Known, project?: string) =>
+  const read = (place: ConfigPlace, project?: string) =>
     Effect.gen(function*() {
       const contents: Array<PlaceContent> = []
-      if (place.openCode.length > 0) {
-        const { readOpenCodeConfig } = yield* Effect.promise(() => import("./internal/openCodeConfig.ts"))
-        for (const path of place.openCode) {
-          const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
-          contents.push({ ...(yield* readOpenCodeConfig(source, known)), files: [path] })
-        }
-      }
       // Most starts find nothing, and then need neither a parser nor the schema.
       if (place.agents.length > 0) {
         const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
-        contents.push(yield* readAgents(place.agents, { home: dirs.home, known, project, seen }))
+        contents.push(yield* readAgents(place.agents, { home: dirs.home, project, seen }))
       }
       const { file } = place
       if (file !== undefined) {
@@ -77,19 +69,26 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       }
       return contents
     })
-  const own = found.user === undefined ? [] : yield* read(found.user, () => true)
-  const known: Known = (providerID) =>
-    options.providers === undefined
-    || options.providers.includes(providerID)
-    || own.some(({ tree }) => at(tree, "record", ["provider", providerID]) !== undefined)
-  const others = yield* Effect.forEach(found.project, (place) => read(place, known, found.root ?? place.directory))
+  const own = found.user === undefined ? [] : yield* read(found.user)
+  const others = yield* Effect.forEach(found.project, (place) => read(place, found.root ?? place.directory))
   const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
   if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
 
   const nothing = record([], { name: "default" })
   const user = own.map(({ tree }) => tree).reduce(merge, nothing)
-  const project = admit(user, others.flat().map(({ tree }) => tree).reduce(merge, nothing))
+  const theirs = others.flat().map(({ tree }) => tree).reduce(merge, nothing)
+  const { tree: confined, widenings } = admit(user, theirs)
+  const project = widenings.length === 0
+    ? { tree: confined, items: [], warnings: [] }
+    : yield* Effect.flatMap(Effect.promise(() => import("./internal/weigh.ts")), ({ weigh }) =>
+      weigh({
+        user,
+        project: theirs,
+        widenings,
+        place: { root: found.root, directory: options.directory },
+        data: dirs.data
+      }))
   const { overrides } = options
   const over = overrides === undefined ? nothing : fromInfo(overrides.info, { name: overrides.origin })
   const merged = [project.tree, over].reduce(merge, user)
@@ -103,6 +102,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     },
     entries,
     warnings: [...contents.flatMap((content) => content.warnings), ...project.warnings],
+    widenings: project.items,
     files: contents.flatMap(({ files }) => files)
   } satisfies LoadedConfig
 })

@@ -94,7 +94,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(warnings.map((issue) => told(root, issue))).toEqual([
         `${skein}/b.md this agent is ignored: a project's file may not read files outside of the project`,
         `${skein}/a.md:6:1 agent.a.prompt is ignored: a project's file may not put environment variables into what a model reads ({env:SECRET})`,
-        `${skein}/a.md:3 agent.a.permission.bash is ignored: a project's file may not allow; put it into your own config if you want it`
+        `${skein}/a.md:3 agent.a.permission.bash is ignored: a project's file may not allow; it may be trusted`
       ])
     }))
 

@@ -44,7 +44,8 @@ layer(NodeFileSystem.layer)("hooks in config", (it) => {
       })
       expect(settings.hooks).toEqual({ PreToolUse: mine })
       expect(warnings.map((issue) => told(root, issue))).toEqual([
-        "project/skein.json:2 hooks is ignored: a project's file may not run commands of its own; put it into your own config if you want it"
+        "project/skein.json:3 hooks.PreToolUse is ignored: a project's file may not run commands of its own, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it",
+        "project/skein.json:8 hooks.Stop is ignored: a project's file may not run commands of its own; it may be trusted"
       ])
     }))
 

@@ -1,13 +1,13 @@
 /**
- * Decides what a project's own files may set while nobody has said that the project is trusted: they may take away, and
- * they may choose, but they may not allow, reach for secrets, or say where requests and keys go.
+ * Decides what a project's own files may set: they may take away, and they may choose, but they may not allow, reach for
+ * secrets, run commands, or say where requests and keys go, but for what their user has trusted as it stands there.
  */
 import { defaults } from "@skein/core/Config"
-import type { ConfigIssue } from "../ConfigError.ts"
 import { narrow } from "./narrow.ts"
 import { coversAll, overlaps } from "./pattern.ts"
 import {
   at,
+  type Origin,
   record,
   rulePath,
   type Sourced,
@@ -16,15 +16,13 @@ import {
   type SourcedRule
 } from "./sourced.ts"
 
-const mend = "put it into your own config if you want it"
-
-/** Whether a value of a project's file never counts, whatever it is: hooks are commands that would run unasked. */
+/** Whether a value of a project's file is nothing for a project, whatever it is: hooks are commands that would run unasked. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
   || top === "hooks"
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
-/** What a value of a project's file would do that never counts. */
+/** What such a value would do. */
 const reach = ([top]: ReadonlyArray<string>): string =>
   top === "hooks"
     ? "run commands of its own"
@@ -74,47 +72,96 @@ const grantedLess = (path: ReadonlyArray<string>, node: Sourced, user: SourcedRe
   return granted === undefined || Number(node.value) <= Number(granted) ? undefined : String(granted)
 }
 
+/** A value of a project's file that goes beyond what its user grants. */
+export interface Widening {
+  readonly path: ReadonlyArray<string>
+  readonly origin: Origin
+  /** What the file says there, as it is written. */
+  readonly written: unknown
+  /** The value as it would be used. */
+  readonly value: unknown
+  /** Why it does not count. */
+  readonly why: string
+  /** Whether it may count once its user trusts it. */
+  readonly isTrustable: boolean
+}
+
 /** What is left of a project's config. */
 export interface Admitted {
   readonly tree: SourcedRecord
-  readonly warnings: ReadonlyArray<ConfigIssue>
+  /** What goes beyond what the user grants, trusted or not. */
+  readonly widenings: ReadonlyArray<Widening>
 }
 
-/** Takes out of a project's config what would widen the user's; what is left is made to be merged over it. */
-export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => {
-  const warnings: Array<ConfigIssue> = []
-  const warn = (origin: SourcedLeaf["origin"], path: ReadonlyArray<string>, message: string) => {
-    const key = path.join(".")
-    const place = origin.line === undefined ? { file: origin.name } : { file: origin.name, line: origin.line }
-    warnings.push({ ...place, key, message: `${key} is ignored: ${message}` })
+const isWrittenOut = (written: unknown): boolean => !/\{(?:env|file):/.test(JSON.stringify(written) ?? "")
+
+const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
+
+/** Hooks of a project stand behind the user's, and never in their place. */
+const behind = (mine: SourcedLeaf | undefined, theirs: SourcedLeaf): SourcedLeaf =>
+  mine === undefined
+    ? theirs
+    : {
+      ...theirs,
+      value: [...listOf(mine.value), ...listOf(theirs.value)],
+      shown: [...listOf(mine.shown ?? mine.value), ...listOf(theirs.shown ?? theirs.value)]
+    }
+
+/**
+ * Takes out of a project's config what would widen the user's, but for what is trusted; what is left is made to be merged
+ * over it.
+ */
+export const admit = (
+  user: SourcedRecord,
+  project: SourcedRecord,
+  isTrusted: (widening: Widening) => boolean = () => false
+): Admitted => {
+  const widenings: Array<Widening> = []
+  const counts = (
+    path: ReadonlyArray<string>,
+    { origin, shown, value }: Omit<SourcedLeaf, "kind">,
+    why: string,
+    isTrustable = true
+  ): boolean => {
+    const written = shown ?? value
+    const isSeen = isWrittenOut(written)
+    const widening = {
+      path,
+      origin,
+      written,
+      value,
+      // What they stand for is not seen by whoever is asked to trust it.
+      why: isSeen ? why : `${why}, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it`,
+      isTrustable: isTrustable && isSeen
+    }
+    widenings.push(widening)
+    return widening.isTrustable && isTrusted(widening)
+  }
+
+  const mayStay = (node: SourcedLeaf, path: ReadonlyArray<string>): boolean => {
+    if (isIgnored(path)) return counts(path, node, `a project's file may not ${reach(path)}`)
+    const granted = grantedLess(path, node, user)
+    if (granted !== undefined) {
+      return counts(path, node, `a project's file may take away from what you grant (${granted}), not add to it`)
+    }
+    return !asksForMore(path, node, user) ||
+      counts(path, node, "a project's file may not ask for requests of their own")
   }
 
   const keep = (node: Sourced, path: ReadonlyArray<string>): Sourced | undefined => {
-    if (isIgnored(path)) {
-      const origin = node.kind === "rules" ? project.origin : node.origin
-      warn(origin, path, `a project's file may not ${reach(path)}; ${mend}`)
-      return undefined
+    if (node.kind === "rules") return node
+    if (node.kind === "leaf") {
+      if (!mayStay(node, path)) return undefined
+      return path[0] === "hooks" ? behind(at(user, "leaf", path), node) : node
     }
-    const granted = grantedLess(path, node, user)
-    if (granted !== undefined && node.kind === "leaf") {
-      warn(node.origin, path, `a project's file may take away from what you grant (${granted}), not add to it; ${mend}`)
-      return undefined
-    }
-    if (node.kind === "leaf" && asksForMore(path, node, user)) {
-      warn(node.origin, path, `a project's file may not ask for requests of their own; ${mend}`)
-      return undefined
-    }
-    if (node.kind !== "record") return node
-    return record(
-      [...node.entries].flatMap(([key, value]) => {
-        const kept = keep(value, [...path, key])
-        return kept === undefined ? [] : [[key, kept] as const]
-      }),
-      node.origin
-    )
+    const kept = [...node.entries].flatMap(([key, value]) => {
+      const each = keep(value, [...path, key])
+      return each === undefined ? [] : [[key, each] as const]
+    })
+    return kept.length === 0 && isIgnored(path) ? undefined : record(kept, node.origin)
   }
 
-  /** A project's `allow` can only take back what the project itself denies, and then a person is asked. */
+  /** A project's `allow` can, unless it is trusted, only take back what the project itself denies, and then a person is asked. */
   const soften = (path: ReadonlyArray<string>): ReadonlyArray<SourcedRule> => {
     const denied: Array<SourcedRule> = []
     return (at(project, "rules", path)?.rules ?? []).flatMap((rule): ReadonlyArray<SourcedRule> => {
@@ -123,11 +170,8 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
       const exception = denied.some((deny) =>
         overlaps(deny.permission, rule.permission) && overlaps(deny.pattern, rule.pattern)
       )
-      warn(
-        rule.origin,
-        rulePath(path, rule),
-        `a project's file may not allow${exception ? ", so that this asks" : ""}; ${mend}`
-      )
+      const why = `a project's file may not allow${exception ? ", so that this asks" : ""}`
+      if (counts(rulePath(path, rule), { origin: rule.origin, value: rule.action }, why)) return [rule]
       return exception ? [{ ...rule, action: "ask" }] : []
     })
   }
@@ -146,10 +190,11 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
     if (entries.has("permission") || confined.length > 0) entries.set("permission", { kind: "rules", rules: confined })
     if (entries.has("ceiling") && at(user, "record", path) !== undefined) {
       entries.delete("ceiling")
-      warn(
-        kept?.origin ?? project.origin,
+      counts(
         [...path, "ceiling"],
-        "a project's file may not change the ceiling of an agent of yours; use permission to deny"
+        { origin: kept?.origin ?? project.origin, value: undefined },
+        "a project's file may not change the ceiling of an agent of yours; use permission to deny",
+        false
       )
     }
     for (const key of ["allowedTools", "allowAgents", "deniedTools"]) {
@@ -175,7 +220,7 @@ export const admit = (user: SourcedRecord, project: SourcedRecord): Admitted => 
     return changes === undefined ? [] : [[name, changes] as const]
   })
   if (changed.length > 0) entries.set("agent", record(changed, agents?.origin ?? project.origin))
-  return { tree: { kind: "record", entries, origin: project.origin }, warnings }
+  return { tree: { kind: "record", entries, origin: project.origin }, widenings }
 }
 
 const names = (leaf: SourcedLeaf | undefined): ReadonlyArray<string> | undefined =>

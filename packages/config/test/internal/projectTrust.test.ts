@@ -28,7 +28,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(loaded.settings.agent?.["review"]?.permission).toEqual([
         { permission: "read", pattern: "*", action: "deny" }
       ])
-      const reason = "is ignored: a project's file may not allow; put it into your own config if you want it"
+      const reason = "is ignored: a project's file may not allow; it may be trusted"
       expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
         `${file}:3 permission.bash ${reason}`,
         `${file}:6 permission.edit.src/* ${reason}`,
@@ -42,7 +42,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       const wanted = yield* loadFiles({ [file]: { summaries: true } })
       expect(wanted.settings.summaries).toBeUndefined()
       expect(wanted.warnings.map((warning) => told(wanted.root, warning))).toEqual([
-        `${file}:2 summaries is ignored: a project's file may not ask for requests of their own; put it into your own config if you want it`
+        `${file}:2 summaries is ignored: a project's file may not ask for requests of their own; it may be trusted`
       ])
       const off = yield* loadFiles({ [userFile]: { summaries: true }, [file]: { summaries: false } })
       expect([off.settings.summaries, off.warnings]).toEqual([false, []])
@@ -97,7 +97,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
         "provider.mine.max_requests"
       ])
       expect(warnings.map((warning) => told(root, warning))[0]).toBe(
-        `${file}:3 limits.concurrency is ignored: a project's file may take away from what you grant (32), not add to it; put it into your own config if you want it`
+        `${file}:3 limits.concurrency is ignored: a project's file may take away from what you grant (32), not add to it; it may be trusted`
       )
     }))
 
@@ -107,7 +107,8 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       const wanted = yield* loadFiles({ [file]: { telemetry } })
       expect(wanted.settings.telemetry).toBeUndefined()
       expect(wanted.warnings.map((warning) => told(wanted.root, warning))).toEqual([
-        `${file}:2 telemetry is ignored: a project's file may not say where telemetry goes; put it into your own config if you want it`
+        `${file}:3 telemetry.endpoint is ignored: a project's file may not say where telemetry goes; it may be trusted`,
+        `${file}:5 telemetry.headers.x-key is ignored: a project's file may not say where telemetry goes; it may be trusted`
       ])
       const mine = yield* loadFiles({
         [userFile]: { telemetry },
@@ -134,12 +135,12 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(loaded.settings.provider).toEqual({
         mine: { base_url: "https://models.example", key_env: "MINE", api: "chat" }
       })
-      const reason =
-        "is ignored: a project's file may not say where requests and keys go; put it into your own config if you want it"
+      const reason = "is ignored: a project's file may not say where requests and keys go"
+      const unseen = `${reason}, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it`
       expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
-        `${file}:4 provider.mine.base_url ${reason}`,
-        `${file}:5 provider.mine.key_env ${reason}`,
-        `${file}:6 provider.mine.headers ${reason}`
+        `${file}:4 provider.mine.base_url ${unseen}`,
+        `${file}:5 provider.mine.key_env ${reason}; it may be trusted`,
+        `${file}:7 provider.mine.headers.a ${unseen}`
       ])
     }))
 
@@ -188,8 +189,8 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(evaluate(rulesOf(loaded), "bash", "git status")).toBe("ask")
       expect(evaluate(rulesOf(loaded), "bash", "git push -f")).toBe("deny")
       expect(evaluate(rulesOf(loaded), "bash", "ls")).toBe("deny")
-      expect(loaded.warnings.map(({ message }) => message)).toEqual([
-        "permission.bash.git * is ignored: a project's file may not allow, so that this asks; put it into your own config if you want it"
+      expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
+        "project/skein.json:5 permission.bash.git * is ignored: a project's file may not allow, so that this asks; it may be trusted"
       ])
     }))
 

@@ -1,0 +1,89 @@
+/** Owns what its user trusts of a project's files: each value by itself, exactly as it stands there. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { resolve } from "node:path"
+import { load } from "./ConfigFiles.ts"
+import { DataDirs } from "./DataDirs.ts"
+import { locateFiles } from "./internal/locateFiles.ts"
+import { readTrusted, type Trusted, writeTrusted } from "./internal/trustFile.ts"
+import { TrustError } from "./TrustError.ts"
+
+/** A value of a project's file that counts only if it is trusted. */
+export interface TrustItem {
+  /** The beginning of the hash of the value, of where it stands and, of hooks, of the files that they name. */
+  readonly id: string
+  readonly digest: string
+  /** The path of the key, such as `provider.openai.base_url`. */
+  readonly key: string
+  /** What the file says. */
+  readonly value: unknown
+  readonly file: string
+  readonly line?: number
+  /** `changed` since something else in its place was trusted; `fixed` where it cannot be trusted; `gone` where it stands no more. */
+  readonly state: "trusted" | "untrusted" | "changed" | "fixed" | "gone"
+  /** When it was trusted, in milliseconds since 1970. */
+  readonly since?: number
+}
+
+const gone = ({ digest, file, key, since, value }: Trusted): TrustItem => ({
+  id: digest.slice(0, 12),
+  digest,
+  key,
+  value,
+  file,
+  state: "gone",
+  since
+})
+
+/** What the files of a directory's project want trusted, and what was trusted in it that does not stand there any more. */
+export const review = Effect.fn("Trust.review")(function*(directory: string) {
+  const { config, data } = yield* DataDirs
+  const { widenings } = yield* load({ directory })
+  const { root } = yield* locateFiles(directory, config)
+  const place = root ?? resolve(directory)
+  const past = (yield* readTrusted(data)).filter(({ digest, file }) =>
+    file.startsWith(`${place}/`) && !widenings.some((each) => each.digest === digest)
+  )
+  return [...widenings, ...past.map(gone)] satisfies ReadonlyArray<TrustItem>
+})
+
+/** Trusts values by their ids; fails, and trusts nothing, where one of them is not there to be trusted. */
+export const allow = Effect.fn("Trust.allow")(function*(directory: string, ids: ReadonlyArray<string>) {
+  const { data } = yield* DataDirs
+  const { widenings } = yield* load({ directory })
+  const chosen = yield* Effect.forEach(ids, (id) => {
+    const item = widenings.find((each) => each.id === id)
+    if (item === undefined || item.state === "fixed") {
+      return new TrustError({
+        message: item === undefined
+          ? `There is nothing with the id ${id} to trust here, or it has changed. \`skein trust\` lists what there is now.`
+          : `${item.key} (${id}) cannot be trusted. \`skein config\` says why.`
+      })
+    }
+    return Effect.succeed(item)
+  })
+  const since = yield* Clock.currentTimeMillis
+  const before = yield* readTrusted(data)
+  const added = chosen.map(({ digest, file, key, value }): Trusted => ({ digest, file, key, value, since }))
+  yield* writeTrusted(data, [
+    // What stood in the same place before is not wanted any more.
+    ...before.filter((each) => !added.some(({ file, key }) => each.file === file && each.key === key)),
+    ...added
+  ])
+  return chosen
+})
+
+/** Takes trust back by ids, wherever the values stand; fails, and changes nothing, where one is not trusted. */
+export const revoke = Effect.fn("Trust.revoke")(function*(ids: ReadonlyArray<string>) {
+  const { data } = yield* DataDirs
+  const before = yield* readTrusted(data)
+  const unknown = ids.find((id) => !before.some(({ digest }) => digest.slice(0, 12) === id))
+  if (unknown !== undefined) {
+    return yield* new TrustError({
+      message: `Nothing with the id ${unknown} is trusted. \`skein trust\` lists what is.`
+    })
+  }
+  const isRevoked = ({ digest }: Trusted) => ids.includes(digest.slice(0, 12))
+  yield* writeTrusted(data, before.filter((each) => !isRevoked(each)))
+  return before.filter(isRevoked).map(gone)
+})

@@ -1,0 +1,190 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { expect, layer } from "@effect/vitest"
+import { DataDirs } from "@skein/config/DataDirs"
+import * as Trust from "@skein/config/Trust"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import { loadIn, userFile, workspace } from "./workspace.ts"
+
+const file = "project/skein.json"
+
+const wide = {
+  permission: { bash: { "npm test": "allow", "rm *": "allow" } },
+  limits: { concurrency: 99 },
+  summaries: true,
+  telemetry: { endpoint: "http://collector.example" },
+  provider: { mine: { base_url: "http://models.example/v1" } },
+  hooks: { PreToolUse: [{ command: "./guard.sh --strict" }] }
+}
+
+/** Runs with the home of a workspace. */
+const as = <A, E, R>(root: string, effect: Effect.Effect<A, E, R>) =>
+  effect.pipe(
+    Effect.provide(DataDirs.layer()),
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
+  )
+
+/** What counts and what does not, after everything with these keys was trusted. */
+const trusting = Effect.fnUntraced(function*(root: string, ...keys: ReadonlyArray<string>) {
+  const { widenings } = yield* loadIn(root)
+  const ids = widenings.filter(({ key }) => keys.includes(key)).map(({ id }) => id)
+  yield* as(root, Trust.allow(join(root, "project"), ids))
+  return yield* loadIn(root)
+})
+
+const untrusted = ({ widenings }: Effect.Effect.Success<ReturnType<typeof loadIn>>) =>
+  widenings.filter(({ state }) => state !== "trusted").map(({ key, state }) => `${key} ${state}`)
+
+layer(NodeFileSystem.layer)("Trust", (it) => {
+  it.scoped("lets each value count by itself, and nothing beside it", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })
+      const before = yield* loadIn(root)
+      expect(untrusted(before)).toEqual([
+        "permission.bash.npm test untrusted",
+        "permission.bash.rm * untrusted",
+        "limits.concurrency untrusted",
+        "summaries untrusted",
+        "telemetry.endpoint untrusted",
+        "provider.mine.base_url untrusted",
+        "hooks.PreToolUse untrusted"
+      ])
+      expect(before.warnings.map(({ message }) => message)).toContainEqual(
+        expect.stringMatching(
+          /^summaries is ignored: .*; if you want it, say `skein trust allow [0-9a-f]{12}`, or put it into your own config$/
+        )
+      )
+      const some = yield* trusting(root, "permission.bash.npm test", "hooks.PreToolUse")
+      expect(some.settings.permission).toEqual([{ permission: "bash", pattern: "npm test", action: "allow" }])
+      expect(some.settings.hooks).toEqual({ PreToolUse: [{ command: `${root}/project/./guard.sh --strict` }] })
+      expect(some.settings).toMatchObject({ limits: before.settings.limits })
+      expect(some.settings.provider?.["mine"]).toEqual({})
+      expect(some.warnings).toHaveLength(5)
+      const all = yield* trusting(root, ...before.widenings.map(({ key }) => key))
+      expect(all.warnings).toEqual([])
+      expect(all.settings).toMatchObject({
+        limits: { concurrency: 99 },
+        summaries: true,
+        telemetry: { endpoint: "http://collector.example" },
+        provider: { mine: { base_url: "http://models.example/v1" } }
+      })
+    }))
+
+  it.scoped("ends with one byte of the value, or of a file of the project that a hook names", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })
+      const fs = yield* FileSystem.FileSystem
+      yield* trusting(root, "hooks.PreToolUse", "provider.mine.base_url", "summaries")
+      yield* fs.writeFileString(join(root, "project/guard.sh"), "exit 0 \n")
+      const script = yield* loadIn(root)
+      expect(script.settings.hooks).toBeUndefined()
+      expect(untrusted(script)).toContain("hooks.PreToolUse changed")
+      yield* fs.writeFileString(join(root, "project/guard.sh"), "exit 0\n")
+      expect((yield* loadIn(root)).settings.hooks).toBeDefined()
+      const moved = JSON.stringify({
+        ...wide,
+        provider: { mine: { base_url: "http://models.example/v2" } },
+        hooks: { PreToolUse: [{ command: "./guard.sh --strict", matcher: "bash" }] }
+      })
+      yield* fs.writeFileString(join(root, file), moved)
+      const after = yield* loadIn(root)
+      expect(after.settings.provider?.["mine"]).toEqual({})
+      expect(after.settings.hooks).toBeUndefined()
+      // What is on another line now is what it was.
+      expect(after.settings.summaries).toBe(true)
+      expect(after.warnings.map(({ message }) => message)).toContainEqual(
+        expect.stringMatching(/^hooks.PreToolUse is ignored: .*; it has changed since you trusted it/)
+      )
+    }))
+
+  it.scoped("ends with a file that was not there when a hook was trusted", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        [file]: { hooks: { Stop: [{ command: "sh tools/bell.sh" }] } },
+        "project/a/b": ""
+      })
+      const fs = yield* FileSystem.FileSystem
+      expect((yield* trusting(root, "hooks.Stop")).warnings).toEqual([])
+      yield* fs.makeDirectory(join(root, "project/tools"))
+      yield* fs.writeFileString(join(root, "project/tools/bell.sh"), "touch PWNED")
+      expect(untrusted(yield* loadIn(root))).toEqual(["hooks.Stop changed"])
+    }))
+
+  it.scoped("puts hooks of a project behind the user's", () =>
+    Effect.gen(function*() {
+      const mine = { command: "/usr/bin/true" }
+      const root = yield* workspace({
+        [userFile]: { hooks: { PreToolUse: [mine] } },
+        [file]: { hooks: { PreToolUse: [{ command: "/usr/bin/false" }] } }
+      })
+      const { settings } = yield* trusting(root, "hooks.PreToolUse")
+      expect(settings.hooks?.PreToolUse).toEqual([mine, { command: "/usr/bin/false" }])
+    }))
+
+  it.scoped("does not lift what the user denies", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        [userFile]: { permission: { bash: { "rm *": "deny" } } },
+        [file]: { permission: { bash: { "*": "allow" } } }
+      })
+      const { settings } = yield* trusting(root, "permission.bash")
+      expect(settings.permission).toEqual([
+        { permission: "bash", pattern: "rm *", action: "deny" },
+        { permission: "bash", pattern: "*", action: "allow" },
+        { permission: "bash", pattern: "rm *", action: "deny" }
+      ])
+    }))
+
+  it.scoped("is for one place: the same file elsewhere is asked for", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: wide, "other/skein.json": wide, "other/.git/HEAD": "" })
+      yield* trusting(root, "summaries")
+      expect((yield* loadIn(root)).settings.summaries).toBe(true)
+      expect((yield* loadIn(root, { at: "other" })).settings.summaries).toBeUndefined()
+    }))
+
+  it.scoped("is refused for what is not there any more, or is not seen", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: { summaries: true, telemetry: { endpoint: "http://{env:HOST}" } } })
+      const { widenings } = yield* loadIn(root)
+      const allow = (...ids: ReadonlyArray<string>) => as(root, Trust.allow(join(root, "project"), ids))
+      const [first = "", second = ""] = widenings.map(({ id }) => id)
+      expect((yield* Effect.flip(allow(first, "0123456789ab"))).message).toMatch(/no.* 0123456789ab to trust here/)
+      expect((yield* Effect.flip(allow(first, second))).message).toMatch(/^telemetry.endpoint .* cannot be trusted/)
+      expect(untrusted(yield* loadIn(root))).toEqual(["summaries untrusted", "telemetry.endpoint fixed"])
+    }))
+
+  it.scoped("is taken back, also where its value is gone", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: { summaries: true, limits: { concurrency: 99 } } })
+      const fs = yield* FileSystem.FileSystem
+      const { widenings } = yield* trusting(root, "summaries", "limits.concurrency")
+      yield* fs.writeFileString(join(root, file), JSON.stringify({ limits: { concurrency: 99 } }))
+      const review = as(root, Trust.review(join(root, "project")))
+      expect((yield* review).map(({ key, state }) => `${key} ${state}`)).toEqual([
+        "limits.concurrency trusted",
+        "summaries gone"
+      ])
+      yield* as(root, Trust.revoke(widenings.map(({ id }) => id)))
+      expect((yield* review).map(({ key, state }) => `${key} ${state}`)).toEqual(["limits.concurrency untrusted"])
+      expect((yield* Effect.flip(as(root, Trust.revoke(["0123456789ab"])))).message).toContain("Nothing with the id")
+    }))
+
+  it.scoped("is nothing where its file cannot be read, and only its user can read that", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: { summaries: true } })
+      const fs = yield* FileSystem.FileSystem
+      const path = join(root, "home/.local/share/skein/trust.json")
+      yield* trusting(root, "summaries")
+      expect((yield* fs.stat(path)).mode & 0o777).toBe(0o600)
+      yield* fs.writeFileString(path, "{\"version\": 2}")
+      const loaded = yield* loadIn(root)
+      expect(loaded.settings.summaries).toBeUndefined()
+      expect(loaded.warnings.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/^What you trust cannot be read from .*trust\.json, so that nothing of it counts/),
+        expect.stringMatching(/^summaries is ignored/)
+      ])
+    }))
+})
