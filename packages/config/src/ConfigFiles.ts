@@ -8,9 +8,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
+import type { Known } from "./internal/foreignAgent.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { admit } from "./internal/projectTrust.ts"
 import {
+  at,
   type ConfigEntry,
   entriesOf,
   fromInfo,
@@ -27,6 +29,8 @@ export interface ConfigOptions {
   readonly directory: string
   /** What the command line says; `origin` names it, as in `--concurrency`. */
   readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
+  /** The providers that there are without any config. Where they are given, what other programs' files say of others is told and not used. */
+  readonly providers?: ReadonlyArray<string>
 }
 
 /** The merged config of some files. */
@@ -53,13 +57,20 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const dirs = yield* DataDirs
   const found = yield* locateFiles(options.directory, dirs.config)
   const seen = new Set<string>()
-  const read = (place: ConfigPlace, project?: string) =>
+  const read = (place: ConfigPlace, known: Known, project?: string) =>
     Effect.gen(function*() {
       const contents: Array<PlaceContent> = []
+      if (place.openCode.length > 0) {
+        const { readOpenCodeConfig } = yield* Effect.promise(() => import("./internal/openCodeConfig.ts"))
+        for (const path of place.openCode) {
+          const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
+          contents.push({ ...(yield* readOpenCodeConfig(source, known)), files: [path] })
+        }
+      }
       // Most starts find nothing, and then need neither a parser nor the schema.
       if (place.agents.length > 0) {
         const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
-        contents.push(yield* readAgents(place.agents, { home: dirs.home, project, seen }))
+        contents.push(yield* readAgents(place.agents, { home: dirs.home, known, project, seen }))
       }
       const { file } = place
       if (file !== undefined) {
@@ -69,8 +80,12 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       }
       return contents
     })
-  const own = found.user === undefined ? [] : yield* read(found.user)
-  const others = yield* Effect.forEach(found.project, (place) => read(place, found.root ?? place.directory))
+  const own = found.user === undefined ? [] : yield* read(found.user, () => true)
+  const known: Known = (providerID) =>
+    options.providers === undefined
+    || options.providers.includes(providerID)
+    || own.some(({ tree }) => at(tree, "record", ["provider", providerID]) !== undefined)
+  const others = yield* Effect.forEach(found.project, (place) => read(place, known, found.root ?? place.directory))
   const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
   if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
