@@ -1,5 +1,6 @@
 /** Owns which commands there are. */
 import { agents } from "./commands/agents.ts"
+import { commands as named } from "./commands/commands.ts"
 import { completions } from "./commands/completions.ts"
 import { config } from "./commands/config.ts"
 import { doctor } from "./commands/doctor.ts"
@@ -8,6 +9,7 @@ import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
 import { sessions } from "./commands/sessions.ts"
 import { tasks } from "./commands/tasks.ts"
+import { trust } from "./commands/trust.ts"
 import type { CommandSpec } from "./CommandSpec.ts"
 
 /** The commands, in the order in which the help names them. */
@@ -16,8 +18,10 @@ export const commands: ReadonlyArray<CommandSpec> = [
   sessions,
   tasks,
   agents,
+  named,
   models,
   permissions,
+  trust,
   config,
   doctor,
   completions

@@ -17,19 +17,23 @@ const usage = new Set([
   "UsageError",
   "ConfigError",
   "AgentNotFound",
+  "CommandNotFound",
+  "CommandInvalid",
   "SessionNotFound",
   "ModelUnavailable",
   "PermissionNotFound",
   "PromptInvalid",
   "BudgetInvalid",
   "ForkRefused",
-  "ArchiveInvalid"
+  "ArchiveInvalid",
+  "TrustError"
 ])
 
 /** Errors with an exit code of their own. */
 const ended: ReadonlyMap<string, number> = new Map([
   ["BudgetExhausted", ExitCode.limit],
-  ["HookRefused", ExitCode.denied]
+  ["HookRefused", ExitCode.denied],
+  ["PermissionDenied", ExitCode.denied]
 ])
 
 /** What is wrong with the database itself, rather than with what was asked of it. */

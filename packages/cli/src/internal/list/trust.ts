@@ -1,0 +1,75 @@
+/** What `skein trust` does. */
+import * as Trust from "@skein/config/Trust"
+import * as Effect from "effect/Effect"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { platform } from "../app.ts"
+import { escapeLine } from "../escape.ts"
+import { directoryOf } from "../place.ts"
+import { formatTime, printList } from "./print.ts"
+
+interface Place {
+  readonly dir: string | undefined
+}
+
+const shown = (value: unknown): string => JSON.stringify(value) ?? ""
+
+const stateOf = ({ since, state }: Trust.TrustItem): string => {
+  switch (state) {
+    case "trusted":
+      return `trusted since ${formatTime(since ?? 0)}`
+    case "gone":
+      return "trusted, and gone"
+    case "fixed":
+      return "cannot be trusted"
+    case "changed":
+      return "changed"
+    case "untrusted":
+      return "not trusted"
+  }
+}
+
+/** Lists what counts only if it is trusted, and what was. */
+export const listTrust = ({ flags }: {
+  readonly flags: Place & { readonly format: "default" | "json" }
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const items = yield* Effect.flatMap(directoryOf(flags.dir), Trust.review)
+    return yield* printList({
+      format: flags.format,
+      json: items,
+      head: ["ID", "STATE", "FROM", "KEY", "VALUE"],
+      rows: items.map((item) => [
+        item.id,
+        stateOf(item),
+        item.line === undefined ? item.file : `${item.file}:${item.line}`,
+        item.key,
+        shown(item.value)
+      ]),
+      empty: "This project's files say nothing that goes beyond what you grant."
+    })
+  }).pipe(Effect.provide(platform({})))
+
+const tell = (what: string) => (items: ReadonlyArray<Trust.TrustItem>) =>
+  Effect.map(Stdio, (stdio) => {
+    for (const { file, key, value } of items) stdio.err(`${what}: ${escapeLine(`${key} = ${shown(value)}  (${file})`)}`)
+    return ExitCode.done
+  })
+
+/** Trusts values. */
+export const allowTrust = ({ flags, operands }: {
+  readonly flags: Place
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  directoryOf(flags.dir).pipe(
+    Effect.flatMap((directory) => Trust.allow(directory, operands)),
+    Effect.flatMap(tell("Trusted")),
+    Effect.provide(platform({}))
+  )
+
+/** Takes trust back. */
+export const revokeTrust = ({ operands }: {
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Trust.revoke(operands).pipe(Effect.flatMap(tell("Not trusted any more")), Effect.provide(platform({})))
