@@ -24,8 +24,8 @@ export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, 
    */
   readonly track: Effect.Effect<Tracked, never, Scope.Scope>
   /**
-   * Ends what commands have left whose Skein is no more: asked to end first, and killed after a second. Gives how many
-   * processes these were.
+   * Ends what commands have left whose Skein is no more: asked to end first, and killed after a second or when
+   * this is interrupted. Gives how many processes these were.
    */
   readonly reap: Effect.Effect<number>
 }>() {

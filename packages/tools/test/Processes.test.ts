@@ -192,6 +192,17 @@ it.scoped("what a dead Skein has left is ended with what it starts when it is as
     yield* gone(pid)
   }))
 
+it.scoped("what a dead Skein has left is killed at once where nobody has time to wait", () =>
+  Effect.gen(function*() {
+    const { alive, dead, records, start } = yield* world
+    const { pid } = yield* start("trap '' TERM; echo $$ > pid; while :; do sleep 9999; done", yield* dead.track)
+    const fiber = yield* Effect.fork(alive.reap)
+    yield* Effect.repeat(turn, { until: () => Effect.map(TestClock.sleeps(), (times) => [...times].length > 0) })
+    yield* Fiber.interrupt(fiber)
+    yield* gone(pid)
+    expect(records()).toEqual([])
+  }))
+
 describe("what is left alone", () => {
   it.scoped("commands of a Skein that is there, or of which nothing is known", () =>
     Effect.gen(function*() {

@@ -90,7 +90,9 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
           Effect.promise(() => import("./reapProcesses.ts")),
           ({ reapProcesses }) => reapProcesses({ directory, names, owner, under: marksIn(environment[variable]) })
         )
-    )
+    ),
+    // What has begun is brought to its end; it does not take long where nobody has time.
+    Effect.uninterruptible
   )
 
   return { track, reap }

@@ -40,7 +40,8 @@ const remains = (left: ReadonlyArray<Left>): ReadonlyArray<Stray & { readonly gr
 const end = Effect.fnUntraced(function*(left: ReadonlyArray<Left>) {
   const found = remains(left)
   signalStrays(found, "SIGTERM")
-  yield* endedInTime(found)
+  // Whoever is done sooner does not wait for them, and leaves nothing to the next start.
+  yield* Effect.exit(Effect.interruptible(endedInTime(found)))
   // A group is the same as long as one of its members is.
   const groups = new Set(found.flatMap((each) => each.group !== undefined && isThere(each) ? [each.group] : []))
   for (const group of groups) signalGroup(group, "SIGKILL")

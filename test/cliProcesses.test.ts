@@ -1,0 +1,92 @@
+/** The built program, what it leaves of the commands of agents: nothing, however it ends. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const isAlive = (pid: number): boolean =>
+  existsSync(`/proc/${pid}/status`) && !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
+
+/** Waits for something outside of the test's reach; fails by the test's own timeout. */
+const until = async <A>(look: () => A | undefined | false): Promise<A> => {
+  for (;;) {
+    const found = look()
+    if (found !== undefined && found !== false) return found
+    await sleep(20)
+  }
+}
+
+/** A command that waits, and has others wait: in its group, outside of it, and below nobody. Each writes down its number. */
+const script = [
+  "trap '' TERM",
+  "echo $$ > pid1",
+  "sleep 9999 & echo $! > pid2",
+  "setsid sh -c 'echo $$ > pid3; exec sleep 9999' &",
+  "(setsid sh -c 'echo $$ > pid4; exec sleep 9999' >/dev/null 2>&1 &)",
+  "sleep 9999 & echo $! > pid5",
+  "wait"
+].join("\n")
+
+/** A run whose agent has started the command. */
+const started = async () => {
+  const llm = await startLlm((request) =>
+    request.user.at(-1) === "begin" && request.messages.at(-1)?.role === "user"
+      ? { calls: [{ tool: "bash", args: { command: "bash ./script.sh" } }] }
+      : "done"
+  )
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  writeFileSync(join(place.project, "script.sh"), script)
+  const running = place.start(["run", "-m", "openai/m", "--auto", "--title", "t", "begin"])
+  const pids = await Promise.all([1, 2, 3, 4, 5].map((number) =>
+    until(() => {
+      const file = join(place.project, `pid${number}`)
+      const text = existsSync(file) ? readFileSync(file, "utf8") : ""
+      return text.endsWith("\n") && Number(text)
+    })
+  ))
+  cleanup.push(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, "SIGKILL")))
+  return { place, running, pids, records: () => readdirSync(join(place.home, "data", "skein", "processes")) }
+}
+
+it("after a kill of Skein, the next start ends all that its commands have left (C16)", async () => {
+  const { pids, place, records, running } = await started()
+  running.child.kill("SIGKILL")
+  await running.ended
+  expect(pids.every(isAlive)).toBe(true)
+  expect(records().length).toBe(1)
+  const next = place.start(["run", "-m", "openai/m", "--title", "t", "what now?"])
+  const began = performance.now()
+  expect((await next.ended).code).toBe(0)
+  await until(() => !pids.some(isAlive))
+  expect(performance.now() - began).toBeLessThan(3_000)
+  expect(records()).toEqual([])
+})
+
+it("Ctrl-C ends all of it within five seconds, also what ignores requests to end (C17)", async () => {
+  const { pids, records, running } = await started()
+  const began = performance.now()
+  running.child.kill("SIGINT")
+  expect((await running.ended).code).toBe(130)
+  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(pids.some(isAlive)).toBe(false)
+  expect(records()).toEqual([])
+})
+
+it("the second Ctrl-C ends all of it at once", async () => {
+  const { pids, running } = await started()
+  running.child.kill("SIGINT")
+  running.child.kill("SIGTERM")
+  // Of two signals that come together, either may be the first.
+  expect([130, 143]).toContain((await running.ended).code)
+  await until(() => !pids.some(isAlive))
+})
