@@ -1,0 +1,49 @@
+// @ts-check
+// A copy of the program, built by itself: what others build meanwhile does not change it, and its source may be changed.
+import { spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { root } from "../layout.mjs"
+
+/**
+ * A change of a source: the text that stands there once, and what stands there instead.
+ * @typedef {{ readonly file: string, readonly from: string, readonly to: string }} Patch
+ */
+
+/** @param {string} path */
+const isSource = (path) => !/\/(node_modules|dist|test)$/.test(path)
+
+/**
+ * Builds a copy in a directory that is not there yet; gives the program.
+ * @param {string} directory
+ * @param {ReadonlyArray<Patch>} [patches]
+ */
+export const buildCopy = (directory, patches = []) => {
+  for (const name of ["packages", "scripts", "package.json"]) {
+    cpSync(join(root, name), join(directory, name), { recursive: true, filter: isSource })
+  }
+  const modules = join(directory, "node_modules")
+  mkdirSync(join(modules, "@skein"), { recursive: true })
+  for (const name of readdirSync(join(root, "node_modules"))) {
+    if (name !== "@skein" && name !== ".skein-install") {
+      symlinkSync(join(root, "node_modules", name), join(modules, name))
+    }
+  }
+  for (const name of readdirSync(join(directory, "packages"), { withFileTypes: true })) {
+    if (name.isDirectory()) symlinkSync(join(directory, "packages", name.name), join(modules, "@skein", name.name))
+  }
+  for (const { file, from, to } of patches) {
+    const path = join(directory, file)
+    const source = readFileSync(path, "utf8")
+    if (source.split(from).length !== 2) {
+      throw new Error(
+        `${file} does not have this once any more; say in scripts/crash/mutants.mjs what stands there now:\n${from}`
+      )
+    }
+    writeFileSync(path, source.replace(from, () => to))
+  }
+  const build = "import { bundle } from \"./scripts/build.mjs\"; await bundle()"
+  const built = spawnSync(process.execPath, ["--input-type=module", "-e", build], { cwd: directory, encoding: "utf8" })
+  if (built.status !== 0) throw new Error(`The copy in ${directory} could not be built: ${built.stderr}`)
+  return join(directory, "packages", "cli", "bin", "skein.js")
+}

@@ -1,0 +1,142 @@
+// @ts-check
+// What must be true when a run has come to its end, however often it was killed: nothing lost, nothing doubled, no lie.
+import { isDeepStrictEqual } from "node:util"
+import { effects } from "./script.mjs"
+
+/** @typedef {import("./world.mjs").Line} Line */
+/**
+ * @typedef {{
+ *   readonly world: import("./world.mjs").World,
+ *   readonly journal: ReadonlyArray<Line>,
+ *   readonly ended: import("./world.mjs").Ended,
+ *   readonly faults: ReadonlyArray<string>,
+ *   readonly isAsked: boolean
+ * }} Case
+ * @typedef {{ unknown: number, lost: Array<string>, doubled: Array<string>, invalid: Array<string> }} Judgement
+ */
+
+/** @param {any} part @returns {string} */
+const errorOf = (part) => part.state?.status === "error" ? part.state.error.message : ""
+
+/** @param {any} part */
+const isUnknown = (part) => /outcome (is )?unknown/i.test(errorOf(part))
+
+/** @param {any} part */
+const isNotRun = (part) => /was not run|not started/.test(errorOf(part))
+
+/** How a call ended. @param {any} part */
+const wordsOf = ({ state }) =>
+  `${state.status} (${state.status === "error" ? state.error.message : JSON.stringify(state.output)})`
+
+/** Each effect was made once, or nobody claims to know. @param {Judgement} found @param {ReadonlyArray<string>} made @param {ReadonlyArray<any>} parts */
+const judgeEffects = (found, made, parts) => {
+  for (const [name] of effects) {
+    const count = made.filter((line) => line === name).length
+    const calls = parts.filter((part) =>
+      part.type === "tool" && part.tool === "bash" && part.state.input?.command?.includes?.(`echo ${name} >>`)
+    )
+    const said = calls.map(wordsOf).join(", ")
+    const completed = calls.filter((part) => part.state.status === "completed").length
+    const ambiguous = calls.filter(isUnknown).length
+    found.unknown += ambiguous
+    if (count > 1) found.doubled.push(`effect ${name} was made ${count} times: ${said}`)
+    if (completed > count) {
+      found.lost.push(`effect ${name} is told as made ${completed} times and was made ${count} times`)
+    }
+    if (count > completed + ambiguous) found.invalid.push(`effect ${name} was made and is not told of: ${said}`)
+    if (count === 0 && ambiguous === 0) found.lost.push(`effect ${name} was never made: ${said}`)
+    if (count > 0 && calls.length > 0 && calls.every(isNotRun)) found.invalid.push(`effect ${name} is told as not run`)
+  }
+}
+
+/** What a client saw as ended stays as it was. @param {Judgement} found @param {ReadonlyArray<Line>} journal @param {import("./world.mjs").Found} stored */
+const judgeAcknowledged = (found, journal, stored) => {
+  const parts = new Map(stored.parts.map((part) => [part.id, part]))
+  const messages = new Map(stored.messages.map((message) => [message.id, message]))
+  const runs = new Map(stored.runs.map((run) => [run.id, run]))
+  const sessions = new Set(stored.sessions.map(({ id }) => id))
+  for (const { properties, type } of journal) {
+    if (type === "session.created" && !sessions.has(properties.info.id)) {
+      found.lost.push(`session ${properties.info.id} was told of and is not stored`)
+    }
+    if (type === "message.updated" && !messages.has(properties.info.id)) {
+      found.lost.push(`message ${properties.info.id} was told of and is not stored`)
+    }
+    if (type === "message.updated" && properties.info.time.completed !== undefined) {
+      const { id } = properties.info
+      if (!isDeepStrictEqual(messages.get(id), properties.info)) found.lost.push(`the ended message ${id} was changed`)
+    }
+    if (type === "message.part.updated") judgePart(found, properties.part, parts.get(properties.part.id))
+    if ((type === "subagent.completed" || type === "subagent.failed")) {
+      const run = runs.get(properties.run_id)
+      if (!isDeepStrictEqual(run?.outcome, properties.outcome)) {
+        found.lost.push(`the outcome of ${properties.run_id} was changed`)
+      }
+    }
+  }
+}
+
+/** @param {Judgement} found @param {any} told @param {any} stored */
+const judgePart = (found, told, stored) => {
+  const hasEnded = told.type === "tool"
+    ? told.state.status === "completed" || told.state.status === "error"
+    : told.type !== "text" || (told.time?.end !== undefined && told.text !== "")
+  if (!hasEnded) return
+  if (stored === undefined) found.lost.push(`the part ${told.id} (${told.type}) was told of and is not stored`)
+  else if (!isDeepStrictEqual(stored, told)) found.lost.push(`the ended part ${told.id} (${told.type}) was changed`)
+}
+
+/** Each run has one outcome, which its caller hears once. @param {Judgement} found @param {import("./world.mjs").Found} stored */
+const judgeRuns = (found, { messages, parts, runs }) => {
+  if (runs.length !== 2) found[runs.length > 2 ? "doubled" : "lost"].push(`${runs.length} runs in the place of 2`)
+  const users = new Set(messages.filter(({ role }) => role === "user").map(({ id }) => id))
+  for (const run of runs) {
+    if (run.state !== "settled") found.invalid.push(`run ${run.id} is ${run.state}`)
+    else if (run.outcome.status !== "completed") {
+      found.invalid.push(`run ${run.id} of ${run.description} ended as ${JSON.stringify(run.outcome)}`)
+    }
+    const word = run.background ? "The background is done." : "The child is done."
+    const told = parts.filter((part) =>
+      run.background
+        ? users.has(part.messageID) && part.type === "text" && part.text.includes(`run_id="${run.id}"`)
+        : part.type === "tool" && part.tool === "task" && part.state.status === "completed" &&
+          part.state.output.includes(word)
+    ).length
+    if (told > 1) found.doubled.push(`the outcome of ${run.description} was told ${told} times`)
+    if (told === 0) found.lost.push(`the outcome of ${run.description} was told to nobody`)
+  }
+}
+
+/** @param {Case} given @returns {Judgement} */
+export const judge = ({ ended, faults, isAsked, journal, world }) => {
+  /** @type {Judgement} */
+  const found = { unknown: 0, lost: [], doubled: [], invalid: [...new Set(faults)] }
+  const stored = world.look()
+  if (stored === undefined) {
+    found.lost.push("there is no database")
+    return found
+  }
+  const isRight = ended.code === 0 || (isAsked && ended.code === 3)
+  if (!isRight) found.invalid.push(`it ended with ${ended.code ?? ended.signal}: ${ended.stderr.trim().slice(-600)}`)
+  const result = ended.lines.at(-1)
+  if (isRight && (result?.type !== "result" || result["text"] !== "The root is done.")) {
+    found.invalid.push(`its result is ${JSON.stringify(result)?.slice(0, 300)}`)
+  }
+  if (stored.integrity !== "ok") found.invalid.push(`integrity_check says ${stored.integrity}`)
+  if (stored.waiting > 0) found.invalid.push(`${stored.waiting} rows wait in inboxes`)
+  const roots = stored.sessions.filter(({ depth }) => depth === 0).length
+  if (roots !== 1) found.doubled.push(`there are ${roots} roots`)
+  for (const { id, turn } of stored.sessions) {
+    if (turn?.ended === undefined) found.invalid.push(`the turn of ${id} is open`)
+  }
+  for (const part of stored.parts) {
+    if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
+    found.invalid.push(`the call ${part.id} of ${part.tool} is ${part.state.status}`)
+  }
+  const summaries = stored.parts.filter(({ type }) => type === "compaction").length
+  if (summaries > 1) found.doubled.push(`there are ${summaries} summaries`)
+  judgeEffects(found, world.effects(), stored.parts)
+  judgeAcknowledged(found, journal, stored)
+  judgeRuns(found, stored)
+  return found
+}

@@ -1,0 +1,123 @@
+// @ts-check
+// `npm run crash`: kills the program at every point and at instants by chance, goes on with what it left, and says what
+// was lost or done twice.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { availableParallelism, tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { root } from "../layout.mjs"
+import { buildCopy } from "./copy.mjs"
+import { drive } from "./drive.mjs"
+import { atPoints, atRandom, carryOut, isBad } from "./jobs.mjs"
+import { mutants } from "./mutants.mjs"
+import { recovery } from "./recovery.mjs"
+import { faultsOf, rowOf, table } from "./report.mjs"
+
+const help = `Usage: npm run crash -- [--quick | --mutants | --recovery] [--out DIRECTORY]
+
+Without a flag: each point with 12 seeds, and 1,000 instants by chance.
+  --quick      each point once, and 40 instants
+  --mutants    checks that mistakes put in on purpose are noticed within 50 runs
+  --recovery   how long it takes until a tree of 100 children is at work again
+  --out DIR    where results.json and table.md go; scripts/crash/results otherwise`
+
+/** @param {string} line */
+const say = (line) => process.stderr.write(`crash: ${line}\n`)
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: "boolean" },
+    mutants: { type: "boolean" },
+    recovery: { type: "boolean" },
+    out: { type: "string", default: join(root, "scripts", "crash", "results") },
+    help: { type: "boolean" }
+  }
+})
+
+const jobs = Math.max(2, availableParallelism())
+const base = mkdtempSync(join(tmpdir(), "skein-crash-build-"))
+process.on("exit", () => rmSync(base, { recursive: true, force: true }))
+
+/** @param {ReadonlyArray<import("./jobs.mjs").Plan>} plans @param {string} program @param {string} kind */
+const all = async (plans, program, kind) => {
+  const began = Date.now()
+  let done = 0
+  const verdicts = await carryOut(plans, {
+    program,
+    jobs,
+    seen: (verdict) => {
+      done++
+      if (isBad(verdict)) {
+        say(`${verdict.label}:`)
+        for (const fault of faultsOf(verdict)) say(`  ${fault}`)
+      }
+      if (done % 50 > 0 && done < plans.length) return
+      const left = ((Date.now() - began) / done) * (plans.length - done) / 60_000
+      say(`${kind}: ${done} of ${plans.length} runs, about ${left.toFixed(1)} minutes left`)
+    }
+  })
+  return { kind, verdicts, row: rowOf(kind, verdicts) }
+}
+
+const nightly = async () => {
+  const program = buildCopy(join(base, "program"))
+  const plain = []
+  for (let count = 0; count < 3; count++) plain.push(await drive({ label: "nobody", deaths: [], auto: true, program }))
+  const span = plain.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b)[1] ?? 0
+  const [seeds, instants] = flags.quick === true ? [1, 40] : [12, 1000]
+  const plans = [atPoints(seeds), atRandom(instants, span)]
+  const minutes = plans.flat().reduce((total, { deaths }) => total + 1 + deaths.length / 2, 0) * span / jobs / 60_000
+  say(`a run that nobody kills takes ${Math.round(span)} ms; all of them about ${Math.ceil(minutes)} minutes`)
+  const kinds = ["at a point", "at an instant by chance"]
+  const found = [{ kind: "not at all", verdicts: plain, row: rowOf("not at all", plain) }]
+  for (const [at, each] of plans.entries()) found.push(await all(each, program, kinds[at] ?? ""))
+  const rows = found.map(({ row }) => row)
+  const bad = found.flatMap(({ verdicts }) => verdicts.filter(isBad))
+  mkdirSync(flags.out, { recursive: true })
+  const words = `${table(rows)}\n`
+  writeFileSync(join(flags.out, "table.md"), words)
+  writeFileSync(join(flags.out, "results.json"), `${JSON.stringify({ rows, bad }, undefined, 2)}\n`)
+  process.stdout.write(words)
+  return bad.length === 0
+}
+
+const mutated = async () => {
+  let isCaught = true
+  for (const [name, { patches, says }] of Object.entries(mutants)) {
+    const program = buildCopy(join(base, name), patches)
+    let runs = 0
+    let caught = false
+    await carryOut(atPoints(2).slice(0, 50), {
+      program,
+      jobs,
+      seen: (verdict) => {
+        if (!caught) runs++
+        caught ||= isBad(verdict)
+        return !caught
+      }
+    })
+    isCaught &&= caught
+    process.stdout.write(`${name} (${says}): ${caught ? `noticed after ${runs} runs` : "NOT noticed in 50 runs"}\n`)
+  }
+  return isCaught
+}
+
+const recovered = async () => {
+  const program = buildCopy(join(base, "program"))
+  const times = []
+  for (let count = 0; count < 3; count++) times.push(await recovery(100, program))
+  for (const { children, code, completed, recovering, starting } of times) {
+    process.stdout.write(
+      `${children} children at work after ${Math.round(starting)} ms, and again ${
+        Math.round(recovering)
+      } ms after the process was started that goes on with them; ${completed} of them completed, exit code ${code}\n`
+    )
+  }
+  return times.every(({ children, code, completed, runs }) => code === 0 && completed === children && runs === children)
+}
+
+if (flags.help === true) process.stdout.write(`${help}\n`)
+else {
+  const work = flags.mutants === true ? mutated : flags.recovery === true ? recovered : nightly
+  if (!(await work())) process.exitCode = 1
+}

@@ -1,0 +1,146 @@
+// @ts-check
+// A place to crash in: a project, a home, a database, and the program started there, with a journal of all that it said.
+import { spawn } from "node:child_process"
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { root } from "../layout.mjs"
+
+/** The program that users start. */
+const builtProgram = join(root, "packages", "cli", "bin", "skein.js")
+
+/** Longer than any of this takes, in milliseconds: who has not ended by then hangs. */
+const patience = 60_000
+
+/** @typedef {{ readonly type: string, readonly sessionID?: string, readonly properties?: any, readonly [key: string]: unknown }} Line */
+/** @typedef {{ readonly code: number | null, readonly signal: string | null, readonly stderr: string, readonly lines: ReadonlyArray<Line>, readonly hung: boolean }} Ended */
+/** @typedef {{ readonly failpoint?: string | undefined, readonly after?: number | undefined, readonly env?: Readonly<Record<string, string>> }} Death how a process is to end: at a point, or after so many milliseconds */
+
+/** What the program may do without a question. */
+const permission = { "*": "allow", webfetch: "ask" }
+
+/**
+ * Makes a place.
+ * @param {{ readonly url: string, readonly program?: string | undefined, readonly config?: unknown }} options
+ */
+export const makeWorld = ({ config, program = builtProgram, url }) => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "skein-crash-")))
+  const project = join(base, "project")
+  const database = join(base, "data", "skein.db")
+  mkdirSync(project)
+  mkdirSync(join(base, "config", "skein"), { recursive: true })
+  writeFileSync(join(project, "step-0.txt"), "a line that is read in the first step\n".repeat(150))
+  writeFileSync(join(base, "config", "skein", "skein.json"), JSON.stringify(config ?? { permission }))
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: base,
+    XDG_DATA_HOME: join(base, "data"),
+    XDG_CONFIG_HOME: join(base, "config"),
+    SKEIN_DB: database,
+    OPENAI_BASE_URL: url,
+    OPENAI_API_KEY: "sk-test-0123456789"
+  }
+
+  /** @param {ReadonlyArray<string>} args @param {Death} [death] */
+  const start = (args, { after, env: more = {}, failpoint } = {}) => {
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: project,
+      env: { ...env, ...more, ...(failpoint === undefined ? {} : { SKEIN_FAILPOINT: failpoint }) },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    /** @type {Array<Line>} */
+    const lines = []
+    let rest = ""
+    let stderr = ""
+    let hung = false
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      const [unfinished = "", ...whole] = `${rest}${text}`.split("\n").toReversed()
+      rest = unfinished
+      for (const line of whole.toReversed()) if (line.startsWith("{")) lines.push(JSON.parse(line))
+    })
+    child.stderr.setEncoding("utf8").on("data", (text) => stderr += text)
+    const late = setTimeout(() => {
+      hung = true
+      child.kill("SIGKILL")
+    }, patience)
+    const killer = after === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), after)
+    /** @type {Promise<Ended>} */
+    const ended = new Promise((resolve) =>
+      child.once("close", (code, signal) => {
+        clearTimeout(late)
+        clearTimeout(killer)
+        resolve({ code, signal, stderr, lines, hung })
+      })
+    )
+    return { child, ended, lines }
+  }
+
+  return {
+    base,
+    project,
+    database,
+    start,
+    /** @param {ReadonlyArray<string>} args @param {Death} [death] */
+    run: (args, death) => start(args, death).ended,
+    /** The lines that effects left. */
+    effects: () => {
+      const file = join(project, "effects.log")
+      return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : []
+    },
+    look: () => look(database, base),
+    remove: () => rmSync(base, { recursive: true, force: true })
+  }
+}
+
+/** @typedef {ReturnType<typeof makeWorld>} World */
+
+/** What the CLI's own database driver is; nothing of Skein reads for the oracle. */
+const sqlite = () => createRequire(join(root, "packages", "cli", "package.json"))("better-sqlite3")
+
+/**
+ * What is in the database, read from a copy: who looks changes nothing.
+ * @param {string} database
+ * @param {string} base
+ */
+const look = (database, base) => {
+  if (!existsSync(database)) return undefined
+  const copy = join(mkdtempSync(join(base, "look-")), "copy.db")
+  for (const end of ["", "-wal"]) {
+    if (existsSync(`${database}${end}`)) copyFileSync(`${database}${end}`, `${copy}${end}`)
+  }
+  const db = new (sqlite())(copy)
+  try {
+    const all = (/** @type {string} */ sql) => /** @type {ReadonlyArray<any>} */ (db.prepare(sql).all())
+    const integrity = /** @type {string} */ (all("PRAGMA integrity_check").map((row) => row.integrity_check).join("; "))
+    if (all("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").length === 0) return { integrity, ...nothing }
+    const data = (/** @type {string} */ table, order = "id") =>
+      all(`SELECT data FROM ${table} ORDER BY ${order}`).map((row) => JSON.parse(row.data))
+    return {
+      integrity,
+      sessions: data("session"),
+      messages: data("message"),
+      parts: data("part"),
+      runs: data("run"),
+      waiting: /** @type {number} */ (all("SELECT count(*) AS n FROM inbox WHERE taken_at IS NULL")[0]?.n),
+      inbox: data("inbox")
+    }
+  } finally {
+    db.close()
+    rmSync(dirname(copy), { recursive: true, force: true })
+  }
+}
+
+/** @type {{ sessions: ReadonlyArray<any>, messages: ReadonlyArray<any>, parts: ReadonlyArray<any>, runs: ReadonlyArray<any>, waiting: number, inbox: ReadonlyArray<any> }} */
+const nothing = { sessions: [], messages: [], parts: [], runs: [], waiting: 0, inbox: [] }
+
+/** @typedef {NonNullable<ReturnType<typeof look>>} Found */

@@ -1,0 +1,61 @@
+/** The program is killed at each of its points, and goes on: nothing is lost, nothing is done twice, and no lie is told. */
+import { failpoints } from "@skein/core/Failpoints"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { drive } from "../scripts/crash/drive.mjs"
+import { atPoints } from "../scripts/crash/jobs.mjs"
+import { points } from "../scripts/crash/points.mjs"
+import { faultsOf } from "../scripts/crash/report.mjs"
+import { faultsIn } from "../scripts/crash/wire.mjs"
+import { sandbox } from "./support/cli.ts"
+
+vi.setConfig({ testTimeout: 90_000, maxConcurrency: 2 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(() => {
+  for (const each of cleanup.splice(0)) each()
+})
+
+it("every point is one that the harness kills at", () => {
+  expect(Object.keys(points)).toEqual([...failpoints])
+})
+
+it("SKEIN_FAILPOINT takes a point and a number, and nothing else", async () => {
+  const place = sandbox()
+  cleanup.push(place.remove)
+  for (const wrong of ["before_provider", "before_provider:0", "nowhere:1"]) {
+    const { code, stderr } = await place.run(["sessions"], { env: { SKEIN_FAILPOINT: wrong } })
+    expect([code, stderr.includes(`"${wrong}"`)]).toEqual([2, true])
+  }
+})
+
+describe("the harness notices", () => {
+  const user = { role: "user", content: "go" }
+  const call = (...ids: ReadonlyArray<string>) => ({
+    role: "assistant",
+    tool_calls: ids.map((id) => ({ id, function: { name: "read", arguments: "{}" } }))
+  })
+  const result = (id: string) => ({ role: "tool", tool_call_id: id, content: "read" })
+
+  it.each([
+    ["a call without a result", [user, call("a"), user]],
+    ["a call with two", [user, call("a"), result("a"), result("a")]],
+    ["a result of nothing", [user, result("a")]],
+    ["an id that is used twice", [user, call("a"), result("a"), call("a"), result("a")]],
+    ["two answers in a row", [user, call("a"), result("a"), { role: "assistant" }, { role: "assistant" }, user]],
+    ["nothing to answer", [user, { role: "assistant", content: "done" }]]
+  ])("%s", (_, messages) => {
+    expect(faultsIn(messages)).not.toEqual([])
+  })
+
+  it("nothing where all is well", () => {
+    expect(faultsIn([{ role: "system" }, user, call("a", "b"), result("b"), result("a")])).toEqual([])
+  })
+})
+
+describe.concurrent("killed at", () => {
+  it.each(atPoints(1).map((plan) => [plan.label, plan] as const))("%s", async (_, plan) => {
+    const verdict = await drive(plan)
+    expect(faultsOf(verdict)).toEqual([])
+    expect(verdict.kills).toBe(1)
+  })
+})
