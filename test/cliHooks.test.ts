@@ -170,9 +170,9 @@ it("hooks of a project do not run, and it is said that they do not", async () =>
   })
   const { code, stderr, stdout } = await run("go")
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("needle") })
-  expect(stderr).toContain("A value of the project's config does not count")
+  expect(stderr).toContain("6 values of the project's config do not count")
   expect(existsSync(join(place.project, "PWNED"))).toBe(false)
   expect((await place.run(["config"])).stderr).toContain(
-    "hooks is ignored: a project's file may not run commands of its own; put it into your own config if you want it"
+    "hooks.SessionStart is ignored: a project's file may not run commands of its own; if you want it, say `skein trust"
   )
 })
