@@ -11,6 +11,7 @@ import { Command, type CommandSource } from "./Command.ts"
 import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
 import { Hooks } from "./Hooks.ts"
+import { Instructions } from "./Instructions.ts"
 import { Isolation } from "./Isolation.ts"
 import { Journal } from "./Journal.ts"
 import { Leases } from "./Leases.ts"
@@ -54,6 +55,8 @@ export interface SkeinOptions<
   readonly owner?: Layer.Layer<Owner>
   /** The agents; the built-in ones where absent. */
   readonly agents?: Layer.Layer<Agent>
+  /** What agents are told besides their own prompts; nothing where absent. */
+  readonly instructions?: Layer.Layer<Instructions>
   /** Where commands are found besides those that are built in; nowhere where absent. */
   readonly commands?: CommandSource
   /** Who is told of what happens, and may block or change it; nobody where absent. */
@@ -72,6 +75,7 @@ export type SkeinServices =
   | Governor
   | Hooks
   | Ids
+  | Instructions
   | Isolation
   | Journal
   | Leases
@@ -86,7 +90,7 @@ export type SkeinServices =
   | Tools
 
 /** The ports and services that tools may ask for. */
-type Ports = Agent | Bus | Hooks | Ids | Isolation | Owner | Provider | SessionStorage | Spill
+type Ports = Agent | Bus | Hooks | Ids | Instructions | Isolation | Owner | Provider | SessionStorage | Spill
 
 /** What tools need that the graph does not hold. */
 type Outside<R> = Exclude<
@@ -111,6 +115,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     hooks,
     options.spill ?? Spill.layerMemory,
     options.isolation ?? Isolation.layerNone,
+    options.instructions ?? Instructions.layerNone,
     options.agents ?? Agent.layer(builtins),
     Bus.layer,
     Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)

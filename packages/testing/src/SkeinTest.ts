@@ -2,6 +2,7 @@
 import { Agent } from "@skein/core/Agent"
 import type { CommandSource } from "@skein/core/Command"
 import { type Hook, Hooks } from "@skein/core/Hooks"
+import type { Instructions } from "@skein/core/Instructions"
 import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -29,6 +30,8 @@ export interface SkeinTestOptions {
   readonly asks?: PermissionOptions["asks"]
   /** Where commands are found besides those that are built in; nowhere where absent. */
   readonly commands?: CommandSource
+  /** What agents are told besides their own prompts; nothing where absent. */
+  readonly instructions?: Layer.Layer<Instructions>
   /** What lasts; memory where absent. */
   readonly storage?: Layer.Layer<SessionStorage>
   /** How this stack is known to others on the same storage, and what it knows of them. */
@@ -52,6 +55,7 @@ export const layer = (
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
     storage: options.storage ?? SessionStorage.layerMemory,
     ...(options.commands === undefined ? {} : { commands: options.commands }),
+    ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
     ...(options.owner === undefined ? {} : { owner: options.owner })
   })
 

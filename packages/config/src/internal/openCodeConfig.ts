@@ -107,7 +107,6 @@ const adaptConfig = (tree: LocatedObject, known: Known): Adapted => {
       case "small_model":
         return readModel(each, known, (_, message) => note(each, message))
       case "default_agent":
-      case "command":
         return [each]
       case "instructions":
         return [withoutAddresses(each, (message) => note(each, message))]
@@ -119,6 +118,8 @@ const adaptConfig = (tree: LocatedObject, known: Known): Adapted => {
         return [{ ...each, value: { ...value, entries: value.entries.filter((inner) => inner.key === "auto") } }]
       }
       case "$schema":
+      // Commands are read by those who expand them.
+      case "command":
       case "agent":
       case "mode":
       case "permission":

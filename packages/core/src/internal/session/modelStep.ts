@@ -5,6 +5,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
+import { Instructions } from "../../Instructions.ts"
 import type { Subject } from "../../Permission.ts"
 import { type ModelRequest, ModelUnavailable, Provider } from "../../Provider.ts"
 import { unpriced } from "../budget/review.ts"
@@ -28,9 +29,16 @@ export interface Step extends Answer {
   readonly last: boolean
 }
 
-const systemOf = (agentPrompt: string | undefined, user: UserMessage, live: Live, now: number): string =>
+const systemOf = (
+  agentPrompt: string | undefined,
+  instructions: string | undefined,
+  user: UserMessage,
+  live: Live,
+  now: number
+): string =>
   [
     agentPrompt,
+    instructions,
     prompts.environment({ directory: live.info.directory, date: new Date(now).toISOString().slice(0, 10) }),
     user.system
   ].filter((text) => text !== undefined && text !== "").join("\n\n")
@@ -48,6 +56,7 @@ export const modelStep = Effect.fnUntraced(function*(
   const agent = yield* agents.get(live.info.agent)
   const refs = yield* candidates(live, agent)
   const agentPrompt = yield* promptFor(live, agent)
+  const instructions = yield* Effect.flatMap(Instructions, ({ of }) => of(live.info.directory))
   const isAtLimit = agent.steps !== undefined && stepInTurn + 1 >= agent.steps
   const last = isAtLimit || live.concluding
 
@@ -63,7 +72,7 @@ export const modelStep = Effect.fnUntraced(function*(
       const closing = isAtLimit && !live.concluding ? prompts.lastStep(agent.steps ?? 1) : undefined
       const prepare = Effect.map(Clock.currentTimeMillis, (now): ModelRequest => ({
         messages: makePrompt(
-          systemOf(agentPrompt, user, live, now),
+          systemOf(agentPrompt, instructions, user, live, now),
           live.messages ?? [],
           closing,
           live.sent.wholeFrom
