@@ -1,5 +1,4 @@
 /** Owns which commands files define: finds them around a directory, reads them, and decides which one of a name counts. */
-import * as FileSystem from "@effect/platform/FileSystem"
 import type { CommandInfo, CommandList } from "@skein/core/Command"
 import type { Settings } from "@skein/core/Config"
 import type { CommandConfig } from "@skein/domain/ConfigInfo"
@@ -156,10 +155,3 @@ const settle = (found: ReadonlyArray<CommandContent>, warnings: ReadonlyArray<Co
     warnings: [...warnings, ...all.flatMap(({ first }) => first.warnings)]
   }
 }
-
-/** The same as a source of commands: what is found is found anew each time. */
-export const source = (config: CommandSettings) =>
-  Effect.map(
-    Effect.context<DataDirs | FileSystem.FileSystem>(),
-    (context) => (directory: string) => Effect.provide(load(directory, config), context)
-  )

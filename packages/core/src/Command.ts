@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
+import { withBuiltins } from "./internal/command/builtins.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"
@@ -81,6 +82,8 @@ export type ExpandError =
 export class Command extends Context.Tag("@skein/core/Command")<Command, {
   /** The commands that hold for a directory, those that are built in among them. */
   readonly list: CommandSource
+  /** The command of this name; the error says what is wrong with it, or which there are. */
+  readonly get: (directory: string, name: string) => Effect.Effect<CommandInfo, CommandNotFound | CommandInvalid>
   /**
    * Makes the prompt of a command for a session. Its shell text runs as calls of `bash`, and its files are read by `read`:
    * under the rules of the agent that answers, and of the hooks. What fails of them is said in the prompt; a person's no
@@ -106,6 +109,9 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
   /** The built-in commands, and those that a source finds; the latter take the place of the former. */
   static readonly layer = (source: CommandSource = () => Effect.succeed({ commands: [], broken: [] })) =>
     Layer.effect(Command, makeCommand(source))
+
+  /** What was found, and the built-in commands of which nothing was found. */
+  static readonly withBuiltins = withBuiltins
 
   /** Runs a command in a session. */
   static readonly run = (

@@ -51,6 +51,11 @@ export const runFlags = {
   session: { type: "text", value: "ID", short: "s", description: "Goes on with this session" },
   continue: { type: "switch", short: "c", description: "Goes on with the newest session of this project" },
   fork: { type: "switch", description: "Goes on with a copy of that session, and leaves the session as it is" },
+  command: {
+    type: "text",
+    value: "NAME",
+    description: "Prompts with this command; the words are its arguments. See `skein commands`"
+  },
   title: { type: "text", value: "TEXT", description: "The title of a new session, or of the copy" }
 } as const satisfies Flags
 
@@ -59,7 +64,8 @@ export const run = command({
   name: "run",
   aliases: ["agent"],
   summary: "Prompts an agent, and prints its answer",
-  details: "The prompt is what stands on the command line, and what comes on standard input when that is no terminal.",
+  details:
+    "The prompt is what stands on the command line, and what comes on standard input when that is no terminal. In the words that are typed, @PATH attaches a file, @AGENT asks for that subagent, and /NAME at the beginning is a command.",
   operands: { usage: "[prompt…]", least: 0, most: Infinity },
   flags: runFlags,
   load: () => import("../internal/run/execute.ts").then(({ executeRun }) => executeRun)

@@ -1,7 +1,9 @@
 /** Puts the program together: config, agents and the services of Skein, for one working directory. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
+import type * as FileSystem from "@effect/platform/FileSystem"
 import { agentsFrom } from "@skein/config/AgentsConfig"
+import type * as CommandFiles from "@skein/config/CommandFiles"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Agent, builtins } from "@skein/core/Agent"
@@ -56,6 +58,17 @@ export const settle = Effect.fnUntraced(
 /** Config and agents, ready for use. */
 export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>
 
+/** Where commands are found; most runs need none, and do not load what reads them. */
+const commandsOf = (config: Parameters<typeof CommandFiles.load>[1]) =>
+  Effect.map(
+    Effect.context<DataDirs | FileSystem.FileSystem>(),
+    (context) => (directory: string) =>
+      Effect.flatMap(
+        Effect.promise(() => import("@skein/config/CommandFiles")),
+        ({ load }) => Effect.provide(load(directory, config), context)
+      )
+  )
+
 /** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config. */
 export const services = (
   { origins, permission, settings }: Settled,
@@ -76,6 +89,7 @@ export const services = (
         config: Layer.succeed(Config, { settings, origins }),
         owner: NodeOwner.layer,
         agents: Agent.layer(agents, permission),
+        commands: yield* commandsOf({ settings, origins }),
         hooks: Hooks.layerEffect(Effect.map(hooks, heard)),
         permission: { asks, home }
       })

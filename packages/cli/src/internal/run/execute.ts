@@ -1,42 +1,37 @@
 /** What `skein run` does: finds or makes a session, prompts it, shows what happens, and says how it ended. */
 import { Agent } from "@skein/core/Agent"
 import { Bus } from "@skein/core/Bus"
+import type { Command } from "@skein/core/Command"
 import { Config } from "@skein/core/Config"
 import { failpoint, Failpoints } from "@skein/core/Failpoints"
 import type { Hook } from "@skein/core/Hooks"
-import { Session } from "@skein/core/Session"
+import { Session, type Turn } from "@skein/core/Session"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
-import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import type { runFlags } from "../../commands/run.ts"
-import type { CommandError, Input } from "../../CommandSpec.ts"
+import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { limitsOf, platform, services, settle, storage } from "../app.ts"
 import { formatDuration } from "../duration.ts"
 import { errorLine, explain } from "../explain.ts"
-import { currentDirectory } from "../place.ts"
 import { hideConfigured, Redaction } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
-import { continueText, goneOn } from "./goOn.ts"
+import { goneOn } from "./goOn.ts"
 import { checkModels, readModel } from "./models.ts"
+import { type Asked, commandOf, prompt, readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult, type Unfinished } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
-import { readStdin } from "./stdin.ts"
 import { findTarget, type Target } from "./target.ts"
 import { answered, runTurn } from "./turn.ts"
-
-/** What was typed after `skein run`. */
-export type RunInput = Input<typeof runFlags>
 
 /** How long a summary that is being written may take once the answer was told, in milliseconds. */
 const summaryPatience = 10_000
@@ -68,37 +63,6 @@ const budgetOf = (
     }
   }
 
-/** Whether a prompt has to be given. */
-type Silence = "may be silent" | "needs a prompt"
-
-/** Whether what was typed says how a prompt is answered: then there is one, though it has no words. */
-const isSaid = ({ agent, model, "budget-tokens": tokens, "budget-usd": usd, "no-wait": noWait }: RunInput["flags"]) =>
-  noWait || [agent, model, tokens, usd].some((flag) => flag !== undefined)
-
-/** The prompt: what was typed, what was piped in, and the files; undefined where a session goes on without one. */
-const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput, silence: Silence) {
-  const stdio = yield* Stdio
-  const mayBeSilent = silence === "may be silent"
-  const piped = yield* readStdin(stdio, operands.length > 0 || mayBeSilent)
-  const text = [operands.join(" "), piped].filter((part) => part.trim() !== "")
-  const files = flags.file.length === 0
-    ? []
-    : yield* Effect.flatMap(
-      Effect.promise(() => import("./attachments.ts")),
-      ({ attachments }) => Effect.flatMap(currentDirectory, (directory) => attachments(directory, flags.file))
-    )
-  if (text.length === 0 && files.length === 0) {
-    if (mayBeSilent) return isSaid(flags) ? [{ type: "text", text: continueText } as const] : undefined
-    return yield* new UsageError({
-      message: "There is no prompt. Write it after `skein run`, or pipe it in: skein run \"What does this project do?\""
-    })
-  }
-  const typed: ReadonlyArray<PartInput> = text.length === 0
-    ? []
-    : [{ type: "text", text: text.join("\n\n").toWellFormed() }]
-  return [...typed, ...files]
-})
-
 const colorsOf = (agents: ReadonlyArray<AgentInfo>) =>
   new Map(agents.flatMap(({ color, name }) => color === undefined ? [] : [[name, color] as const]))
 
@@ -114,7 +78,7 @@ const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string 
 const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
   target: Target,
-  prompt: Effect.Effect<ReadonlyArray<PartInput> | undefined, CommandError>,
+  reading: Effect.Effect<Asked | undefined, CommandError>,
   { attend, presenter }: Shown,
   progress: Progress
 ) {
@@ -136,7 +100,9 @@ const prompted = Effect.fnUntraced(function*(
       `No model is configured, so ${fallback} answers, which is no AI. Set OPENAI_API_KEY, or \`model\` in skein.json.`
     )
   }
-  const parts = yield* prompt
+  const asked = yield* reading
+  // What is not there is told before there is a session.
+  const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory)
   const points = yield* Failpoints
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
     progress.denials.see(event)
@@ -170,11 +136,12 @@ const prompted = Effect.fnUntraced(function*(
     ...(model === undefined ? {} : { model }),
     ...budgetOf(flags, current.budget?.limit)
   }
+  const going: Effect.Effect<Turn, CommandError, Command | Session> = asked === undefined
+    ? goneOn(current, presenter.note)
+    : answered({ session: current, prompt: prompt(current, asked, command, options), waits: !flags["no-wait"] })
   const turn = yield* runTurn({
     session: current,
-    work: parts === undefined
-      ? goneOn(current, presenter.note)
-      : answered({ session: current, parts, options, waits: !flags["no-wait"] }),
+    work: going,
     timeout: flags.timeout,
     left: (unfinished) => progress.left = unfinished
   })

@@ -37,8 +37,7 @@ export const goneOn = Effect.fnUntraced(function*(before: SessionInfo, note: (li
   if (last !== undefined) return yield* withUsage(last, before)
   const { turn } = yield* session.get(before.id)
   if (turn?.ended !== undefined && turn.ended.how !== "completed") {
-    const parts = [{ type: "text" as const, text: continueText }]
-    return yield* answered({ session: before, parts, options: {}, waits: true })
+    return yield* answered({ session: before, prompt: session.prompt(before.id, continueText), waits: true })
   }
   const answer = yield* lastAnswer(before)
   note(`There was nothing to go on with in ${before.id}: its last turn has come to its end, with this answer.`)

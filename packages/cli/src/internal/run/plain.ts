@@ -35,6 +35,8 @@ const linesOf = (event: Event, seen: Set<string>): ReadonlyArray<string> => {
         }`
       ]
     }
+    case "command.executed":
+      return [`> ${by}command ${escapeLine(event.properties.name)}`]
     case "session.compacted": {
       const { after, before } = event.properties.tokens
       return [`> ${by}compacted tokens=${formatCount(after)} before=${formatCount(before)}`]

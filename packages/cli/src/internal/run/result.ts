@@ -95,7 +95,11 @@ export const ofStop = (known: Unfinished, { exitCode, message }: StopReason): Ru
 export const ofError = (known: Unfinished, { exitCode, message, tag }: Explained): RunResult => ({
   type: "result",
   ...known,
-  outcome: tag === "BudgetExhausted" ? "budget_exhausted" : tag === "HookRefused" ? "denied" : "failed",
+  outcome: tag === "BudgetExhausted"
+    ? "budget_exhausted"
+    : tag === "HookRefused" || tag === "PermissionDenied"
+    ? "denied"
+    : "failed",
   exitCode,
   error: { tag, message }
 })

@@ -6,6 +6,6 @@ import { executeRun } from "./execute.ts"
 /** Runs it. */
 export const resumeSession = ({ flags, operands: [session, ...operands] }: Input<typeof promptFlags>) =>
   executeRun(
-    { flags: { ...flags, session, continue: false, fork: false, title: undefined }, operands },
+    { flags: { ...flags, session, continue: false, fork: false, title: undefined, command: undefined }, operands },
     "may be silent"
   )

@@ -1,7 +1,5 @@
 /** Runs a turn to its answer, or to whatever ended it before that. */
 import { Session, type Turn } from "@skein/core/Session"
-import type { PromptOptions } from "@skein/core/Session"
-import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { since } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
@@ -14,11 +12,10 @@ import { nothing, type Unfinished } from "./result.ts"
 /** How long a tree that was told to stop may take, in milliseconds. */
 const patience = 5_000
 
-/** What is prompted, how, and whether it ends with the answer. */
-export interface PromptRequest {
+/** What is prompted, and whether it ends with the answer. */
+export interface PromptRequest<E, R> {
   readonly session: SessionInfo
-  readonly parts: ReadonlyArray<PartInput>
-  readonly options: PromptOptions
+  readonly prompt: Effect.Effect<Turn, E, R>
   /** Whether tasks in the background are waited for, and the answers that their results lead to. */
   readonly waits: boolean
 }
@@ -30,9 +27,9 @@ export const withUsage = Effect.fnUntraced(function*(turn: Turn, before: Session
 })
 
 /** Prompts a session. */
-export const answered = Effect.fnUntraced(function*({ options, parts, session: before, waits }: PromptRequest) {
+export const answered = Effect.fnUntraced(function*<E, R>({ prompt, session: before, waits }: PromptRequest<E, R>) {
   const session = yield* Session
-  const first = yield* session.prompt(before.id, parts, options)
+  const first = yield* prompt
   const last = waits ? (yield* session.untilIdle(before.id)) ?? first : first
   return last === first ? first : yield* withUsage(last, before)
 })

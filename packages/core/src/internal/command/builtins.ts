@@ -1,5 +1,5 @@
 /** Decides which commands there are without any file. */
-import type { CommandInfo } from "../../Command.ts"
+import type { CommandInfo, CommandList } from "../../Command.ts"
 
 const init = `Write AGENTS.md at the top of this project: what somebody who works here for the first time has to know.
 
@@ -35,8 +35,20 @@ const builtin = (name: string, description: string, template: string): CommandIn
   hides: []
 })
 
-/** The built-in commands. */
-export const builtins: ReadonlyArray<CommandInfo> = [
+const builtins: ReadonlyArray<CommandInfo> = [
   builtin("init", "Writes AGENTS.md: what an agent has to know of this project", init),
   builtin("review", "Reviews what is not committed yet, or the commit, branch or files that are named", review)
 ]
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
+
+/** The built-in commands under those that were found; also one that is written wrong stands in the place of a built-in one. */
+export const withBuiltins = ({ broken, commands }: CommandList): CommandList => {
+  const names = new Set([...commands, ...broken].map(({ name }) => name))
+  const hiding = commands.map((command): CommandInfo =>
+    builtins.some(({ name }) => name === command.name)
+      ? { ...command, hides: ["built in", ...command.hides] }
+      : command
+  )
+  return { broken, commands: [...builtins.filter(({ name }) => !names.has(name)), ...hiding].toSorted(byName) }
+}

@@ -27,24 +27,11 @@ import type { Live } from "../session/live.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import { servicesForLater } from "../traced.ts"
 import { attach } from "./attach.ts"
-import { builtins } from "./builtins.ts"
+import { withBuiltins } from "./builtins.ts"
 import { expand, rawOf } from "./expand.ts"
 import { mentionsIn } from "./mention.ts"
 
 type Needs = Agent | Hooks | Ids | Leases | Permission | SessionTable | Spill | Tools
-
-const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
-
-/** The built-in commands under those that were found; also one that is written wrong stands in the place of a built-in one. */
-const withBuiltins = ({ broken, commands }: CommandList): CommandList => {
-  const names = new Set([...commands, ...broken].map(({ name }) => name))
-  const hiding = commands.map((command): CommandInfo =>
-    builtins.some(({ name }) => name === command.name)
-      ? { ...command, hides: ["built in", ...command.hides] }
-      : command
-  )
-  return { broken, commands: [...builtins.filter(({ name }) => !names.has(name)), ...hiding].toSorted(byName) }
-}
 
 const find = (
   name: string,
@@ -72,6 +59,8 @@ export const makeCommand = (source: CommandSource) =>
     const context = yield* servicesForLater<Needs>()
     const list = (directory: string) => Effect.map(source(directory), withBuiltins)
 
+    const get = (directory: string, name: string) => Effect.flatMap(list(directory), (all) => find(name, all))
+
     /** Works in a session until that is stopped: what a command runs ends with it. */
     const inSession = <A, E>(id: SessionID, work: (live: Live) => Effect.Effect<A, E, Needs>) =>
       table.use(id, (live) =>
@@ -89,7 +78,7 @@ export const makeCommand = (source: CommandSource) =>
 
     const expanded = Effect.fn("Command.expand")(function*(id: SessionID, request: CommandRequest) {
       const { directory } = yield* session.get(id)
-      const command = yield* Effect.flatMap(list(directory), (all) => find(request.name, all))
+      const command = yield* get(directory, request.name)
       return yield* inSession(id, (live) => expand(live, command, request))
     })
 
@@ -110,6 +99,7 @@ export const makeCommand = (source: CommandSource) =>
 
     return {
       list,
+      get,
       expand: expanded,
       run,
       mentioned: (id: SessionID, text: string) => {

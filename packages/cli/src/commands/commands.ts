@@ -1,0 +1,31 @@
+/** Declares `skein commands`. */
+import { command } from "../CommandSpec.ts"
+import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+
+const flags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
+
+const load = () => import("../internal/list/commands.ts")
+
+const list = command({
+  name: "list",
+  summary: "Lists the commands, and says which files cannot be used",
+  flags,
+  load: () => load().then(({ listCommands }) => listCommands)
+})
+
+const show = command({
+  name: "show",
+  summary: "Shows a command with its template, and what it hides",
+  operands: { usage: "NAME", least: 1, most: 1 },
+  flags,
+  load: () => load().then(({ showCommand }) => showCommand)
+})
+
+/** Lists and shows the commands. */
+export const commands = command({
+  name: "commands",
+  summary: "Lists the commands: prompts with a name, for `skein run --command`",
+  flags,
+  commands: [list, show],
+  load: () => load().then(({ listCommands }) => listCommands)
+})

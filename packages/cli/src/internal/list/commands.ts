@@ -1,0 +1,88 @@
+/** What `skein commands` does. */
+import { load } from "@skein/config/CommandFiles"
+import { formatIssue } from "@skein/config/ConfigError"
+import { Command, type CommandInfo } from "@skein/core/Command"
+import { formatRef } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { platform, settle } from "../app.ts"
+import { escapeLine, escapeText } from "../escape.ts"
+import { errorLine } from "../explain.ts"
+import { directoryOf } from "../place.ts"
+import { printList } from "./print.ts"
+
+interface Flags {
+  readonly format: "default" | "json"
+  readonly dir: string | undefined
+}
+
+/** The commands of a directory; what is noted of their files is told on standard error. */
+const found = Effect.fnUntraced(function*(dir: string | undefined) {
+  const stdio = yield* Stdio
+  const directory = yield* directoryOf(dir)
+  const loaded = yield* load(directory, yield* settle(directory))
+  for (const issue of loaded.warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+  return Command.withBuiltins(loaded)
+})
+
+/** As programs are told of it. */
+const described = ({ model, ...command }: CommandInfo) => ({
+  ...command,
+  ...(model === undefined ? {} : { model: formatRef(model) })
+})
+
+/** Lists the commands. Those that cannot be used are told on standard error, and make it fail. */
+export const listCommands = ({ flags }: { readonly flags: Flags }): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const { broken, commands } = yield* found(flags.dir)
+    const code = yield* printList({
+      format: flags.format,
+      json: commands.map(described),
+      head: ["COMMAND", "AGENT", "FROM", "DESCRIPTION"],
+      rows: commands.map(({ agent, description, name, origin, subtask }) => [
+        name,
+        `${agent ?? "-"}${subtask === true ? " (subtask)" : ""}`,
+        origin,
+        description
+      ]),
+      empty: "There are no commands."
+    })
+    for (const { message } of broken) stdio.err(errorLine(message))
+    return broken.length === 0 ? code : ExitCode.usage
+  }).pipe(Effect.provide(platform({})))
+
+/** Shows one. */
+export const showCommand = (
+  { flags, operands: [name = ""] }: { readonly flags: Flags; readonly operands: ReadonlyArray<string> }
+): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const { broken, commands } = yield* found(flags.dir)
+    const command = commands.find((each) => each.name === name)
+    if (command === undefined) {
+      const wrong = broken.find((each) => each.name === name)
+      return yield* new UsageError({
+        message: wrong?.message
+          ?? `There is no command ${JSON.stringify(name)}. Commands: ${commands.map((each) => each.name).join(", ")}.`
+      })
+    }
+    if (flags.format === "json") {
+      stdio.out(`${JSON.stringify(described(command), undefined, 2)}\n`)
+      return ExitCode.done
+    }
+    const { agent, description, hides, model, origin, subtask, template } = command
+    const lines = [
+      ["from", origin],
+      ...hides.map((hidden) => ["hides", hidden] as const),
+      ...(description === undefined ? [] : [["description", description] as const]),
+      ...(agent === undefined ? [] : [["agent", agent] as const]),
+      ...(model === undefined ? [] : [["model", formatRef(model)] as const]),
+      ...(subtask === undefined ? [] : [["subtask", String(subtask)] as const])
+    ].map(([key, value]) => `${key}: ${escapeLine(value ?? "")}\n`)
+    stdio.out(`${lines.join("")}\n${stdio.isTerminal.output ? escapeText(template) : template}\n`)
+    return ExitCode.done
+  }).pipe(Effect.provide(platform({})))

@@ -1,0 +1,94 @@
+/** What a run prompts its session with: words, what was piped in and attached, or a command. */
+import { Command, type CommandRequest } from "@skein/core/Command"
+import { type PromptOptions, Session } from "@skein/core/Session"
+import type { PartInput } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import type { runFlags } from "../../commands/run.ts"
+import type { Input } from "../../CommandSpec.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { currentDirectory } from "../place.ts"
+import { continueText } from "./goOn.ts"
+import { readStdin } from "./stdin.ts"
+
+/** What was typed after `skein run`. */
+export type RunInput = Input<typeof runFlags>
+
+/** Whether a prompt has to be given. */
+export type Silence = "may be silent" | "needs a prompt"
+
+/** What there is to prompt with. */
+export interface Asked {
+  /** The words on the command line, as the shell took them apart. */
+  readonly typed: ReadonlyArray<string>
+  readonly piped: string
+  readonly files: ReadonlyArray<PartInput>
+  /** The command that was named by its flag. */
+  readonly command: string | undefined
+}
+
+/** Whether what was typed says how a prompt is answered: then there is one, though it has no words. */
+const isSaid = ({ agent, model, "budget-tokens": tokens, "budget-usd": usd, "no-wait": noWait }: RunInput["flags"]) =>
+  noWait || [agent, model, tokens, usd].some((flag) => flag !== undefined)
+
+const isBlank = (text: string): boolean => text.trim() === ""
+
+/** Reads it; undefined where a session goes on without a prompt. */
+export const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput, silence: Silence) {
+  const stdio = yield* Stdio
+  const { command } = flags
+  const mayBeSilent = silence === "may be silent"
+  const piped = yield* readStdin(stdio, operands.length > 0 || mayBeSilent || command !== undefined)
+  const files = flags.file.length === 0
+    ? []
+    : yield* Effect.flatMap(
+      Effect.promise(() => import("./attachments.ts")),
+      ({ attachments }) => Effect.flatMap(currentDirectory, (directory) => attachments(directory, flags.file))
+    )
+  const asked: Asked = { typed: operands, piped, files, command }
+  if (command !== undefined || files.length > 0 || !isBlank(piped) || !isBlank(operands.join(""))) return asked
+  if (mayBeSilent) return isSaid(flags) ? { ...asked, typed: [continueText] } : undefined
+  return yield* new UsageError({
+    message: "There is no prompt. Write it after `skein run`, or pipe it in: skein run \"What does this project do?\""
+  })
+})
+
+/** The command that a prompt asks for: by its flag, or by its name behind a slash, where there is one of that name. */
+export const commandOf = Effect.fnUntraced(
+  function*({ command, typed: [first = "", ...rest] }: Asked, directory: string) {
+    const commands = yield* Command
+    if (command !== undefined) {
+      const { name } = yield* commands.get(directory, command)
+      const words = [first, ...rest]
+      return { name, arguments: words.length === 1 && first === "" ? [] : words } satisfies CommandRequest
+    }
+    const [, name, behind = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(first) ?? []
+    if (name === undefined) return undefined
+    // Most of what begins with a slash is a path.
+    const { broken, commands: known } = yield* commands.list(directory)
+    if (![...known, ...broken].some((each) => each.name === name)) return undefined
+    yield* commands.get(directory, name)
+    const words = rest.length === 0 ? behind : behind === "" ? rest : [behind, ...rest]
+    return { name, arguments: words } satisfies CommandRequest
+  }
+)
+
+/** Prompts a session with it. */
+export const prompt = Effect.fnUntraced(function*(
+  { id }: SessionInfo,
+  { files, piped, typed }: Asked,
+  command: CommandRequest | undefined,
+  options: PromptOptions
+) {
+  const commands = yield* Command
+  const session = yield* Session
+  const pipedParts: ReadonlyArray<PartInput> = isBlank(piped) ? [] : [{ type: "text", text: piped.toWellFormed() }]
+  if (command !== undefined) return yield* commands.run(id, command, options, [...pipedParts, ...files])
+  const words = typed.join(" ")
+  if (isBlank(words)) return yield* session.prompt(id, [...pipedParts, ...files], options)
+  // Names count where a person wrote them, and not in what a program wrote.
+  const [, ...named] = yield* commands.mentioned(id, words)
+  const text = [words, piped].filter((part) => !isBlank(part)).join("\n\n").toWellFormed()
+  return yield* session.prompt(id, [{ type: "text", text }, ...named, ...files], options)
+})

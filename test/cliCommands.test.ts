@@ -1,0 +1,129 @@
+/** The built program with commands: from files and built in, listed, shown and run. */
+import { existsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const files = {
+  ".skein/command/fix.md": "---\ndescription: Fixes an issue\n---\nFix $1, then $2.",
+  ".skein/command/find.md": "Found: !`grep -F \"$ARGUMENTS\" notes.txt`",
+  ".claude/commands/look.md": "---\nallowed-tools: Bash\n---\nLook at @notes.txt",
+  "skein.json": JSON.stringify({ command: { apart: { template: "Count $ARGUMENTS", agent: "explore" } } }),
+  "notes.txt": "\"; touch PWNED; # here\nwe don't know\n"
+}
+
+const world = async (more: Readonly<Record<string, string>> = {}) => {
+  const llm = await startLlm(({ last }) => `heard: ${last}`)
+  const place = sandbox({ llm: llm.url, files: { ...files, ...more } })
+  cleanup.push(llm.close, place.remove)
+  const run = (...args: ReadonlyArray<string>) => place.run(["run", "-m", "openai/m", "--title", "t", ...args])
+  return { llm, place, run }
+}
+
+describe("skein run", () => {
+  it("prompts with a command: its words are arguments as the shell took them apart", async () => {
+    const { run } = await world()
+    const ran = await run("--command", "fix", "the bug", "a", "b")
+    expect(ran).toMatchObject({ code: 0, stdout: "heard: Fix the bug, then a b.\n" })
+    expect(ran.stderr).toContain("> command fix")
+    const json = await run("--format", "json", "/fix \"the bug\" rest")
+    const events = json.stdout.trim().split("\n").map((line) => JSON.parse(line) as { type: string; text?: string })
+    expect(events.find(({ type }) => type === "command.executed")).toMatchObject({
+      properties: { name: "fix", arguments: "\"the bug\" rest" }
+    })
+    expect(events.at(-1)).toMatchObject({ type: "result", text: "heard: Fix the bug, then rest." })
+  })
+
+  it("never runs what arguments say", async () => {
+    const { place, run } = await world()
+    expect((await run("--command", "find", "\"; touch PWNED; #")).stdout).toBe(
+      "heard: Found: \"; touch PWNED; # here\n"
+    )
+    expect((await run("--command", "find", "don't")).stdout).toBe("heard: Found: we don't know\n")
+    expect(existsSync(join(place.project, "PWNED"))).toBe(false)
+  })
+
+  it("says in the prompt what was not permitted, and exits as for any denial", async () => {
+    const { run } = await world({ ".skein/command/touch.md": "!`touch PWNED`" })
+    const ran = await run("--command", "touch")
+    expect(ran.code).toBe(3)
+    expect(ran.stdout).toMatch(/^heard: \[`touch PWNED` was not run: /)
+    expect(ran.stderr).toContain("1 request was not permitted: bash touch PWNED (build)")
+  })
+
+  it("runs a command of a subagent as a task, and goes on with what came of it", async () => {
+    const { llm, run } = await world()
+    const ran = await run("--command", "apart", "files")
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: "heard: Summarize the task tool output above and continue with your task.\n"
+    })
+    expect(llm.requests.map(({ last }) => last)).toEqual([
+      "Count files",
+      "Summarize the task tool output above and continue with your task."
+    ])
+  })
+
+  it("attaches what the typed words name, and takes what is piped in as it is", async () => {
+    const { llm, place } = await world()
+    const args = ["run", "-m", "openai/m", "--title", "t", "Read @notes.txt, and ask @explore, not @nobody"]
+    await place.run(args, { input: "@skein.json /fix" })
+    expect(llm.requests[0]?.user.join("\n")).toBe([
+      "Read @notes.txt, and ask @explore, not @nobody\n\n@skein.json /fix",
+      "@notes.txt, as the tool read shows it:\n\n     1\t\"; touch PWNED; # here\n     2\twe don't know",
+      "The user asks for the subagent explore: call task with subagent_type \"explore\"."
+    ].join("\n"))
+  })
+
+  it("takes a slash for a path where there is no such command, and refuses a flag that names none", async () => {
+    const { run } = await world()
+    expect((await run("/etc/hosts is", "what?")).stdout).toBe("heard: /etc/hosts is what?\n")
+    const refused = await run("--command", "fxi")
+    expect(refused).toMatchObject({ code: 2, stdout: "" })
+    expect(refused.stderr).toContain("There is no command \"fxi\". Did you mean \"fix\"?")
+  })
+})
+
+describe("skein commands", () => {
+  it("lists them with where they are from, and shows one", async () => {
+    const { place } = await world({ ".skein/command/review.md": "Mine" })
+    const { code, stderr, stdout } = await place.run(["commands"])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^fix +- +\S+\.skein\/command\/fix\.md +Fixes an issue$/m)
+    expect(stdout).toMatch(/^init +- +built in +Writes AGENTS\.md/m)
+    expect(stdout).toMatch(/^apart +explore +\S+skein\.json:\d+$/m)
+    expect(stderr).toMatch(/^skein: \S+look\.md:2:1: allowed-tools: a command allows nothing here/m)
+    const shown = await place.run(["commands", "show", "review"])
+    expect(shown.stdout).toMatch(/^from: \S+review\.md\nhides: built in\n\nMine\n$/)
+    const json = await place.run(["commands", "list", "--format", "json"])
+    expect((JSON.parse(json.stdout) as ReadonlyArray<{ name: string }>).map(({ name }) => name)).toEqual([
+      "apart",
+      "find",
+      "fix",
+      "init",
+      "look",
+      "review"
+    ])
+  })
+
+  it("tell of each file that cannot be used, and still of the others; runs without it go on", async () => {
+    const { place, run } = await world()
+    writeFileSync(join(place.project, ".skein/command/bad.md"), "---\nmodle: a/b\n---\nx")
+    const { code, stderr, stdout } = await place.run(["commands"])
+    expect(code).toBe(2)
+    expect(stdout).toContain("fix")
+    expect(stderr).toMatch(/bad\.md:2:1: unknown key "modle" in command\.bad; did you mean "model"\?/)
+    const used = await run("--command", "bad")
+    expect(used.code).toBe(2)
+    expect(used.stderr).toContain("did you mean \"model\"?")
+    expect((await run("hello")).code).toBe(0)
+  })
+})
