@@ -228,4 +228,36 @@ describe("a shell hook that fails", () => {
       ])
     }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
   })
+
+  it.scopedLive("leaves nothing, also of what has left its group", () =>
+    Effect.gen(function*() {
+      const { before, cwd } = yield* guard(
+        "(setsid sh -c 'echo $$ > pid; exec sleep 9999' >/dev/null 2>&1 &); while [ ! -s pid ]; do sleep 0.01; done"
+      )
+      yield* before
+      yield* gone(join(cwd, "pid"))
+    }))
+
+  it.scopedLive("is recorded where records are kept", () =>
+    Effect.gen(function*() {
+      const cwd = fs.realpathSync(tmpdir())
+      const started: Array<number> = []
+      const track = Effect.succeed({
+        mark: "abc",
+        environment: { SKEIN_GROUP: "abc" },
+        started: (pid: number) => void started.push(pid)
+      })
+      const context = yield* Layer.build(
+        ShellHooks.layer({ environment: process.env, processes: { track, reap: Effect.succeed(0) } }).pipe(
+          Layer.provide(Config.layer({ hooks: { PreToolUse: [{ command: "echo $$ $SKEIN_GROUP >&2; exit 2" }] } }))
+        )
+      )
+      const id = "ses_1" as SessionID
+      const { preToolUse } = yield* Effect.provide(Hooks, context)
+      const { message } = yield* Effect.flip(
+        preToolUse({ sessionID: id, rootID: id, path: ["build"], cwd }, tool, input)
+      )
+      expect(message).toContain(`${started.join()} abc`)
+      expect(started.length).toBe(1)
+    }))
 })
