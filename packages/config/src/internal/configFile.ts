@@ -5,6 +5,7 @@ import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { checkShape } from "./checkShape.ts"
 import { besideFile, holdsHooks } from "./hookCommands.ts"
+import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
@@ -48,7 +49,7 @@ export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) 
   const parsed = yield* Effect.either(parseFile(source.path))
   return Either.isLeft(parsed)
     ? onlyIssues(source.path, parsed.left)
-    : settleContent(yield* substitute(parsed.right, source), source.path)
+    : placeInstructions(settleContent(yield* substitute(parsed.right, source), source.path), source)
 })
 
 /** Checks a document that everything has been put into, and gives each value its origin. */

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { issueIn, onlyIssues, parseFile, settleContent } from "./configFile.ts"
 import { adapt, type Adapted, entry, type Known, openCodeTool, readModel, readRules, text } from "./foreignAgent.ts"
+import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
@@ -60,7 +61,8 @@ export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSour
   }
   const { entries, faults, notes } = adaptConfig(tree, known)
   const filled = yield* substitute({ ...tree, entries }, source)
-  const content = settleContent({ ...filled, faults: [...faults, ...filled.faults] }, source.path)
+  const settled = settleContent({ ...filled, faults: [...faults, ...filled.faults] }, source.path)
+  const content = placeInstructions(settled, source)
   return { ...content, warnings: [...notes.map(issueIn(source.path)), ...content.warnings] }
 })
 

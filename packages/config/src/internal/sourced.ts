@@ -32,6 +32,8 @@ export interface SourcedLeaf {
   readonly value: unknown
   readonly shown?: unknown
   readonly origin: Origin
+  /** A list that is put behind those that it is laid over, and not in their place. */
+  readonly joins?: true
 }
 
 /** A part of config. */
@@ -99,11 +101,15 @@ export const merge = (under: SourcedRecord, over: SourcedRecord): SourcedRecord 
         ? merge(before, value)
         : before?.kind === "rules" && value.kind === "rules"
         ? { kind: "rules", rules: [...before.rules, ...value.rules] }
+        : before?.kind === "leaf" && value.kind === "leaf" && value.joins === true
+        ? { ...value, value: [...listOf(before.value), ...listOf(value.value)] }
         : value
     )
   }
   return { kind: "record", entries, origin: over.origin }
 }
+
+const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
 /** What stands at a path, if it is of this kind. */
 export const at = <Kind extends Sourced["kind"]>(

@@ -1,0 +1,153 @@
+/** Owns which files tell agents how to work somewhere: AGENTS.md and CLAUDE.md up the tree, and those that config names. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Instructions } from "@skein/core/Instructions"
+import * as Cache from "effect/Cache"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { basename, dirname, join, relative } from "node:path"
+import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import { DataDirs } from "./DataDirs.ts"
+import { includesOf } from "./internal/includes.ts"
+import { filesOf } from "./internal/instructionPaths.ts"
+import { outside } from "./internal/markdownFiles.ts"
+import { isThere, placesOf } from "./internal/places.ts"
+import { readText } from "./internal/readText.ts"
+
+/** How much is read, in characters: of one file, of all together, and how deep files may include others. */
+export const bounds = { file: 40_000, all: 120_000, depth: 5 } as const
+
+/** In each directory the first of these counts. */
+const names = ["AGENTS.md", "CLAUDE.md", join(".claude", "CLAUDE.md")] as const
+
+/** How long what was read holds, in milliseconds. */
+const fresh = 5_000
+
+/** The instructions of a directory. */
+export interface LoadedInstructions {
+  /** What stands in the system prompt; undefined where there are none. */
+  readonly text: string | undefined
+  /** The files that it is made of, in its order. */
+  readonly files: ReadonlyArray<string>
+  /** What of them is not read, or not all of it, and why. */
+  readonly warnings: ReadonlyArray<ConfigIssue>
+}
+
+interface Section {
+  readonly path: string
+  readonly text: string
+}
+
+const heading =
+  "What this project and its user ask of everybody who works here. Where two of these disagree, the later one counts."
+
+const shown = ({ path, text }: Section, directory: string): string => {
+  const below = relative(directory, path)
+  const from = below.startsWith("../../") ? path : below
+  return `<instructions from="${from.replaceAll("\"", "&quot;")}">\n${
+    text.replaceAll(/<(?=\/?instructions\b)/gi, "&lt;")
+  }\n</instructions>`
+}
+
+/** Reads the instructions that hold in a directory; `named` are whole paths, with or without wildcards, as config has them. */
+export const load = Effect.fn("InstructionFiles.load")(function*(directory: string, named: ReadonlyArray<string>) {
+  const fs = yield* FileSystem.FileSystem
+  const dirs = yield* DataDirs
+  const places = yield* placesOf(directory, dirs.config)
+  const here = places.project.at(-1) ?? directory
+  // Without a git root nobody knows where the project begins.
+  const project = places.root ?? here
+  const sections: Array<Section> = []
+  const warnings: Array<ConfigIssue> = []
+  const seen = new Set<string>()
+  let left: number = bounds.all
+
+  const add = (path: string, depth: number): Effect.Effect<void, never, FileSystem.FileSystem> =>
+    Effect.gen(function*() {
+      const warn = (message: string, line?: number) => {
+        warnings.push({ file: path, ...(line === undefined ? {} : { line }), message })
+      }
+      const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
+      // What includes itself, and what two files include, is told once.
+      if (seen.has(real)) return
+      seen.add(real)
+      const isTheirs = !relative(project, path).startsWith("..")
+      const refusal = isTheirs ? yield* outside(path, project) : undefined
+      if (refusal !== undefined) return warn(`these instructions are not read: ${refusal}`)
+      const read = yield* Effect.either(readText(path))
+      if (Either.isLeft(read)) return warn(`these instructions are not read: ${read.left.message}`, read.left.line)
+      const whole = read.right.replaceAll("\r\n", "\n").trim()
+      if (whole === "") return
+      const room = Math.min(bounds.file, left)
+      const text = whole.length <= room ? whole : `${whole.slice(0, room).toWellFormed()}\n[cut here]`
+      if (whole.length > room) {
+        warn(
+          `only the first ${room} of ${whole.length} characters are read (${bounds.file} of a file, ${bounds.all} of all); shorten it`
+        )
+      }
+      left -= Math.min(whole.length, room)
+      sections.push({ path, text })
+      if (basename(path) !== "CLAUDE.md" && depth === 0) return
+      for (const { line, name } of includesOf(text)) {
+        const included = name.startsWith("~/") ? join(dirs.home, name.slice(2)) : join(dirname(path), name)
+        const target = name.startsWith("/") ? name : included
+        // What looks like an include may be a package or somebody's name.
+        const info = yield* Effect.option(fs.stat(target))
+        if (info._tag === "None" || info.value.type !== "File") continue
+        if (isTheirs && relative(project, target).startsWith("..")) {
+          warn(`@${name} is not read: a project's file may not read files outside of the project`, line)
+        } else if (depth + 1 > bounds.depth) {
+          warn(`@${name} is not read: files include each other ${bounds.depth} levels deep at most`, line)
+        } else yield* add(target, depth + 1)
+      }
+    })
+
+  const own = join(dirs.config, "AGENTS.md")
+  if (yield* isThere(own)) yield* add(own, 0)
+  for (const place of places.root === undefined ? [here] : places.project) {
+    for (const name of names) {
+      if (!(yield* isThere(join(place, name)))) continue
+      yield* add(join(place, name), 0)
+      break
+    }
+  }
+  for (const pattern of named) {
+    const found = yield* filesOf(pattern)
+    if (found.length === 0) warnings.push({ file: pattern, message: "no file is named so (instructions)" })
+    for (const path of found) yield* add(path, 0)
+  }
+  return {
+    text: sections.length === 0
+      ? undefined
+      : [heading, ...sections.map((section) => shown(section, here))].join("\n\n"),
+    files: sections.map(({ path }) => path),
+    warnings
+  } satisfies LoadedInstructions
+})
+
+/** Instructions from files, read again when they were read some seconds ago: who changes them need not begin anew. */
+export const layer = (
+  named: ReadonlyArray<string>
+): Layer.Layer<Instructions, never, DataDirs | FileSystem.FileSystem> =>
+  Layer.effect(
+    Instructions,
+    Effect.gen(function*() {
+      const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
+      const told = new Set<string>()
+      const known = yield* Cache.make({
+        capacity: 256,
+        timeToLive: fresh,
+        lookup: (directory: string) =>
+          Effect.gen(function*() {
+            const { text, warnings } = yield* load(directory, named)
+            for (const issue of warnings.map(formatIssue)) {
+              if (told.has(issue)) continue
+              told.add(issue)
+              yield* Effect.logWarning("Instructions", issue)
+            }
+            return text
+          }).pipe(Effect.provide(context))
+      })
+      return { of: (directory) => known.get(directory) }
+    })
+  )
