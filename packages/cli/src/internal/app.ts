@@ -6,6 +6,7 @@ import { agentsFrom } from "@skein/config/AgentsConfig"
 import type * as CommandFiles from "@skein/config/CommandFiles"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
+import * as InstructionFiles from "@skein/config/InstructionFiles"
 import { Agent, builtins } from "@skein/core/Agent"
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks } from "@skein/core/Hooks"
@@ -16,6 +17,7 @@ import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { presets } from "@skein/provider/OpenAiCompatible"
 import * as Providers from "@skein/provider/Providers"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
@@ -49,7 +51,11 @@ export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<t
 /** The config of a directory with its agents. */
 export const settle = Effect.fnUntraced(
   function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
-    const loaded = yield* ConfigFiles.load({ directory, ...(overrides === undefined ? {} : { overrides }) })
+    const loaded = yield* ConfigFiles.load({
+      directory,
+      ...(overrides === undefined ? {} : { overrides }),
+      providers: ["openai", "offline", ...Object.keys(presets)]
+    })
     const { agents, permission } = yield* agentsFrom(loaded.settings, builtins, loaded.origins)
     return { ...loaded, agents, permission }
   }
@@ -90,6 +96,10 @@ export const services = (
         owner: NodeOwner.layer,
         agents: Agent.layer(agents, permission),
         commands: yield* commandsOf({ settings, origins }),
+        instructions: Layer.provide(
+          InstructionFiles.layer(settings.instructions ?? []),
+          Layer.succeedContext(yield* Effect.context<DataDirs | FileSystem.FileSystem>())
+        ),
         hooks: Hooks.layerEffect(Effect.map(hooks, heard)),
         permission: { asks, home }
       })

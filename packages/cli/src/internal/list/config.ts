@@ -1,7 +1,9 @@
 /** What `skein config` does. */
 import { describeConfig } from "@skein/config/ConfigDescription"
 import { formatIssue } from "@skein/config/ConfigError"
+import { load as loadInstructions } from "@skein/config/InstructionFiles"
 import * as Effect from "effect/Effect"
+import { basename } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
@@ -15,21 +17,30 @@ export const showConfig = ({ flags }: {
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const settled = yield* Effect.flatMap(directoryOf(flags.dir), (directory) => settle(directory))
+    const directory = yield* directoryOf(flags.dir)
+    const settled = yield* settle(directory)
+    const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [])
     const { json, rows } = describeConfig(settled)
-    for (const issue of settled.warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+    const warnings = [...settled.warnings, ...instructions.warnings]
+    for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
     return yield* printList({
       format: flags.format,
       json: {
         config: json,
         origins: Object.fromEntries(rows.map(({ origin, path }) => [path, origin])),
         files: settled.files,
-        warnings: settled.warnings
+        instructions: instructions.files,
+        warnings
       },
       head: ["KEY", "VALUE", "FROM"],
-      rows: rows.map((
-        { origin, path, value }
-      ) => [path, typeof value === "string" ? value : JSON.stringify(value), origin]),
+      rows: [
+        ...rows.map(({ origin, path, value }) => [
+          path,
+          typeof value === "string" ? value : JSON.stringify(value),
+          origin
+        ]),
+        ...instructions.files.map((file) => ["(instructions)", basename(file), file])
+      ],
       empty: "Nothing is configured."
     })
   }).pipe(Effect.provide(platform({})))
