@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { lookAsks } from "./internal/asks.ts"
 import { cannot, refuse } from "./internal/refusal.ts"
-import { below, incomplete, placeOf, search } from "./internal/workspaceFiles.ts"
+import { below, incomplete, lookingIn, placeOf, search } from "./internal/workspaceFiles.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { Ripgrep, type RipgrepEnd } from "./Ripgrep.ts"
 
@@ -108,35 +108,35 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
         const mode = input.mode ?? "content"
         const limit = input.limit ?? limits.usual
         const inDirectory = yield* isDirectory(target)
-        const slash = target.real.lastIndexOf("/")
         const found: Array<string> = []
         let bytes = 0
         let isCut = false
 
-        const end = yield* search(ripgrep, {
-          args: [
-            ...modes[mode],
-            "--null",
-            "--with-filename",
-            "--sort=path",
-            ...(input.glob === undefined ? [] : globArgs(input.glob)),
-            ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
-            `--regexp=${input.pattern}`,
-            "--",
-            inDirectory ? "./" : `./${target.real.slice(slash + 1)}`
-          ],
-          directory: inDirectory ? target.real : target.real.slice(0, slash) || "/",
-          separator: mode === "files" ? "\0" : "\n",
-          each: (record) => {
-            const [path = "", ...text] = record.split("\0")
-            const shown = inDirectory ? below(target, path) : target.shown
-            const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
-            bytes += Buffer.byteLength(line) + 1
-            isCut = found.length === limit || bytes > bound.bytes - 1_024
-            if (!isCut) found.push(line)
-            return !isCut
-          }
-        })
+        const end = yield* lookingIn(target, ({ forOthers, path }) =>
+          search(ripgrep, {
+            args: [
+              ...modes[mode],
+              "--null",
+              "--with-filename",
+              "--sort=path",
+              ...(input.glob === undefined ? [] : globArgs(input.glob)),
+              ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
+              `--regexp=${input.pattern}`,
+              "--",
+              inDirectory ? "./" : forOthers
+            ],
+            directory: inDirectory ? path : "/",
+            separator: mode === "files" ? "\0" : "\n",
+            each: (record) => {
+              const [path = "", ...text] = record.split("\0")
+              const shown = inDirectory ? below(target, path) : target.shown
+              const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
+              bytes += Buffer.byteLength(line) + 1
+              isCut = found.length === limit || bytes > bound.bytes - 1_024
+              if (!isCut) found.push(line)
+              return !isCut
+            }
+          }))
         yield* fault(input, end)
 
         const notes = [

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { lookAsks } from "./internal/asks.ts"
 import { fileTree } from "./internal/fileTree.ts"
 import { cannot } from "./internal/refusal.ts"
-import { eachFile, requireDirectory } from "./internal/workspaceFiles.ts"
+import { eachFile, lookingIn, requireDirectory } from "./internal/workspaceFiles.ts"
 import { Paths } from "./Paths.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 
@@ -48,7 +48,10 @@ export const makeList: Effect.Effect<Tool<ListInput>, never, FileSystem.FileSyst
         yield* requireDirectory(fs, target)
         const tree = fileTree()
         const notes = yield* eachFile(ripgrep, target, tree.add)
-        const names = yield* Effect.mapError(fs.readDirectory(target.real), cannot("list", target.shown))
+        const names = yield* lookingIn(
+          target,
+          ({ path }) => Effect.mapError(fs.readDirectory(path), cannot("list", target.shown))
+        )
         const left = names.filter((name) => !tree.has(name) && name !== ".git").toSorted()
         const { count, isWhole, text } = tree.draw()
         const output = [

@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import { isUtf8 } from "node:buffer"
 import { imageType, isBinary } from "./FileKind.ts"
 import { lookAsks } from "./internal/asks.ts"
+import { holdFound } from "./internal/heldPath.ts"
 import { type Lines, lineWindow, maximumLine } from "./internal/lineWindow.ts"
 import { makeReadDirectory, makeSimilarNames } from "./internal/readDirectory.ts"
 import { cannot, isMissing, refuse } from "./internal/refusal.ts"
@@ -123,7 +124,8 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
       let isFirst = true
       let isValid = true
       let isText = true
-      yield* fs.stream(target.real).pipe(
+      const { path } = yield* Effect.mapError(holdFound(target.real), cannot("read", target.shown))
+      yield* fs.stream(path).pipe(
         Stream.takeWhile((bytes) => {
           if (isFirst) isText = !isBinary(bytes)
           isFirst = false
@@ -141,7 +143,7 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
       if (!isText) return yield* binary(target, size)
       window.feed(decoder.decode())
       return yield* shownText(input, target, window.end(), isValid)
-    })
+    }, Effect.scoped)
 
     const missing = (target: Target) =>
       Effect.flatMap(similarNames(target.real), (names) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Failpoints } from "@skein/core/Failpoints"
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -86,6 +87,22 @@ describe("paths", () => {
       const unasked = { filePath: at("../out/x") }
       expect(yield* Effect.flip(tools.get("read")?.execute(unasked, context()) as Effect.Effect<unknown, ToolError>))
         .toMatchObject({ kind: "unasked" })
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("do not follow what is put in their way while a file is written (S11)", () =>
+    Effect.gen(function*() {
+      const { at, call, read, write } = yield* Workspace
+      write("in/x", "inside")
+      write("../out/x", "outside")
+      yield* call("read", { filePath: "in/x" })
+      const swap = (name: string) => {
+        if (name !== "write_tmp_before_rename" || fs.existsSync(at("was"))) return
+        fs.renameSync(at("in"), at("was"))
+        fs.symlinkSync("../out", at("in"))
+      }
+      yield* Effect.provideService(call("write", { filePath: "in/x", content: "new" }), Failpoints, { hit: swap })
+      expect(read("../out/x")).toBe("outside")
+      expect(read("was/x")).toBe("new")
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("must not contain a NUL, nor be a URL that names no file (P27)", () =>

@@ -68,7 +68,7 @@ describe("write", () => {
       write("file", "")
       write("dir/x", "")
       expect((yield* Effect.flip(call("write", { filePath: "dir", content: "" }))).message).toContain(
-        "dir is a Directory"
+        "dir is a directory"
       )
       expect((yield* Effect.flip(call("write", { filePath: "file/x", content: "" }))).message).toContain(
         "a part of its path is a file"

@@ -10,7 +10,9 @@ import * as Random from "effect/Random"
 import type { Target } from "../Paths.ts"
 import { maximumFile } from "../ReadTool.ts"
 import type { SeenFiles } from "../SeenFiles.ts"
+import { holdPath } from "./heldPath.ts"
 import { cannot, isMissing, refuse } from "./refusal.ts"
+import { wholeFile } from "./wholeFile.ts"
 
 /** A file as it is before a change. */
 export interface Existing {
@@ -27,31 +29,39 @@ export interface Change {
   readonly mode?: number
 }
 
+/** A change with a name for its file that stays what it is. */
+interface Held extends Change {
+  readonly path: string
+}
+
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/"
 
 /** The ways to change files. */
 export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => {
   /** What is there now; `undefined` where nothing is. */
   const existing = Effect.fnUntraced(function*(target: Target) {
-    const info = yield* Effect.asSome(fs.stat(target.real)).pipe(
+    const found = yield* holdPath(target.real, { make: false }).pipe(
+      Effect.flatMap((path) => wholeFile(target.real, maximumFile, path)),
+      Effect.asSome,
       Effect.catchAll((error) =>
-        isMissing(error) ? Effect.succeedNone : Effect.fail(cannot("look at", target.shown)(error))
+        isMissing(error) ? Effect.succeedNone : Effect.fail(cannot("read", target.shown)(error))
       )
     )
-    if (Option.isNone(info)) return undefined
-    const { mode, size, type } = info.value
-    if (type !== "File") {
-      return yield* refuse("not_a_file", `${target.shown} is a ${type}, and only files can be changed.`)
+    if (Option.isNone(found)) return undefined
+    switch (found.value.type) {
+      case "file":
+        return found.value satisfies Existing
+      case "large":
+        return yield* refuse(
+          "too_large",
+          `${target.shown} has ${found.value.size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`
+        )
+      default: {
+        const what = found.value.type === "directory" ? "directory" : found.value.what
+        return yield* refuse("not_a_file", `${target.shown} is a ${what}, and only files can be changed.`)
+      }
     }
-    if (size > maximumFile) {
-      return yield* refuse(
-        "too_large",
-        `${target.shown} has ${size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`
-      )
-    }
-    const bytes = yield* Effect.mapError(fs.readFile(target.real), cannot("read", target.shown))
-    return { bytes, mode: mode & 0o7777 } satisfies Existing
-  })
+  }, Effect.scoped)
 
   /** Those of the files that have a second name. */
   const linked = (targets: ReadonlyArray<Target>): Effect.Effect<ReadonlyArray<Target>> =>
@@ -84,10 +94,8 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
     }
   }
 
-  const stage = Effect.fnUntraced(function*(real: string, bytes: Uint8Array, mode: number | undefined) {
-    const directory = parentOf(real)
-    yield* fs.makeDirectory(directory, { recursive: true })
-    const temporary = `${directory}/.skein-${(yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)}.tmp`
+  const stage = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, mode: number | undefined) {
+    const temporary = `${parentOf(path)}/.skein-${(yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)}.tmp`
     const write = Effect.scoped(
       Effect.gen(function*() {
         const file = yield* fs.open(temporary, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) })
@@ -105,40 +113,47 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
       Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
     )
 
-  const put = (real: string, { bytes, mode }: Existing) =>
-    Effect.flatMap(stage(real, bytes, mode), (temporary) => fs.rename(temporary, real))
+  const put = (path: string, { bytes, mode }: Existing) =>
+    Effect.flatMap(stage(path, bytes, mode), (temporary) => fs.rename(temporary, path))
 
-  const undo = (done: ReadonlyArray<Change>) =>
+  const undo = (done: ReadonlyArray<Held>) =>
     Effect.forEach(
       done.toReversed(),
-      ({ before, target }) =>
-        (before === undefined ? fs.remove(target.real) : put(target.real, before)).pipe(
+      ({ before, path, target }) =>
+        (before === undefined ? fs.remove(path) : put(path, before)).pipe(
           Effect.mapError(cannot("put back", target.shown))
         ),
       { discard: true }
     )
 
+  const hold = (change: Change) =>
+    holdPath(change.target.real, { make: change.after !== undefined }).pipe(
+      Effect.map((path): Held => ({ ...change, path })),
+      Effect.mapError(cannot(change.after === undefined ? "remove" : "write", change.target.shown))
+    )
+
   /** Makes all changes, or none. */
   const apply = Effect.fnUntraced(function*(session: SessionID, changes: ReadonlyArray<Change>) {
+    const held = yield* Effect.forEach(changes, hold)
     const staged: Array<string> = []
-    const done: Array<Change> = []
+    const done: Array<Held> = []
     const stageAll = Effect.forEach(
-      changes,
-      ({ after, before, mode, target }) =>
-        after === undefined ? Effect.succeed(undefined) : stage(target.real, after, before?.mode ?? mode).pipe(
+      held,
+      ({ after, before, mode, path, target }) =>
+        after === undefined ? Effect.succeed(undefined) : stage(path, after, before?.mode ?? mode).pipe(
           Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
           Effect.mapError(cannot("write", target.shown))
         )
     )
-    const place = (change: Change, temporary: string | undefined) =>
+    const place = (change: Held, temporary: string | undefined) =>
       (temporary === undefined
-        ? fs.remove(change.target.real)
-        : Effect.zipRight(failpoint("write_tmp_before_rename"), fs.rename(temporary, change.target.real))).pipe(
+        ? fs.remove(change.path)
+        : Effect.zipRight(failpoint("write_tmp_before_rename"), fs.rename(temporary, change.path))).pipe(
           Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
           Effect.tap(() => Effect.sync(() => done.push(change)))
         )
     const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
-      Effect.forEach(changes, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
+      Effect.forEach(held, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
         Effect.catchAll((error) => Effect.zipRight(undo(done), Effect.fail(error))),
         Effect.uninterruptible
       )
@@ -149,7 +164,7 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
       if (after === undefined) seen.forget(session, target.real)
       else seen.note(session, target.real, after)
     }
-  })
+  }, Effect.scoped)
 
   return { existing, linked, requireSeen, apply }
 }

@@ -2,7 +2,9 @@
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { ToolError, ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type { Target } from "../Paths.ts"
+import { holdFound } from "./heldPath.ts"
 import { lineWindow } from "./lineWindow.ts"
 import { cannot } from "./refusal.ts"
 
@@ -30,23 +32,29 @@ export const makeSimilarNames = (fs: FileSystem.FileSystem) => (path: string): E
 
 /** Lists a directory: one name a line, directories first and with a slash. */
 export const makeReadDirectory = (fs: FileSystem.FileSystem) =>
-  Effect.fnUntraced(function*(target: Target, offset: number, limit: number): Effect.fn.Return<ToolResult, ToolError> {
-    const names = yield* Effect.mapError(fs.readDirectory(target.real), cannot("list", target.shown))
-    const isDirectory = (name: string) =>
-      fs.stat(`${target.real}/${name}`).pipe(
-        Effect.map(({ type }) => type === "Directory"),
-        // A link to nothing is a name all the same.
-        Effect.orElseSucceed(() => false)
+  Effect.fnUntraced(
+    function*(target: Target, offset: number, limit: number): Effect.fn.Return<ToolResult, ToolError, Scope.Scope> {
+      const { path } = yield* Effect.mapError(holdFound(target.real), cannot("list", target.shown))
+      const names = yield* Effect.mapError(fs.readDirectory(path), cannot("list", target.shown))
+      const isDirectory = (name: string) =>
+        fs.stat(`${path}/${name}`).pipe(
+          Effect.map(({ type }) => type === "Directory"),
+          // A link to nothing is a name all the same.
+          Effect.orElseSucceed(() => false)
+        )
+      const directories = new Set(yield* Effect.filter(names, isDirectory, { concurrency: 16 }))
+      const sorted = names.toSorted((a, b) =>
+        Number(directories.has(b)) - Number(directories.has(a)) || (a < b ? -1 : 1)
       )
-    const directories = new Set(yield* Effect.filter(names, isDirectory, { concurrency: 16 }))
-    const sorted = names.toSorted((a, b) => Number(directories.has(b)) - Number(directories.has(a)) || (a < b ? -1 : 1))
-    const window = lineWindow(offset, limit)
-    window.feed(sorted.map((name) => (directories.has(name) ? `${name}/` : name)).join("\n"))
-    const { last, text, total } = window.end()
-    const rest = last < total ? ` Shown: ${offset} to ${last}; to read on, give offset ${last + 1}.` : ""
-    return {
-      title: target.shown,
-      output: `${text}${text === "" ? "" : "\n\n"}(${target.shown} is a directory with ${total} entries.${rest})`,
-      metadata: { filePath: target.shown, total }
-    }
-  })
+      const window = lineWindow(offset, limit)
+      window.feed(sorted.map((name) => (directories.has(name) ? `${name}/` : name)).join("\n"))
+      const { last, text, total } = window.end()
+      const rest = last < total ? ` Shown: ${offset} to ${last}; to read on, give offset ${last + 1}.` : ""
+      return {
+        title: target.shown,
+        output: `${text}${text === "" ? "" : "\n\n"}(${target.shown} is a directory with ${total} entries.${rest})`,
+        metadata: { filePath: target.shown, total }
+      }
+    },
+    Effect.scoped
+  )

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Target } from "../Paths.ts"
 import type { Ripgrep, RipgrepRun } from "../Ripgrep.ts"
+import { holdFound } from "./heldPath.ts"
 import { cannot, refuse } from "./refusal.ts"
 
 /** How long ripgrep may look. */
@@ -41,6 +42,12 @@ export const placeOf = (target: Target): string => target.shown === "." ? "the w
 export const search = (ripgrep: typeof Ripgrep.Service, run: RipgrepRun) =>
   Effect.map(Effect.timeoutOption(ripgrep.run(run), patience), Option.getOrUndefined)
 
+/** Looks into what lies at a target, by names for it that stay what they are. */
+export const lookingIn = <A, R>(
+  target: Target,
+  look: (held: Effect.Effect.Success<ReturnType<typeof holdFound>>) => Effect.Effect<A, ToolError, R>
+) => Effect.scoped(Effect.flatMap(Effect.mapError(holdFound(target.real), cannot("look in", target.shown)), look))
+
 /** Refuses a search in what is no directory. */
 export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Effect.Effect<void, ToolError> =>
   Effect.flatMap(
@@ -58,18 +65,18 @@ export const eachFile = (
   each: (path: string) => void
 ): Effect.Effect<ReadonlyArray<string>, ToolError> => {
   let count = 0
-  const run: RipgrepRun = {
+  const run: Omit<RipgrepRun, "directory"> = {
     args: ["--files", "--null"],
-    directory: target.real,
     separator: "\0",
     each: (path) => {
       each(path.startsWith("./") ? path.slice(2) : path)
       return ++count < maximumFiles
     }
   }
-  return Effect.map(search(ripgrep, run), (end) => {
-    if (count === maximumFiles) return [incomplete.many]
-    const note = end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)
-    return note === undefined ? [] : [note]
-  })
+  return lookingIn(target, ({ path }) =>
+    Effect.map(search(ripgrep, { ...run, directory: path }), (end) => {
+      if (count === maximumFiles) return [incomplete.many]
+      const note = end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)
+      return note === undefined ? [] : [note]
+    }))
 }
