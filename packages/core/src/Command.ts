@@ -5,26 +5,14 @@ import type { PartInput } from "@skein/domain/Part"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
+import type { CommandInvalid, CommandNotFound } from "./CommandError.ts"
 import { withBuiltins } from "./internal/command/builtins.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"
 import type { SessionNotFound, SessionStopped } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
-
-/** There is no command of this name. */
-export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", {
-  name: Schema.String,
-  message: Schema.String
-}) {}
-
-/** A command is written in a way that cannot be used. */
-export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
-  name: Schema.String,
-  message: Schema.String
-}) {}
 
 /** A command: a template with a name. */
 export interface CommandInfo {

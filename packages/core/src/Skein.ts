@@ -18,6 +18,7 @@ import { Leases } from "./Leases.ts"
 import { Owner } from "./Owner.ts"
 import { Permission, type PermissionOptions } from "./Permission.ts"
 import type { Provider } from "./Provider.ts"
+import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { Spill } from "./Spill.ts"
@@ -82,6 +83,7 @@ export type SkeinServices =
   | Owner
   | Permission
   | Provider
+  | Question
   | Session
   | SessionStorage
   | Spill
@@ -94,7 +96,7 @@ type Ports = Agent | Bus | Hooks | Ids | Instructions | Isolation | Owner | Prov
 
 /** What tools need that the graph does not hold. */
 type Outside<R> = Exclude<
-  Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList>, Journal>, Leases | SessionStorage>, Ports>,
+  Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList | Question>, Journal>, Leases | SessionStorage>, Ports>,
   Config
 >
 
@@ -120,10 +122,11 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     Bus.layer,
     Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)
   )
+  const permission = options.permission ?? { asks: "nobody" }
   const rules = Layer.mergeAll(
-    Permission.layer(options.permission ?? { asks: "nobody" }),
+    Permission.layer(permission),
     Governor.layer,
-    Tools.layer(tools).pipe(Layer.provideMerge(TodoList.layer))
+    Tools.layer(tools).pipe(Layer.provideMerge(Layer.merge(TodoList.layer, Question.layer(permission))))
   )
   return Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer(options.commands)).pipe(
     Layer.provideMerge(Tasks.layer),

@@ -1,6 +1,7 @@
 /** Decides which tools an agent has out of the box, and composes what they stand on. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
+import type { Question } from "@skein/core/Question"
 import type { Spill } from "@skein/core/Spill"
 import type { TodoList } from "@skein/core/TodoList"
 import type { AnyTool } from "@skein/core/Tool"
@@ -16,6 +17,7 @@ import * as NodeOwner from "./NodeOwner.ts"
 import { makePatch } from "./PatchTool.ts"
 import { Paths } from "./Paths.ts"
 import { Processes } from "./Processes.ts"
+import { makeQuestion } from "./QuestionTool.ts"
 import { makeRead } from "./ReadTool.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 import { SeenFiles } from "./SeenFiles.ts"
@@ -33,7 +35,7 @@ export type Workbench = Network | Paths | Processes | Ripgrep | SeenFiles | Shel
 export const tools: Effect.Effect<
   ReadonlyArray<AnyTool>,
   never,
-  Workbench | TodoList | FileSystem.FileSystem
+  Workbench | Question | TodoList | FileSystem.FileSystem
 > = Effect.all([
   makeBash,
   makeEdit,
@@ -41,6 +43,7 @@ export const tools: Effect.Effect<
   makeGrep,
   makeList,
   makePatch,
+  makeQuestion,
   makeRead,
   makeTodoRead,
   makeTodoWrite,

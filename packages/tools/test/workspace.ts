@@ -1,6 +1,7 @@
 /** A directory with the built-in tools in it, for tests: real files, real processes, real ripgrep. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
+import { Question } from "@skein/core/Question"
 import { TodoList } from "@skein/core/TodoList"
 import type { AnyTool, PermissionAsk, ToolContext, ToolError, ToolResult } from "@skein/core/Tool"
 import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
@@ -124,7 +125,7 @@ export class Workspace
       return Layer.effect(Workspace, make(top)).pipe(
         Layer.provide(options.network ?? Layer.empty),
         Layer.provide(options.network === undefined ? workbench : Layer.provideMerge(options.network, workbench)),
-        Layer.provide(TodoList.layerMemory),
+        Layer.provide(Layer.merge(TodoList.layerMemory, Question.layerNobody)),
         Layer.provide(platform)
       )
     }))

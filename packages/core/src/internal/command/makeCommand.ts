@@ -6,14 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { Agent } from "../../Agent.ts"
-import {
-  type CommandInfo,
-  CommandInvalid,
-  type CommandList,
-  CommandNotFound,
-  type CommandRequest,
-  type CommandSource
-} from "../../Command.ts"
+import type { CommandInfo, CommandList, CommandRequest, CommandSource } from "../../Command.ts"
+import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
 import type { Hooks } from "../../Hooks.ts"
 import type { Leases } from "../../Leases.ts"
 import { nearest } from "../../Nearest.ts"

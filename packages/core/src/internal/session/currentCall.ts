@@ -7,6 +7,8 @@ import type { ToolCaller } from "../../Tool.ts"
 /** A call, as what it runs knows of it. */
 export interface CurrentCall extends Call {
   readonly caller: ToolCaller
+  /** Lets the clocks of the session and of all above it stand still while a person is asked. */
+  readonly whileAsking: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 /** The call that a fiber works for; undefined outside of all calls. */

@@ -218,6 +218,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     const place = makePlace(permits)
     const mine: CurrentCall = {
       caller: context,
+      whileAsking,
       waiting: (effect) => call.waiting(tool.waits ? effect : place.waiting(effect))
     }
     // Nothing of it happens before it is its turn, and a fiber of its own that was cut off is no stop of the turn.

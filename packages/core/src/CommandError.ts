@@ -1,0 +1,14 @@
+/** Decides how it is said that a command cannot be used. */
+import * as Schema from "effect/Schema"
+
+/** There is no command of this name. */
+export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("CommandNotFound", {
+  name: Schema.String,
+  message: Schema.String
+}) {}
+
+/** A command is written in a way that cannot be used. */
+export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
+  name: Schema.String,
+  message: Schema.String
+}) {}

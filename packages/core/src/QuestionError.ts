@@ -1,0 +1,25 @@
+/** Decides how it is said that a question has no answer. */
+import * as Schema from "effect/Schema"
+
+/** No such question waits for an answer. */
+export class QuestionNotFound extends Schema.TaggedError<QuestionNotFound>()("QuestionNotFound", {
+  id: Schema.String,
+  message: Schema.String
+}) {}
+
+/** Says that a question does not wait. */
+export const notWaiting = (id: string) =>
+  new QuestionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
+
+/** A question has no answer, and will not get one. */
+export class Unanswered extends Schema.TaggedError<Unanswered>()("Unanswered", {
+  reason: Schema.Literal(
+    /** Nobody can be asked here. */
+    "nobody",
+    /** The person does not want to answer it. */
+    "dismissed",
+    /** A day went by. */
+    "expired"
+  ),
+  message: Schema.String
+}) {}

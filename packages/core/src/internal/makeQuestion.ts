@@ -1,0 +1,103 @@
+/** The service of questions: those that wait, told on the bus when they come and when they end. */
+import type { QuestionReply, QuestionRequest } from "@skein/domain/Event"
+import type { PartID, SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
+import { type EventSource, Journal } from "../Journal.ts"
+import { notWaiting, Unanswered } from "../QuestionError.ts"
+import type { ToolContext } from "../Tool.ts"
+import { currentCall } from "./session/currentCall.ts"
+
+/** How long a question may wait. */
+const patience = Duration.hours(24)
+
+interface Pending {
+  readonly request: QuestionRequest
+  readonly source: EventSource
+  readonly ended: Deferred.Deferred<ReadonlyArray<string>, Unanswered>
+}
+
+const unanswered = {
+  dismissed: new Unanswered({ reason: "dismissed", message: "The user does not want to answer this." }),
+  expired: new Unanswered({ reason: "expired", message: "Nobody answered within 24 hours." })
+}
+
+/** Makes the service for where there is a person. */
+export const makeQuestion = Effect.gen(function*() {
+  const journal = yield* Journal
+  const pending = new Map<PartID, Pending>()
+
+  const told = ({ request, source }: Pending, reply: QuestionReply, answers: ReadonlyArray<string>) =>
+    Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) => journal.commit([], [journal.event(source, "question.replied", { id: request.id, reply, answers }, now)])
+    )
+
+  /** Ends a question that nobody has ended yet. */
+  const withdraw = (each: Pending) =>
+    Effect.suspend(() => pending.delete(each.request.id) ? told(each, "withdrawn", []) : Effect.void)
+
+  const wait = (each: Pending) =>
+    Deferred.await(each.ended).pipe(
+      Effect.timeoutOption(patience),
+      Effect.flatMap(Option.match({
+        onSome: Effect.succeed,
+        onNone: () => Effect.zipRight(withdraw(each), unanswered.expired)
+      })),
+      // Whoever shows the question must hear that it is no more.
+      Effect.onInterrupt(() =>
+        Effect.catchAll(
+          withdraw(each),
+          (error) => Effect.logError("The end of a question could not be stored", error.message)
+        )
+      )
+    )
+
+  const ask = Effect.fn("Question.ask")(function*(
+    call: ToolContext,
+    asked: Pick<QuestionRequest, "question" | "options" | "multiple">
+  ) {
+    const { depth, partID, path, rootID, sessionID } = call
+    const source = { id: sessionID, rootID, depth }
+    const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
+    const each: Pending = { request, source, ended: yield* Deferred.make<ReadonlyArray<string>, Unanswered>() }
+    const current = yield* FiberRef.get(currentCall)
+    const waiting = Effect.gen(function*() {
+      pending.set(partID, each)
+      const now = yield* Clock.currentTimeMillis
+      yield* journal.commit([], [journal.event(source, "question.asked", request, now)])
+      return yield* wait(each)
+    }).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
+    return yield* waiting
+  })
+
+  const end = Effect.fnUntraced(function*(
+    id: PartID,
+    reply: QuestionReply,
+    answers: ReadonlyArray<string>
+  ) {
+    const found = pending.get(id)
+    if (found === undefined) return yield* notWaiting(id)
+    pending.delete(id)
+    yield* told(found, reply, answers)
+    if (reply === "answered") yield* Deferred.succeed(found.ended, answers)
+    else yield* Deferred.fail(found.ended, unanswered.dismissed)
+  }, Effect.uninterruptible)
+
+  return {
+    canAsk: true,
+    ask,
+    reply: (id: PartID, answers: readonly [string, ...ReadonlyArray<string>]) => end(id, "answered", answers),
+    dismiss: (id: PartID) => end(id, "dismissed", []),
+    pending: (rootID?: SessionID) =>
+      Effect.sync(() =>
+        [...pending.values()].map(({ request }) => request).filter((each) =>
+          rootID === undefined || each.rootID === rootID
+        )
+      )
+  }
+})
