@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { type AgentWish, generateAgent } from "./internal/generateAgent.ts"
 import * as prompts from "./internal/prompts.ts"
 import { denials } from "./Ruleset.ts"
 
@@ -203,4 +204,11 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
   /** The built-in agents and these; one with the name of a built-in takes its place. */
   static readonly layerWith = (agents: ReadonlyArray<AgentInfo>, permission: Ruleset = []): Layer.Layer<Agent> =>
     Agent.layer([...builtins, ...agents], permission)
+
+  /** Has a model design an agent with a name of its own. It is a proposal: nothing is stored, and no session is made. */
+  static readonly generate = (wish: AgentWish) =>
+    Effect.flatMap(
+      Agent,
+      ({ all }) => generateAgent(wish, new Set([...all.map(({ name }) => name), ...wish.taken ?? []]))
+    )
 }

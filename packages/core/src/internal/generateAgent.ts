@@ -1,0 +1,124 @@
+/** Has a model design an agent: one request beside all sessions, and a few more where the answer has to be mended. */
+import { Ids } from "@skein/domain/Id"
+import { type ModelRef, parseRef } from "@skein/domain/Model"
+import { costOf } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as JSONSchema from "effect/JSONSchema"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { Config } from "../Config.ts"
+import { AgentNotGenerated, GeneratedAgent } from "../GeneratedAgent.ts"
+import { Governor } from "../Governor.ts"
+import { countUsage } from "../Metrics.ts"
+import { type PromptMessage, Provider } from "../Provider.ts"
+import { modelCall } from "./session/modelCall.ts"
+
+/** What somebody wants an agent for. */
+export interface AgentWish {
+  /** What it is to do, in the user's own words. */
+  readonly description: string
+  /** The model that designs it; that of the config, or the default one, where absent. */
+  readonly model?: ModelRef
+  /** Names that are taken, besides those of the agents that there are. */
+  readonly taken?: ReadonlyArray<string>
+}
+
+const tool = "create_agent"
+
+/** How often a model may mend its answer. */
+const mends = 3
+
+const system =
+  `You design agents for Skein: a program in which models work on a user's project through tools such as read, grep, edit and bash, and delegate parts of the work to subagents.
+You are told what an agent is wanted for. Work out what it has to be good at, where its bounds are, what it must look at before it acts, how it checks its own work, and in which form it reports; then call ${tool} once.
+The system prompt speaks to the agent as "you". It is specific to the wish, says how to work in steps that can be followed, and names the cases that are easily done wrong. It promises no tools and no files that you do not know of. A subagent sees nothing but its prompt and the task, and its last message is its result.
+Write in the language of the wish.`
+
+const schema = (() => {
+  const { $schema: _, ...rest } = JSONSchema.make(GeneratedAgent)
+  return { ...rest }
+})()
+
+const decode = Schema.decodeUnknownEither(Schema.parseJson(GeneratedAgent))
+
+/** Designs an agent whose name is none of those that are taken. */
+export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWish, taken: ReadonlySet<string>) {
+  const { settings } = yield* Config
+  const provider = yield* Provider
+  const governor = yield* Governor
+  const ids = yield* Ids
+  const configured = settings.model === undefined ? undefined : parseRef(settings.model)
+  const model = yield* provider.resolve(wish.model ?? configured ?? (yield* provider.defaultModel))
+  const id = yield* ids.make("ses")
+  const messages: Array<PromptMessage> = [
+    { role: "system", content: system },
+    {
+      role: "user",
+      content: [{
+        type: "text",
+        text: `An agent is wanted for this:\n\n${wish.description}\n\nThese names are taken: ${
+          [...taken].toSorted().join(", ")
+        }`
+      }]
+    }
+  ]
+  const read = (input: string): Either.Either<GeneratedAgent, string> =>
+    Either.flatMap(
+      Either.mapLeft(decode(input), (error) =>
+        ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
+          [...path.map(String), message].join(": ")
+        ).join("; ")),
+      (agent) =>
+        taken.has(agent.identifier)
+          ? Either.left(`the name "${agent.identifier}" is taken; choose another identifier`)
+          : Either.right(agent)
+    )
+
+  for (let step = 0;; step++) {
+    let text = ""
+    let input: string | undefined
+    yield* modelCall({
+      model,
+      gate: governor.requests(model),
+      request: {
+        messages: [...messages],
+        tools: [{ name: tool, description: "Gives the agent that you have designed.", inputSchema: schema }],
+        toolChoice: "required",
+        origin: { sessionID: id, rootID: id, path: ["generate"], step, directory: "", purpose: "turn" }
+      },
+      deadlines: settings.deadlines,
+      retry: settings.retry,
+      urgent: true,
+      emit: (event) => {
+        if (event.type === "text-delta") text += event.delta
+        if (event.type === "tool-call" && event.name === tool) input ??= event.input
+        if (event.type === "finish" && event.tokens !== undefined) {
+          countUsage(model.info, { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) })
+        }
+      },
+      check: Effect.void,
+      failed: () =>
+        Effect.sync(() => {
+          text = ""
+          input = undefined
+        }),
+      queued: () => Effect.void,
+      resumed: Effect.void
+    })
+    const answer = input === undefined ? Either.left(`${tool} was not called`) : read(input)
+    if (Either.isRight(answer)) return answer.right
+    if (step >= mends) {
+      return yield* new AgentNotGenerated({
+        message: `The model gave no agent that can be used in ${
+          step + 1
+        } tries: ${answer.left}. Say more of what it is for, or try another model.`,
+        last: input ?? text
+      })
+    }
+    messages.push(
+      { role: "assistant", content: [{ type: "text", text: input ?? (text.trim() === "" ? "…" : text) }] },
+      { role: "user", content: [{ type: "text", text: `That cannot be used: ${answer.left}. Call ${tool} again.` }] }
+    )
+  }
+})
