@@ -72,7 +72,7 @@ export const makeQuestion = Effect.gen(function*() {
       yield* journal.commit([], [journal.event(source, "question.asked", request, now)])
       return yield* wait(each)
     }).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
-    return yield* waiting
+    return yield* current === undefined ? waiting : current.whileAsking(waiting)
   })
 
   const end = Effect.fnUntraced(function*(
