@@ -4,6 +4,7 @@ import { commands as named } from "./commands/commands.ts"
 import { completions } from "./commands/completions.ts"
 import { config } from "./commands/config.ts"
 import { doctor } from "./commands/doctor.ts"
+import { init } from "./commands/init.ts"
 import { models } from "./commands/models.ts"
 import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
@@ -23,6 +24,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   permissions,
   trust,
   config,
+  init,
   doctor,
   completions
 ]

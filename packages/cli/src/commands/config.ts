@@ -2,10 +2,29 @@
 import { command } from "../CommandSpec.ts"
 import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
 
+const showFlags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
+
+const load = () => import("../internal/list/config.ts")
+
+const show = command({
+  name: "show",
+  summary: "Shows the settings that hold here, each with its origin",
+  flags: showFlags,
+  load: () => load().then(({ showConfig }) => showConfig)
+})
+
+const schema = command({
+  name: "schema",
+  summary: "Prints the JSON Schema of skein.json, for editors",
+  flags: verboseFlags,
+  load: () => load().then(({ showSchema }) => showSchema)
+})
+
 /** Shows the settings that hold here, each with its origin. */
 export const config = command({
   name: "config",
   summary: "Shows the settings that hold here, each with its origin",
-  flags: { ...formatFlags, ...directoryFlags, ...verboseFlags },
-  load: () => import("../internal/list/config.ts").then(({ showConfig }) => showConfig)
+  flags: showFlags,
+  commands: [show, schema],
+  load: () => load().then(({ showConfig }) => showConfig)
 })

@@ -26,6 +26,7 @@ const usage = new Set([
   "BudgetInvalid",
   "ForkRefused",
   "ArchiveInvalid",
+  "FileNotMade",
   "TrustError"
 ])
 

@@ -1,10 +1,12 @@
 /** What `skein config` does. */
 import { describeConfig } from "@skein/config/ConfigDescription"
 import { formatIssue } from "@skein/config/ConfigError"
+import { jsonSchema } from "@skein/config/ConfigSchema"
 import { load as loadInstructions } from "@skein/config/InstructionFiles"
 import * as Effect from "effect/Effect"
 import { basename } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
 import { escapeLine } from "../escape.ts"
@@ -44,3 +46,11 @@ export const showConfig = ({ flags }: {
       empty: "Nothing is configured."
     })
   }).pipe(Effect.provide(platform({})))
+
+/** Prints what an editor may know of skein.json. */
+export const showSchema = (): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    stdio.out(`${JSON.stringify(yield* jsonSchema, undefined, 2)}\n`)
+    return ExitCode.done
+  })
