@@ -90,6 +90,28 @@ describe.skipIf(!hasPython)("on a terminal", () => {
     expect(existsSync(join(place.project, "new.txt"))).toBe(true)
   })
 
+  it("asks what an agent wants to know, and hands it the answer", async () => {
+    const { run } = await world(({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? `model was told: ${String(messages.at(-1)?.content)}`
+        : {
+          calls: [
+            { tool: "question", args: { question: "Which one?", options: [{ label: "red" }, { label: "blue" }] } },
+            { tool: "question", args: { question: "And why?" } }
+          ]
+        }
+    )
+    const { code, plain } = await run(["go"], [
+      { after: "[1-2] choose", send: "2" },
+      { after: "And why?", send: "" },
+      { after: "or write an answer", send: "for the sky\r" }
+    ])
+    expect(code).toBe(0)
+    expect(plain).toContain("? build asks:\r\n  Which one?\r\n  1 red\r\n  2 blue\r\n")
+    expect(plain).toContain("→ blue")
+    expect(plain).toContain("model was told: The user answers: for the sky")
+  })
+
   it("hands a reason for a no to the model, and exits with 3", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [

@@ -1,5 +1,6 @@
 /** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
 import { Permission } from "@skein/core/Permission"
+import { Question } from "@skein/core/Question"
 import { type TaskName, Tasks } from "@skein/core/Tasks"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -12,6 +13,7 @@ import { Screen } from "../terminal/screen.ts"
 import { coloured, colourless } from "../terminal/style.ts"
 import type { Answer } from "../tree/askQueue.ts"
 import { LiveView } from "../tree/liveView.ts"
+import type { QuestionAnswer } from "../tree/questionQueue.ts"
 import type { Presenter } from "./presenter.ts"
 import { summaryLines } from "./summaryLines.ts"
 
@@ -29,6 +31,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const screen = new Screen({ write: stdio.out, columns: () => stdio.size().columns })
   const changed = yield* Effect.makeLatch()
   const answers = yield* Queue.sliding<Answer>(64)
+  const words = yield* Queue.sliding<QuestionAnswer>(64)
   const promotions = yield* Queue.sliding<TaskName>(64)
   const notes: Array<string> = []
   let view: LiveView | undefined
@@ -56,6 +59,21 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
           Effect.catchTag("PermissionNotFound", () => Effect.void),
           Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
         )))
+  )
+
+  const wordsSaid = Effect.forever(
+    Effect.flatMap(
+      Queue.take(words),
+      ({ answers, id }) =>
+        Effect.flatMap(
+          Question,
+          (questions) =>
+            (given === undefined ? questions.dismiss(id) : questions.reply(id, given)).pipe(
+              Effect.catchTag("QuestionNotFound", () => Effect.void),
+              Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
+            )
+        )
+    )
   )
 
   const letGo = Effect.forever(
@@ -104,17 +122,25 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const attend = Effect.gen(function*() {
     if (keyboard !== undefined) {
       yield* keys(keyboard, (text) => {
-        if (text === "b" && view !== undefined && view.asks.current === undefined) {
+        if (
+          text === "b" && view !== undefined && view.asks.current === undefined && view.questions.current === undefined
+        ) {
           for (const taskID of view.waitedFor) promotions.unsafeOffer({ parentID: view.tree.root.id, taskID })
         }
-        const answer = view?.asks.type(text)
-        if (answer !== undefined) answers.unsafeOffer(answer)
+        if (view?.asks.current === undefined) {
+          const word = view?.questions.type(text)
+          if (word !== undefined) words.unsafeOffer(word)
+        } else {
+          const answer = view.asks.type(text)
+          if (answer !== undefined) answers.unsafeOffer(answer)
+        }
         changed.unsafeOpen()
       })
     }
     yield* stdio.onResize(() => changed.unsafeOpen())
     yield* Effect.forkScoped(frames)
     yield* Effect.forkScoped(replies)
+    yield* Effect.forkScoped(wordsSaid)
     yield* Effect.forkScoped(letGo)
   })
   return { presenter, attend, canAsk: keyboard !== undefined }

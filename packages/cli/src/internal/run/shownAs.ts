@@ -1,5 +1,6 @@
 /** Chooses how a run is shown: by its format, and by whether there is a terminal. */
 import type { Permission } from "@skein/core/Permission"
+import type { Question } from "@skein/core/Question"
 import type { Tasks } from "@skein/core/Tasks"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -11,7 +12,7 @@ import type { Presenter } from "./presenter.ts"
 export interface Shown {
   readonly presenter: Presenter
   /** What goes on beside the run until the scope closes. */
-  readonly attend: Effect.Effect<void, never, Permission | Scope | Tasks>
+  readonly attend: Effect.Effect<void, never, Permission | Question | Scope | Tasks>
   /** Whether somebody is there who can be asked. */
   readonly canAsk: boolean
 }

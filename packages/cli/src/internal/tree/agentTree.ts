@@ -73,6 +73,10 @@ export class AgentTree {
       case "permission.asked":
         node.asks.set(event.properties.id, event.properties.permission)
         return true
+      case "question.asked":
+        node.asks.set(event.properties.id, "question")
+        return true
+      case "question.replied":
       case "permission.replied":
         return node.asks.delete(event.properties.id)
       case "background_task.started":

@@ -9,6 +9,8 @@ import { AgentTree } from "./agentTree.ts"
 import { AnswerText } from "./answerText.ts"
 import { askLines, keysLine } from "./askLines.ts"
 import { AskQueue } from "./askQueue.ts"
+import { answerLine, questionLines } from "./questionLines.ts"
+import { QuestionQueue } from "./questionQueue.ts"
 import { formatCount, type TreeLine, treeLines } from "./treeLines.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
@@ -32,6 +34,7 @@ export interface Looks {
 export class LiveView {
   readonly tree: AgentTree
   readonly asks = new AskQueue()
+  readonly questions = new QuestionQueue()
   readonly answer: AnswerText
   readonly #looks: Looks
   readonly #notes: Array<string> = []
@@ -57,6 +60,8 @@ export class LiveView {
   see(event: Event): boolean {
     if (event.type === "permission.asked") this.asks.add(event.properties)
     if (event.type === "permission.replied") this.#answered(event.properties)
+    if (event.type === "question.asked") this.questions.add(event.properties)
+    if (event.type === "question.replied") this.#ended(event.properties)
     if (event.type === "session.compacted" && event.sessionID === this.tree.root.id) this.#compacted(event.properties)
     const changed = this.tree.see(event)
     return this.answer.see(event) || changed
@@ -71,10 +76,13 @@ export class LiveView {
   view(size: { readonly columns: number; readonly rows: number }, now: number): View {
     const columns = Math.max(20, size.columns)
     const fresh = this.asks.show()
+    // One thing at a time: permission first, since what waits for it is under way.
+    const question = this.asks.current === undefined ? this.questions.show() : undefined
     const above = [
       ...this.#notes.splice(0),
       ...this.answer.take(),
-      ...(fresh === undefined ? [] : askLines(fresh, columns, this.#style))
+      ...(fresh === undefined ? [] : askLines(fresh, columns, this.#style)),
+      ...(question === undefined ? [] : questionLines(question, columns, this.#style))
     ]
     const growing = this.answer.growing
     const words = growing === "" ? [] : wrap(growing, columns - 1).slice(-tail)
@@ -91,6 +99,13 @@ export class LiveView {
     if (isShown) this.note(`  → ${reply === "reject" ? "no" : reply}${message === undefined ? "" : `: ${message}`}`)
   }
 
+  /** The same of a question that is not about permission. */
+  #ended({ answers, id, reply }: EventProperties<"question.replied">): void {
+    const isShown = this.questions.isShown && this.questions.current?.id === id
+    this.questions.remove(id)
+    if (isShown) this.note(`  → ${reply === "answered" ? answers.join(", ") : "no answer"}`)
+  }
+
   /** That the model knows less from now on than what stands above is worth a line. */
   #compacted({ tokens }: EventProperties<"session.compacted">): void {
     this.note(`> compacted: ${formatCount(tokens.before)} tokens of conversation became ${formatCount(tokens.after)}`)
@@ -98,6 +113,10 @@ export class LiveView {
 
   #prompt(columns: number): ReadonlyArray<string> {
     const { current, message, others } = this.asks
+    const question = this.questions.current
+    if (current === undefined && question !== undefined && this.questions.isShown) {
+      return [this.#style.bold(fit(answerLine(question, this.questions, columns), columns - 1))]
+    }
     if (current === undefined || !this.asks.isShown) {
       const offer = this.#looks.hasKeys && current === undefined && this.waitedFor.length > 0
       return offer ? [this.#style.dim(fit("[b] go on without waiting for the subagents", columns - 1))] : []
