@@ -64,7 +64,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const wordsSaid = Effect.forever(
     Effect.flatMap(
       Queue.take(words),
-      ({ answers, id }) =>
+      ({ answers: given, id }) =>
         Effect.flatMap(
           Question,
           (questions) =>
