@@ -47,10 +47,13 @@ const started = async () => {
   cleanup.push(llm.close, place.remove)
   writeFileSync(join(place.project, "script.sh"), script)
   const running = place.start(["run", "-m", "openai/m", "--auto", "--title", "t", "begin"])
+  let early: string | undefined
+  void running.ended.then(({ stderr }) => early = stderr)
   const pids = await Promise.all([1, 2, 3, 4, 5].map((number) =>
     until(() => {
       const file = join(place.project, `pid${number}`)
       const text = existsSync(file) ? readFileSync(file, "utf8") : ""
+      if (!text.endsWith("\n") && early !== undefined) throw new Error(`It ended too early: ${early}`)
       return text.endsWith("\n") && Number(text)
     })
   ))
