@@ -15,10 +15,10 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   /** A session is no longer in memory. */
   readonly forget: (id: SessionID) => void
   /**
-   * Takes hold of a tree unless it is held; says whether another may have changed it since this process last held it. A
-   * holder that is about to let go is waited for; while another is at work, it fails with reason `held`.
+   * Takes hold of a tree unless it is held, and keeps it until the function that it gives is called. A holder that is about to let go is waited
+   * for; while another is at work, it fails with reason `held`.
    */
-  readonly hold: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
+  readonly hold: (rootID: SessionID) => Effect.Effect<() => void, StorageError>
   /** Whether what is in memory of a tree is how it stands: it is held, or nobody else held it since. */
   readonly isFresh: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
   /** Takes hold of a new tree with the commit that begins it. */
@@ -29,8 +29,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly epoch: (rootID: SessionID) => number
   /** Sees to it that a tree is held for certain at this moment: only then may something begin that cannot be undone. */
   readonly renew: (rootID: SessionID) => Effect.Effect<void, StorageError>
-  /** Calls it whenever another has taken over a tree that was held here. */
-  readonly onLost: (lost: (rootID: SessionID) => Effect.Effect<void>) => void
+  /** Calls it whenever what is in memory of a tree is out of date: another holds it, or has held it meanwhile. */
+  readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {
   /** Leases on a storage, and that storage as it is for who holds leases: what others hold is not changed through it. */
   static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(

@@ -148,11 +148,10 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
         Effect.gen(function*() {
           const rootID = table.get(id)?.info.rootID ?? (yield* rootOfStored(id))
-          if ((yield* leases.hold(rootID)) && table.has(rootID)) yield* close(rootID)
           return yield* Effect.acquireUseRelease(
-            Effect.sync(() => leases.use(rootID)),
+            leases.hold(rootID),
             () => Effect.flatMap(open(id), change),
-            (end) => Effect.sync(end)
+            (done) => Effect.sync(done)
           )
         })
 
@@ -202,7 +201,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         if (live.parent !== undefined) children.get(live.parent.info.id)?.delete(live)
       }
 
-      leases.onLost(close)
+      leases.onStale(close)
 
       return {
         open,

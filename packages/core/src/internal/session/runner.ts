@@ -97,27 +97,29 @@ const turns = (live: Live, running: Running) =>
 export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>> | Leases
 
 /** Starts the loop. The run is there before its fiber is, so that there is never a second one. */
-const start = (live: Live, waiters: Running["waiters"]) =>
-  Effect.flatMap(Leases, (leases) => startIn(live, waiters, leases.use(live.info.rootID)))
-
-const startIn = (live: Live, waiters: Running["waiters"], done: () => void) => {
+const start = (live: Live, waiters: Running["waiters"]) => {
   const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
   live.running = running
-  // A fiber inherits that its parent cannot be interrupted; the loop can.
-  const named = Effect.annotateLogs(turns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
-  return inSlices(Effect.forkIn(Effect.interruptible(named), live.scope)).pipe(
-    Effect.flatMap((fiber) => {
-      // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
-      fiber.addObserver(() => {
-        if (live.running === running) live.running = undefined
-        done()
-        for (const each of running.waiters.values()) Deferred.unsafeDone(each, Exit.fail(stopped(live.info.id)))
-        running.waiters.clear()
-      })
-      return Deferred.succeed(running.fiber, fiber)
-    }),
-    Effect.as(running)
-  )
+  return Effect.flatMap(Leases, (leases) => {
+    const done = leases.use(live.info.rootID)
+    // A fiber inherits that its parent cannot be interrupted; the loop can.
+    const named = Effect.annotateLogs(turns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
+    return inSlices(Effect.forkIn(Effect.interruptible(named), live.scope)).pipe(
+      Effect.flatMap((fiber) => {
+        // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
+        fiber.addObserver(() => {
+          if (live.running === running) live.running = undefined
+          done()
+          for (const each of running.waiters.values()) {
+            Deferred.unsafeDone(each, Exit.fail(stopped(live.info.id)))
+          }
+          running.waiters.clear()
+        })
+        return Deferred.succeed(running.fiber, fiber)
+      }),
+      Effect.as(running)
+    )
+  })
 }
 
 /** Starts the loop for what waits in the inbox, though nobody waits for the answer; one that runs looks there by itself. */

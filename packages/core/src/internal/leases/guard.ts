@@ -1,0 +1,68 @@
+/** Storage for those who hold what they change: every commit says so, and is refused where that is not true any more. */
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import type { Lease, Write } from "../../SessionStorage.ts"
+import { heldByAnother, type StorageError } from "../../StorageError.ts"
+
+/** The session that a write belongs to; undefined where it is of a project, or of who holds a tree. */
+const sessionOf = (write: Write): SessionID | undefined => {
+  switch (write._tag) {
+    case "Session":
+      return write.info.id
+    case "DeleteSession":
+      return write.id
+    case "Message":
+      return write.info.sessionID
+    case "Part":
+      return write.part.sessionID
+    case "Run":
+      return write.run.parentID
+    case "Inbox":
+      return write.row.sessionID
+    case "RemovePart":
+    case "InboxTaken":
+    case "Todos":
+      return write.sessionID
+    case "Event":
+      return write.event.sessionID
+    default:
+      return undefined
+  }
+}
+
+type Fence = Extract<Write, { readonly _tag: "Fence" }>
+
+type Commit = (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+
+/** Makes the commits of a process. */
+export const makeGuard = (commit: Commit, known: {
+  /** The tree of a session in memory; what is not in memory was never read, and so is not overwritten. */
+  readonly treeOf: (id: SessionID) => SessionID | undefined
+  /** The lease of a tree, and whether it is held. */
+  readonly leaseOf: (rootID: SessionID) => { readonly lease: Lease; readonly isHeld: boolean }
+  /** A commit in these trees was refused: one of them is not held any more. */
+  readonly doubted: (rootID: SessionID) => Effect.Effect<void>
+}): Commit => {
+  const fences = (writes: ReadonlyArray<Write>): ReadonlyArray<Fence> | StorageError => {
+    const found = new Map<SessionID, Fence>()
+    for (const write of writes) {
+      const session = sessionOf(write)
+      const rootID = session === undefined ? undefined : known.treeOf(session)
+      if (rootID === undefined || found.has(rootID)) continue
+      const { isHeld, lease } = known.leaseOf(rootID)
+      if (!isHeld) return heldByAnother("commit", lease)
+      found.set(rootID, { _tag: "Fence", lease })
+    }
+    return [...found.values()]
+  }
+  return (writes) =>
+    Effect.suspend(() => {
+      const guards = fences(writes)
+      if ("_tag" in guards) return guards
+      if (guards.length === 0) return commit(writes)
+      return Effect.tapError(commit([...guards, ...writes]), ({ reason }) =>
+        reason === "held"
+          ? Effect.forEach(guards, ({ lease }) => known.doubted(lease.rootID), { discard: true })
+          : Effect.void)
+    })
+}
