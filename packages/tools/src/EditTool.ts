@@ -45,7 +45,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, linked, requireSeen } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, linked, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<EditInput>({
       name: "edit",
@@ -72,7 +72,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
           yield* requireSeen(context.sessionID, target, before.bytes)
           const { newString, oldString, replaceAll = false } = input
           const replaced = yield* replaceText(before.bytes, { oldString, newString, replaceAll, shown: target.shown })
-          yield* apply(context.sessionID, [{ target, before, after: replaced.bytes }])
+          yield* apply(context, [{ target, before, after: replaced.bytes }])
           return replaced.lines
         })
         const lines = yield* seen.alone([target.real])(change)
@@ -90,8 +90,10 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
       // Not made again: that the file is as the session has read it, which `execute` asks for, nobody knows any more.
       recover: Effect.fnUntraced(function*(input, context) {
         yield* check(input)
-        const { shown, ...target } = yield* paths.decide({}, input.filePath, context)
-        const now = yield* existing({ shown, ...target })
+        const target = yield* paths.decide({}, input.filePath, context)
+        const { shown } = target
+        yield* tidy(context, [target])
+        const now = yield* existing(target)
         const found = now === undefined ? undefined : foundEdit(now.bytes, input)
         if (found?.state === "made") {
           const { lines: [first, ...more] } = found

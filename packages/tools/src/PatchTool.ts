@@ -71,7 +71,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, linked, requireSeen } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, linked, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     const locate = (
       input: PatchInput,
@@ -147,7 +147,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         const change = Effect.gen(function*() {
           const changes: ReadonlyArray<Change> = (yield* Effect.forEach(located, (each) =>
             changesOf(context.sessionID, each))).flat()
-          yield* apply(context.sessionID, changes)
+          yield* apply(context, changes)
           return listed(changes)
         })
         const files = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
@@ -156,6 +156,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
       recover: Effect.fnUntraced(function*(input, context) {
         // Only looked at: should it be applied again, it is confirmed that these are the places that were decided.
         const located = yield* locate(input, context, (_, path, caller) => paths.decide({}, path, caller))
+        yield* tidy(context, targetsOf(located))
         const found = yield* Effect.forEach(located, (each) =>
           Effect.gen(function*() {
             const from = (yield* existing(each.from))?.bytes

@@ -41,7 +41,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, linked, requireSeen } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, linked, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<WriteInput>({
       name: "write",
@@ -65,7 +65,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
             return "unchanged" as const
           }
           if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
-          yield* apply(context.sessionID, [{ target, before, after }])
+          yield* apply(context, [{ target, before, after }])
           return before === undefined ? "created" as const : "replaced" as const
         })
         const done = yield* seen.alone([target.real])(change)
@@ -74,6 +74,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
       recover: Effect.fnUntraced(function*(input, context) {
         // Only looked at: should it be written again, it is confirmed that this is the place that was decided.
         const target = yield* paths.decide({}, input.filePath, context)
+        yield* tidy(context, [target])
         const after = Buffer.from(input.content)
         const found = yield* existing(target)
         if (found === undefined) return "again"

@@ -134,6 +134,27 @@ it.layer(Workspace.layer)("after a crash, edit", (it) => {
     }))
 })
 
+describe("after a crash", () => {
+  const patchText = envelope("*** Update File: dir/x", "@@", "-a", "+b")
+  const calls: ReadonlyArray<readonly [string, object]> = [
+    ["write", { filePath: "dir/x", content: "b" }],
+    ["edit", { filePath: "dir/x", oldString: "a", newString: "b" }],
+    ["patch", { patchText }]
+  ]
+  it.effect.each(calls)(
+    "%s takes away what it had written beside the file, and nothing of other calls",
+    ([name, input]) =>
+      Effect.gen(function*() {
+        const { at, recover, write } = yield* Workspace
+        write("dir/x", "a\n")
+        write("dir/.skein-prt_test-1abc.tmp", "b")
+        write("dir/.skein-prt_other-1abc.tmp", "b")
+        yield* Effect.either(recover(name, input))
+        expect(fs.readdirSync(at("dir"))).toEqual([".skein-prt_other-1abc.tmp", "x"])
+      }).pipe(Effect.provide(Workspace.layer))
+  )
+})
+
 describe("after a crash, patch", () => {
   const patchText = envelope(
     "*** Update File: a.ts",

@@ -1,7 +1,7 @@
 /** How files are changed: looked at first, written beside, put in place at once, and put back when one of them fails. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
-import type { ToolError } from "@skein/core/Tool"
+import type { ToolContext, ToolError } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -33,6 +33,12 @@ export interface Change {
 interface Held extends Change {
   readonly path: string
 }
+
+/** The call that a change belongs to. */
+type Call = Pick<ToolContext, "sessionID" | "partID">
+
+/** How the names begin of what a call writes beside its files. */
+const temporaryOf = ({ partID }: Call): string => `.skein-${partID}-`
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/"
 
@@ -94,8 +100,9 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
     }
   }
 
-  const stage = Effect.fnUntraced(function*(path: string, bytes: Uint8Array, mode: number | undefined) {
-    const temporary = `${parentOf(path)}/.skein-${(yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)}.tmp`
+  const stage = Effect.fnUntraced(function*(call: Call, path: string, bytes: Uint8Array, mode: number | undefined) {
+    const number = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
+    const temporary = `${parentOf(path)}/${temporaryOf(call)}${number}.tmp`
     const write = Effect.scoped(
       Effect.gen(function*() {
         const file = yield* fs.open(temporary, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) })
@@ -113,14 +120,14 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
       Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
     )
 
-  const put = (path: string, { bytes, mode }: Existing) =>
-    Effect.flatMap(stage(path, bytes, mode), (temporary) => fs.rename(temporary, path))
+  const put = (call: Call, path: string, { bytes, mode }: Existing) =>
+    Effect.flatMap(stage(call, path, bytes, mode), (temporary) => fs.rename(temporary, path))
 
-  const undo = (done: ReadonlyArray<Held>) =>
+  const undo = (call: Call, done: ReadonlyArray<Held>) =>
     Effect.forEach(
       done.toReversed(),
       ({ before, path, target }) =>
-        (before === undefined ? fs.remove(path) : put(path, before)).pipe(
+        (before === undefined ? fs.remove(path) : put(call, path, before)).pipe(
           Effect.mapError(cannot("put back", target.shown))
         ),
       { discard: true }
@@ -132,15 +139,34 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
       Effect.mapError(cannot(change.after === undefined ? "remove" : "write", change.target.shown))
     )
 
+  /** Removes what this call had written beside these files when a crash cut it off. */
+  const tidy = (call: Call, targets: ReadonlyArray<Target>) =>
+    Effect.forEach(targets, (target) =>
+      holdPath(target.real, { make: false }).pipe(
+        Effect.map(parentOf),
+        Effect.flatMap((directory) =>
+          Effect.flatMap(fs.readDirectory(directory), (names) =>
+            Effect.forEach(
+              names.filter((name) => name.startsWith(temporaryOf(call))),
+              (name) => discard(`${directory}/${name}`),
+              { discard: true }
+            ))
+        ),
+        Effect.scoped,
+        Effect.catchAll((error) =>
+          isMissing(error) ? Effect.void : Effect.logWarning(`What a crash left beside ${target.shown} stays`, error)
+        )
+      ), { discard: true })
+
   /** Makes all changes, or none. */
-  const apply = Effect.fnUntraced(function*(session: SessionID, changes: ReadonlyArray<Change>) {
+  const apply = Effect.fnUntraced(function*(call: Call, changes: ReadonlyArray<Change>) {
     const held = yield* Effect.forEach(changes, hold)
     const staged: Array<string> = []
     const done: Array<Held> = []
     const stageAll = Effect.forEach(
       held,
       ({ after, before, mode, path, target }) =>
-        after === undefined ? Effect.succeed(undefined) : stage(path, after, before?.mode ?? mode).pipe(
+        after === undefined ? Effect.succeed(undefined) : stage(call, path, after, before?.mode ?? mode).pipe(
           Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
           Effect.mapError(cannot("write", target.shown))
         )
@@ -154,17 +180,17 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
         )
     const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
       Effect.forEach(held, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
-        Effect.catchAll((error) => Effect.zipRight(undo(done), Effect.fail(error))),
+        Effect.catchAll((error) => Effect.zipRight(undo(call, done), Effect.fail(error))),
         Effect.uninterruptible
       )
     yield* Effect.flatMap(stageAll, placeAll).pipe(
       Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.forEach(staged, discard, { discard: true }))
     )
     for (const { after, target } of changes) {
-      if (after === undefined) seen.forget(session, target.real)
-      else seen.note(session, target.real, after)
+      if (after === undefined) seen.forget(call.sessionID, target.real)
+      else seen.note(call.sessionID, target.real, after)
     }
   }, Effect.scoped)
 
-  return { existing, linked, requireSeen, apply }
+  return { existing, linked, requireSeen, apply, tidy }
 }

@@ -22,9 +22,13 @@ describe("fileChanges", () => {
       yield* fs.writeFileString(path("changed"), "old")
       yield* fs.chmod(path("changed"), 0o640)
       yield* fs.writeFileString(path("removed"), "kept")
+      const written = new Set<string>()
       const failing = {
         ...fs,
-        rename: (from: string, to: string) => to === path("last") ? Effect.fail(full) : fs.rename(from, to)
+        rename: (from: string, to: string) => {
+          written.add(from.replace(/^.*\/|[^-]*$/g, ""))
+          return to.endsWith("/last") ? Effect.fail(full) : fs.rename(from, to)
+        }
       }
       const { apply, existing } = makeFileChanges(failing, seen)
       const before = (name: string) => existing(target(path(name)))
@@ -35,8 +39,10 @@ describe("fileChanges", () => {
         { target: target(path("removed")), before: yield* before("removed"), after: undefined },
         { target: target(path("last")), before: undefined, after }
       ]
-      const error = yield* Effect.flip(apply("ses_test" as never, changes))
+      const error = yield* Effect.flip(apply({ sessionID: "ses_test", partID: "prt_test" } as never, changes))
       expect(error.message).toBe(`Could not write ${path("last")}: no space.`)
+      // What a crash leaves of it is found by the name of the call.
+      expect([...written]).toEqual([".skein-prt_test-"])
       expect((yield* fs.readDirectory(top)).toSorted()).toEqual(["changed", "removed"])
       expect(yield* fs.readFileString(path("changed"))).toBe("old")
       expect((yield* fs.stat(path("changed"))).mode & 0o777).toBe(0o640)
