@@ -116,7 +116,7 @@ const families: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 
 /** Permissions that are no tools: a list of tools says nothing of them. */
-const toolless = ["external_directory", "doom_loop", "task_model"]
+const toolless = ["external_directory", "doom_loop", "task_model", "task_agent"]
 
 /** What an agent's config says of permission; `before` is what holds without it, which a list of tools falls back to. */
 const ownRules = (config: AgentConfig, before: Ruleset): Ruleset => {

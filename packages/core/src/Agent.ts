@@ -77,6 +77,7 @@ export const defaultRules: Ruleset = fromConfig({
   grep: "allow",
   list: "allow",
   task: "allow",
+  task_agent: "deny",
   todowrite: "allow",
   todoread: "allow",
   skill: "allow",

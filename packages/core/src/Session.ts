@@ -123,6 +123,8 @@ export interface ChildOptions {
   readonly agent: string
   readonly title: string
   readonly model?: ModelRef
+  /** The system prompt in the place of the agent's. */
+  readonly prompt?: string
   readonly permission: Ruleset
   /** Where it works, if not where its parent does. */
   readonly place?: Pick<SessionInfo, "directory" | "worktree">

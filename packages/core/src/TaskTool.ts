@@ -55,6 +55,23 @@ export const TaskInput = Schema.Struct({
       about("delete: the subagent's session is removed once you have its result, and cannot be resumed")
     )
   ),
+  agent: Schema.optional(
+    Schema.Struct({
+      prompt: Schema.String.pipe(Schema.maxLength(20_000)).annotations(
+        about("The system prompt of the subagent, in the second person: who it is and how it works")
+      ),
+      tools: Schema.optional(
+        Schema.Array(Schema.String).annotations(
+          about("The tools that it may use, of those that subagent_type may; all of these if left out")
+        )
+      )
+    }).annotations({
+      ...about(
+        "An agent of your own making for this task: subagent_type with another system prompt, and with fewer tools"
+      ),
+      title: "an agent {prompt, tools}"
+    })
+  ),
   model: Schema.optional(Schema.String.annotations(about("A model for the subagent, as provider/model"))),
   timeout: Schema.optional(
     Schema.Positive.pipe(Schema.int()).annotations(
@@ -71,6 +88,28 @@ const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", 
 export const taskError = (error: TaskRefused | StorageError) =>
   new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
 
+/** What a call says of an agent of its own making, as rules and a prompt: both only narrow what `subagent_type` names. */
+const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boolean) {
+  if (agent === undefined) return {}
+  if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
+  if (goesOn) return yield* invalid("task.agent: a task that goes on keeps its agent; leave task_id or agent out")
+  const systemPrompt = prompts.inline(agent.prompt.trim())
+  const { tools: wanted } = agent
+  if (wanted === undefined) return { systemPrompt }
+  const all = (yield* Tools).all()
+  const unknown = wanted.find((name) => !all.some((tool) => tool.name === name))
+  if (unknown !== undefined) {
+    return yield* invalid(
+      `task.agent.tools: there is no tool "${unknown.slice(0, 64)}"; tools: ${all.map(({ name }) => name).join(", ")}`
+    )
+  }
+  const keys = new Set(all.flatMap((tool) => wanted.includes(tool.name) ? [tool.permission] : []))
+  // Named one by one: what is denied altogether no rule for a single command could allow again.
+  const permission = [...new Set(all.map((tool) => tool.permission))].filter((key) => !keys.has(key))
+    .map((key) => ({ permission: key, pattern: "*", action: "deny" } as const))
+  return { systemPrompt, permission }
+})
+
 const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   for (const field of ["description", "prompt", "subagent_type"] as const) {
     if (input[field].trim() === "") return yield* invalid(`task.${field} must be a non-empty string`)
@@ -82,7 +121,9 @@ const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
     )
   }
   const taskID = input.task_id || input.session_id
+  const own = yield* ownAgent(input, taskID !== undefined && taskID !== "")
   return {
+    ...own,
     parentID: caller.sessionID,
     agent: input.subagent_type,
     description: input.description,
@@ -128,7 +169,30 @@ const askFor = (agent: string, description: string, consented = false): Permissi
   consented
 })
 
-/** What has to be allowed: the agent, and the model where the call names one. The user's own words count as consent. */
+/** Whether a caller may make agents of its own is not asked of the user's consent to an agent by name. */
+const ownAsk = (agent: string, description: string): PermissionAsk => ({
+  permission: "task_agent",
+  patterns: [agent],
+  always: [agent],
+  metadata: { description, subagent_type: agent }
+})
+
+/** The arguments that a caller may not use: an agent of its own, unless its rules allow one. */
+const hidden = Effect.fnUntraced(function*(caller: ToolCaller) {
+  const agents = yield* Agent
+  const permission = yield* Permission
+  const table = yield* SessionTable
+  const live = table.peek(caller.sessionID)
+  if (live === undefined) return ["agent"]
+  const subject = yield* subjectOf(live)
+  for (const agent of agents.all) {
+    if (agent.hidden || agent.mode === "primary") continue
+    if ((yield* permission.decide(subject, taskCaller, ownAsk(agent.name, agent.name))) !== "deny") return []
+  }
+  return ["agent"]
+})
+
+/** What has to be allowed: the agent, an agent of the caller's making, and the model where the call names one. The user's own words count as consent. */
 const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   const tasks = yield* Tasks
   const request = yield* requestOf(input, caller)
@@ -146,7 +210,7 @@ const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
       consented: caller.byUser
     }]
     : []
-  return [...asks, ...named]
+  return [...asks, ...named, ...("systemPrompt" in request ? [ownAsk(request.agent, request.description)] : [])]
 })
 
 /** Words the outcome of a run for its call: a conclusion as a result, anything else as an error that says how it ended. */
@@ -222,11 +286,12 @@ export const TaskTool = {
   /** Adds the tool to the tools that there are. */
   layer: Layer.scopedDiscard(Effect.gen(function*() {
     const tools = yield* Tools
-    const context = yield* servicesForLater<Tasks | Agent | Permission | Config | SessionTable | Spill>()
+    const context = yield* servicesForLater<Tasks | Tools | Agent | Permission | Config | SessionTable | Spill>()
     yield* tools.register(define<TaskInput>({
       name: "task",
       describe: (caller) => Effect.provide(Effect.orElseSucceed(describe(caller), () => undefined), context),
       parameters: TaskInput,
+      hides: (caller) => Effect.provide(Effect.orElseSucceed(hidden(caller), () => ["agent"]), context),
       effect: "never",
       waits: true,
       title: (input) => input.description,

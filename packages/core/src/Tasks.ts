@@ -45,6 +45,8 @@ export interface TaskRequest {
   readonly partID?: PartID
   /** Rules that a new child session cannot exceed, besides those that hold for it anyway. */
   readonly permission?: Ruleset
+  /** A system prompt for a new child session, in the place of its agent's. */
+  readonly systemPrompt?: string
   /** The form of the answer: the outcome's text then is its JSON. As the agent's definition says where absent. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly output?: Schema.Schema<any, any>

@@ -97,6 +97,8 @@ export interface Tool<Input> {
   /** The arguments; each field carries a description for the model. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly parameters: Schema.Schema<Input, any>
+  /** The arguments that a caller is not told of, because it may not use them; all are told of where absent. */
+  readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>>
   /** What may happen to a call that a crash cut off. */
   readonly effect: EffectClass
   /** Whether the call mostly waits for other agents or people: it then needs no slot of its own. */

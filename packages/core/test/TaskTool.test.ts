@@ -69,9 +69,9 @@ describe("the input of a task", () => {
   }
   refuses(
     "a key that it does not know",
-    input({ agent: "x" }),
+    input({ agents: "x" }),
     "invalid_arguments",
-    /^invalid arguments for task: task\.agent: is unexpected/
+    /^invalid arguments for task: task\.agents: is unexpected/
   )
   refuses("a timeout of nothing", input({ timeout: 0 }), "invalid_arguments", /task\.timeout/)
   refuses("a timeout that is no number", input({ timeout: "5m" }), "invalid_arguments", /task\.timeout/)

@@ -58,6 +58,8 @@ export const SessionInfo = Schema.Struct({
   summary: Schema.optional(SessionSummary),
   agent: Schema.String,
   model: Schema.optional(ModelRef),
+  /** The system prompt in the place of its agent's, where the call that made it gave one. */
+  prompt: Schema.optional(Schema.String),
   /** The session's own rules, which it and everything below it cannot exceed. */
   permission: Ruleset,
   /** `own`: of this session's requests; `subtree`: of it and everything below it, children that were deleted included. */

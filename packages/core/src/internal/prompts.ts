@@ -38,6 +38,9 @@ export const explore = `${role}
 You explore: find files, search them, read what matters, and answer with evidence as path:line. You change nothing.
 ${craft}`
 
+/** A subagent whose caller says who it is. */
+export const inline = (prompt: string) => `${role}\n${craft}\n\n${prompt}`
+
 /** Names a session. */
 export const title =
   `You write titles. Answer with one title for the conversation that begins with the given message: at most 50 characters, in the message's language, no quotes, no full stop, nothing else.`

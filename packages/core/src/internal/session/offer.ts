@@ -37,25 +37,35 @@ export const subjectOf = Effect.fnUntraced(function*(live: Live) {
   return subject
 })
 
-const schemas = new WeakMap<AnyTool, Record<string, unknown>>()
+const schemas = new WeakMap<AnyTool, Map<string, Record<string, unknown>>>()
 
-/** The JSON Schema of a tool's arguments; it is made once for each tool. */
-const schemaOf = (tool: AnyTool): Record<string, unknown> => {
-  const known = schemas.get(tool)
+/** The JSON Schema of a tool's arguments without those that are hidden; it is made once for each tool. */
+const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, unknown> => {
+  const key = hidden.join(" ")
+  const ofTool = schemas.get(tool) ?? new Map<string, Record<string, unknown>>()
+  schemas.set(tool, ofTool)
+  const known = ofTool.get(key)
   if (known !== undefined) return known
   const { $schema: _, ...schema } = JSONSchema.make(tool.parameters)
-  const made: Record<string, unknown> = { ...schema }
-  schemas.set(tool, made)
+  const all: Record<string, unknown> = { ...schema }
+  const made = hidden.length === 0 ? all : {
+    ...all,
+    properties: Object.fromEntries(
+      Object.entries(all["properties"] ?? {}).filter(([name]) => !hidden.includes(name))
+    )
+  }
+  ofTool.set(key, made)
   return made
 }
 
 const specs = new WeakMap<AnyTool, ToolSpec>()
 
 /** A tool as a model sees it; it is made once where its description is the same for all. */
-const specOf = (tool: AnyTool, description: string): ToolSpec => {
+const specOf = (tool: AnyTool, description: string, hidden: ReadonlyArray<string>): ToolSpec => {
   const known = specs.get(tool)
-  if (known?.description === description) return known
-  const made = { name: tool.name, description, inputSchema: schemaOf(tool) }
+  const inputSchema = schemaOf(tool, hidden)
+  if (known?.description === description && known.inputSchema === inputSchema) return known
+  const made = { name: tool.name, description, inputSchema }
   specs.set(tool, made)
   return made
 }
@@ -65,7 +75,8 @@ export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyT
   const described: Array<ToolSpec> = []
   for (const tool of tools) {
     const text = typeof tool.describe === "string" ? tool.describe : yield* tool.describe(caller)
-    if (text !== undefined) described.push(specOf(tool, text))
+    if (text === undefined) continue
+    described.push(specOf(tool, text, tool.hides === undefined ? [] : yield* tool.hides(caller)))
   }
   return described
 })

@@ -79,7 +79,8 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
     ...(workspace === undefined
       ? {}
       : { place: { directory: workspace.directory, worktree: { root: workspace.root, branch: workspace.branch } } }),
-    ...(model === undefined ? {} : { model })
+    ...(model === undefined ? {} : { model }),
+    ...(request.systemPrompt === undefined ? {} : { prompt: request.systemPrompt })
   }
   const live = yield* table.add(childInfo(parent.info, id, options, yield* Clock.currentTimeMillis), parent)
   return { live, workspace, isNew: true }
