@@ -21,6 +21,7 @@ import type { Provider } from "./Provider.ts"
 import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
+import { Skill, type SkillSource } from "./Skill.ts"
 import { Spill } from "./Spill.ts"
 import * as TaskControl from "./TaskControl.ts"
 import { Tasks } from "./Tasks.ts"
@@ -60,6 +61,8 @@ export interface SkeinOptions<
   readonly instructions?: Layer.Layer<Instructions>
   /** Where commands are found besides those that are built in; nowhere where absent. */
   readonly commands?: CommandSource
+  /** Where skills are found; nowhere where absent. */
+  readonly skills?: SkillSource
   /** Who is told of what happens, and may block or change it; nobody where absent. */
   readonly hooks?: Layer.Layer<Hooks, EH, RH>
   /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
@@ -86,13 +89,14 @@ export type SkeinServices =
   | Question
   | Session
   | SessionStorage
+  | Skill
   | Spill
   | Tasks
   | TodoList
   | Tools
 
 /** The ports and services that tools may ask for. */
-type Ports = Agent | Bus | Hooks | Ids | Instructions | Isolation | Owner | Provider | SessionStorage | Spill
+type Ports = Agent | Bus | Hooks | Ids | Instructions | Isolation | Owner | Provider | SessionStorage | Skill | Spill
 
 /** What tools need that the graph does not hold. */
 type Outside<R> = Exclude<
@@ -119,6 +123,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     options.isolation ?? Isolation.layerNone,
     options.instructions ?? Instructions.layerNone,
     options.agents ?? Agent.layer(builtins),
+    options.skills === undefined ? Skill.layerNone : Skill.layer(options.skills),
     Bus.layer,
     Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)
   )

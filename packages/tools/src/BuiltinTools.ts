@@ -1,7 +1,9 @@
 /** Decides which tools an agent has out of the box, and composes what they stand on. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
+import type { Agent } from "@skein/core/Agent"
 import type { Question } from "@skein/core/Question"
+import type { Skill } from "@skein/core/Skill"
 import type { Spill } from "@skein/core/Spill"
 import type { TodoList } from "@skein/core/TodoList"
 import type { AnyTool } from "@skein/core/Tool"
@@ -22,6 +24,7 @@ import { makeRead } from "./ReadTool.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 import { Shell } from "./Shell.ts"
+import { makeSkill } from "./SkillTool.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 import { makeTodoRead } from "./TodoReadTool.ts"
 import { makeTodoWrite } from "./TodoWriteTool.ts"
@@ -35,7 +38,7 @@ export type Workbench = Network | Paths | Processes | Ripgrep | SeenFiles | Shel
 export const tools: Effect.Effect<
   ReadonlyArray<AnyTool>,
   never,
-  Workbench | Question | TodoList | FileSystem.FileSystem
+  Workbench | Agent | Question | Skill | TodoList | FileSystem.FileSystem
 > = Effect.all([
   makeBash,
   makeEdit,
@@ -45,6 +48,7 @@ export const tools: Effect.Effect<
   makePatch,
   makeQuestion,
   makeRead,
+  makeSkill,
   makeTodoRead,
   makeTodoWrite,
   makeWebFetch,

@@ -1,7 +1,9 @@
 /** The built-in tools for programs on Node that embed Skein: nothing has to be provided beside them. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
+import type { Agent } from "@skein/core/Agent"
 import type { Question } from "@skein/core/Question"
+import type { Skill } from "@skein/core/Skill"
 import type { TodoList } from "@skein/core/TodoList"
 import type { AnyTool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -22,7 +24,7 @@ export interface NodeToolsOptions {
 /** All built-in tools over this machine's files, processes and network; they end with the layer that they are given to. */
 export const make = (
   options: NodeToolsOptions = {}
-): Effect.Effect<ReadonlyArray<AnyTool>, never, Question | TodoList | Scope.Scope> =>
+): Effect.Effect<ReadonlyArray<AnyTool>, never, Agent | Question | Skill | TodoList | Scope.Scope> =>
   Effect.gen(function*() {
     const workbench = BuiltinTools.layerWorkbench({
       dataDirectory: options.dataDirectory ?? `${tmpdir()}/skein`,

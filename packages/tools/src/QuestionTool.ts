@@ -3,22 +3,23 @@ import { Question } from "@skein/core/Question"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { refusal } from "./internal/refusal.ts"
+import { refusal, refuse } from "./internal/refusal.ts"
 
 const description =
   `Asks the user one question and waits for the answer. Use it where you cannot go on sensibly without a decision that is
 theirs, and nothing in the project answers it. Give options where there are some; the user may always answer in words of
 their own. Do not ask for permission with it: a tool that needs permission asks for it by itself.`
 
-const short = Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(200))
+/** The longest question with all its options, in characters: a person reads it on one screen. */
+const longest = 8_000
 
 const Parameters = Schema.Struct({
-  question: Schema.NonEmptyTrimmedString.pipe(Schema.maxLength(4_000)).annotations({
+  question: Schema.NonEmptyString.annotations({
     description: "The question, with all that is needed to answer it"
   }),
   options: Schema.optional(
     Schema.Array(
-      Schema.Struct({ label: short, description: Schema.optional(Schema.String.pipe(Schema.maxLength(500))) })
+      Schema.Struct({ label: Schema.NonEmptyString, description: Schema.optional(Schema.String) })
     )
       .pipe(Schema.maxItems(9)).annotations({
         description: "Up to nine answers to choose from, the best first, each a few words with what it would mean"
@@ -47,7 +48,13 @@ export const makeQuestion: Effect.Effect<Tool<QuestionInput>, never, Question> =
       effect: "safe",
       waits: true,
       title: ({ question }) => question.split("\n", 1).join("").slice(0, 100),
-      authorise: () => Effect.succeed([{ permission: "question", patterns: ["*"], always: ["*"], metadata: {} }]),
+      authorise: (input) =>
+        JSON.stringify(input).length > longest
+          ? refuse(
+            "too_large",
+            `The question is too long for a person: ${longest} characters are the most. Ask for less.`
+          )
+          : Effect.succeed([{ permission: "question", patterns: ["*"], always: ["*"], metadata: {} }]),
       execute: ({ multiple = false, options = [], question }, context) =>
         questions.ask(context, { question, options, multiple: multiple && options.length > 1 }).pipe(
           Effect.map((answers) => ({

@@ -100,6 +100,14 @@ describe("question", () => {
       expect(yield* Effect.flatMap(Question, (questions) => questions.pending())).toEqual([])
     }).pipe(Effect.provide(stack())))
 
+  it.scoped("that is longer than anybody reads is refused", () =>
+    Effect.gen(function*() {
+      const { id } = yield* Session.create({ directory: "/work", agent: "build", title: "Test" })
+      expect((yield* Session.prompt(id, "Go")).text).toContain("too long for a person")
+    }).pipe(Effect.provide(
+      stack("person", Scripted.make({ build: first(Scripted.call("question", { question: "x".repeat(9_000) })) }))
+    )))
+
   for (const asks of ["nobody", "auto"] as const) {
     it.scoped(`is not offered where questions are met by ${asks}`, () => {
       const scripted = script()

@@ -1,7 +1,9 @@
 /** A directory with the built-in tools in it, for tests: real files, real processes, real ripgrep. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
+import { Agent, builtins } from "@skein/core/Agent"
 import { Question } from "@skein/core/Question"
+import { Skill } from "@skein/core/Skill"
 import { TodoList } from "@skein/core/TodoList"
 import type { AnyTool, PermissionAsk, ToolContext, ToolError, ToolResult } from "@skein/core/Tool"
 import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
@@ -125,7 +127,9 @@ export class Workspace
       return Layer.effect(Workspace, make(top)).pipe(
         Layer.provide(options.network ?? Layer.empty),
         Layer.provide(options.network === undefined ? workbench : Layer.provideMerge(options.network, workbench)),
-        Layer.provide(Layer.merge(TodoList.layerMemory, Question.layerNobody)),
+        Layer.provide(
+          Layer.mergeAll(TodoList.layerMemory, Question.layerNobody, Skill.layerNone, Agent.layer(builtins))
+        ),
         Layer.provide(platform)
       )
     }))

@@ -75,6 +75,16 @@ const commandsOf = (config: Parameters<typeof CommandFiles.load>[1]) =>
       )
   )
 
+/** Where skills are found. */
+const skillsOf = Effect.map(
+  Effect.context<DataDirs | FileSystem.FileSystem>(),
+  (context) => (directory: string) =>
+    Effect.flatMap(
+      Effect.promise(() => import("@skein/config/SkillFiles")),
+      ({ load }) => Effect.provide(load(directory), context)
+    )
+)
+
 /** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config. */
 export const services = (
   { origins, permission, settings }: Settled,
@@ -96,6 +106,7 @@ export const services = (
         owner: NodeOwner.layer,
         agents: Agent.layer(agents, permission),
         commands: yield* commandsOf({ settings, origins }),
+        skills: yield* skillsOf,
         instructions: Layer.provide(
           InstructionFiles.layer(settings.instructions ?? []),
           Layer.succeedContext(yield* Effect.context<DataDirs | FileSystem.FileSystem>())

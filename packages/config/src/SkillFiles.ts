@@ -1,0 +1,85 @@
+/** Owns which skills folders define: finds them around a directory, reads them, and decides which one of a name counts. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import type { SkillInfo, SkillList } from "@skein/core/Skill"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { join } from "node:path"
+import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import { DataDirs } from "./DataDirs.ts"
+import { outside } from "./internal/markdownFiles.ts"
+import { isThere, placesOf } from "./internal/places.ts"
+import type { SkillContent } from "./internal/skillFile.ts"
+
+/** Skills with what is said in their files and does not count. */
+export interface LoadedSkills extends SkillList {
+  readonly warnings: ReadonlyArray<ConfigIssue>
+}
+
+/**
+ * Reads the skills that hold for a directory: folders with a `SKILL.md`. Of several with one name the nearest counts: those
+ * of the directory before those above it, the project's before the user's, and in one directory `.skein/skills` before
+ * `.claude/skills`. One that is written wrong counts as well: it is told, and nothing takes its place.
+ */
+export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
+  const dirs = yield* DataDirs
+  const places = yield* placesOf(directory, dirs.config)
+  const found: Array<SkillContent> = []
+  const warnings: Array<ConfigIssue> = []
+
+  const readHome = Effect.fnUntraced(function*(home: string, isForeign: boolean, project?: string) {
+    if (!(yield* isThere(home))) return
+    const fs = yield* FileSystem.FileSystem
+    const { readSkillFile } = yield* Effect.promise(() => import("./internal/skillFile.ts"))
+    const names = yield* Effect.orElseSucceed(fs.readDirectory(home), () => [])
+    const own = new Map<string, SkillContent>()
+    for (const each of names.toSorted()) {
+      const file = join(home, each, "SKILL.md")
+      if (each.startsWith(".") || !(yield* isThere(file))) continue
+      const refusal = project === undefined ? undefined : yield* outside(file, project)
+      if (refusal !== undefined) {
+        warnings.push({ file, message: `this skill is ignored: ${refusal}` })
+        continue
+      }
+      const content = yield* readSkillFile(join(home, each), each, isForeign)
+      const before = own.get(content.name)
+      own.set(content.name, before === undefined ? content : twice(content, before))
+    }
+    found.push(...own.values())
+  })
+
+  yield* readHome(join(places.user, "skills"), false)
+  for (const place of places.project) {
+    const project = places.root ?? place
+    yield* readHome(join(place, ".claude", "skills"), true, project)
+    yield* readHome(join(place, ".skein", "skills"), false, project)
+  }
+  return settle(found, warnings)
+})
+
+const twice = ({ name, origin }: SkillContent, before: SkillContent): SkillContent => ({
+  name,
+  origin,
+  said: Either.left([{
+    file: origin,
+    key: "name",
+    message: `the skill ${JSON.stringify(name)} stands in ${before.origin} already; rename one of them`
+  }]),
+  warnings: []
+})
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
+
+const settle = (found: ReadonlyArray<SkillContent>, warnings: ReadonlyArray<ConfigIssue>): LoadedSkills => {
+  const groups = new Map<string, ReadonlyArray<SkillContent>>()
+  for (const each of found) groups.set(each.name, [each, ...groups.get(each.name) ?? []])
+  const all = [...groups.values()].flatMap(([first, ...rest]) => first === undefined ? [] : [{ first, rest }])
+  return {
+    skills: all.flatMap(({ first: { name, origin, said }, rest }): ReadonlyArray<SkillInfo> =>
+      Either.isRight(said) ? [{ name, ...said.right, origin, hides: rest.map((each) => each.origin) }] : []
+    ).toSorted(byName),
+    broken: all.flatMap(({ first: { name, said } }) =>
+      Either.isLeft(said) ? [{ name, message: said.left.map(formatIssue).join("\n") }] : []
+    ).toSorted(byName),
+    warnings: [...warnings, ...all.flatMap(({ first }) => first.warnings)]
+  }
+}
