@@ -1,4 +1,4 @@
-/** The built program with commands: from files and built in, listed, shown and run. */
+/** The built program with commands and skills: from files and built in, listed, shown and used. */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -125,5 +125,33 @@ describe("skein commands", () => {
     expect(used.code).toBe(2)
     expect(used.stderr).toContain("did you mean \"model\"?")
     expect((await run("hello")).code).toBe(0)
+  })
+})
+
+describe("skills", () => {
+  const skill = {
+    ".skein/skills/release/SKILL.md": "---\ndescription: For releases\n---\nTag first.",
+    ".skein/skills/release/list.txt": "a\n",
+    ".skein/skills/bad/SKILL.md": "---\ndescripton: x\n---\nx"
+  }
+
+  it("are listed with where they are from, and files that cannot be used are told", async () => {
+    const { place } = await world(skill)
+    const { code, stderr, stdout } = await place.run(["skills"])
+    expect(code).toBe(2)
+    expect(stdout).toMatch(/^release +\S+\.skein\/skills\/release\/SKILL\.md +For releases$/m)
+    expect(stderr).toMatch(/bad\/SKILL\.md:2:1: unknown key "descripton" in skill; did you mean "description"\?/)
+  })
+
+  it("are offered to a model, which reads the one that it asks for", async () => {
+    const llm = await startLlm(({ messages, tools }) =>
+      messages.at(-1)?.role === "tool"
+        ? String(messages.at(-1)?.content)
+        : { calls: tools.includes("skill") ? [{ tool: "skill", args: { name: "release" } }] : [] }
+    )
+    const place = sandbox({ llm: llm.url, files: skill })
+    cleanup.push(llm.close, place.remove)
+    const ran = await place.run(["run", "-m", "openai/m", "--title", "t", "release it"])
+    expect(ran.stdout).toMatch(/^Skill release:\n\nTag first\.\n\nFiles in its folder, \S+release:\n- list\.txt\n$/)
   })
 })

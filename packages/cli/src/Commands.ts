@@ -9,6 +9,7 @@ import { models } from "./commands/models.ts"
 import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
 import { sessions } from "./commands/sessions.ts"
+import { skills } from "./commands/skills.ts"
 import { tasks } from "./commands/tasks.ts"
 import { trust } from "./commands/trust.ts"
 import type { CommandSpec } from "./CommandSpec.ts"
@@ -20,6 +21,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   tasks,
   agents,
   named,
+  skills,
   models,
   permissions,
   trust,
