@@ -1,7 +1,8 @@
 // @ts-check
 // Which runs there are: each point with a number of seeds, and instants by chance; and how they are carried out.
+import { chance } from "./chance.mjs"
 import { drive } from "./drive.mjs"
-import { chance, points } from "./points.mjs"
+import { points } from "./points.mjs"
 
 /** @typedef {import("./drive.mjs").Plan} Plan */
 /** @typedef {import("./drive.mjs").Verdict} Verdict */

@@ -19,7 +19,8 @@ Without a flag: each point with 12 seeds, and 1,000 instants by chance.
   --quick      each point once, and 40 instants
   --mutants    checks that mistakes put in on purpose are noticed within 50 runs
   --recovery   how long it takes until a tree of 100 children is at work again
-  --out DIR    where results.json and table.md go; scripts/crash/results otherwise`
+  --out DIR    where results.json and table.md go; scripts/crash/results otherwise
+With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`crash: ${line}\n`)

@@ -15,8 +15,7 @@
  * @typedef {"root" | "child" | "background"} Who
  * @typedef {{
  *   readonly asks?: boolean,
- *   readonly compacts?: boolean,
- *   readonly children?: number
+ *   readonly compacts?: boolean
  * }} Variant what is in the script beside the usual
  */
 
