@@ -60,12 +60,10 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const read = (place: ConfigPlace, known: Known, project?: string) =>
     Effect.gen(function*() {
       const contents: Array<PlaceContent> = []
-      if (place.openCode.length > 0) {
-        const { readOpenCodeConfig } = yield* Effect.promise(() => import("./internal/openCodeConfig.ts"))
-        for (const path of place.openCode) {
-          const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
-          contents.push({ ...(yield* readOpenCodeConfig(source, known)), files: [path] })
-        }
+      for (const { path, program } of place.foreign) {
+        const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
+        const readForeign = yield* Effect.promise(() => foreignReaders[program]())
+        contents.push({ ...(yield* readForeign(source, known)), files: [path] })
       }
       // Most starts find nothing, and then need neither a parser nor the schema.
       if (place.agents.length > 0) {
@@ -121,6 +119,11 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     files: contents.flatMap(({ files }) => files)
   } satisfies LoadedConfig
 })
+
+const foreignReaders = {
+  claude: () => import("./internal/claudeSettings.ts").then(({ readClaudeSettings }) => readClaudeSettings),
+  opencode: () => import("./internal/openCodeConfig.ts").then(({ readOpenCodeConfig }) => readOpenCodeConfig)
+}
 
 interface PlaceContent extends Pick<LoadedConfig, "files" | "warnings"> {
   readonly tree: SourcedRecord

@@ -19,8 +19,8 @@ export interface ConfigPlace {
   readonly directory: string
   /** Its skein.json or skein.jsonc. */
   readonly file: string | undefined
-  /** Its files of config for OpenCode; the later ones win. */
-  readonly openCode: ReadonlyArray<string>
+  /** Its config for other programs; the later ones win. */
+  readonly foreign: ReadonlyArray<{ readonly program: Foreign; readonly path: string }>
   /** Where its agents are; the later ones win. */
   readonly agents: ReadonlyArray<AgentHome>
 }
@@ -36,6 +36,7 @@ interface ConfigFound {
 }
 
 const names = ["skein.json", "skein.jsonc"] as const
+const claudeNames = ["settings.json", "settings.local.json"] as const
 const openCodeNames = ["opencode.json", "opencode.jsonc"] as const
 
 /**
@@ -64,13 +65,22 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return plain ? join(place, names[0]) : commented ? join(place, names[1]) : undefined
   })
 
-  const lookForOpenCode = (place: string) => Effect.filter(openCodeNames.map((name) => join(place, name)), isThere)
+  const lookFor = (program: Foreign, place: string, names: ReadonlyArray<string>) =>
+    Effect.map(
+      Effect.filter(names.map((name) => join(place, name)), isThere),
+      (paths) => paths.map((path) => ({ program, path }))
+    )
 
-  const lookForAgents = Effect.fnUntraced(function*(place: string, openCode: string | undefined) {
-    const claude = join(place, ".claude", "agents")
+  const lookForAgents = Effect.fnUntraced(function*(
+    place: string,
+    claude: string | undefined,
+    openCode: string | undefined
+  ) {
     const skein = join(place, ".skein", "agent")
     const homes: Array<AgentHome> = []
-    if (yield* isThere(claude)) homes.push({ directories: [claude], foreign: "claude" })
+    if (claude !== undefined && (yield* isThere(join(claude, "agents")))) {
+      homes.push({ directories: [join(claude, "agents")], foreign: "claude" })
+    }
     if (openCode !== undefined) {
       const directories = yield* Effect.filter([join(openCode, "agent"), join(openCode, "agents")], isThere)
       if (directories.length > 0) homes.push({ directories, foreign: "opencode" })
@@ -79,23 +89,31 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return homes
   })
 
+  const lookAt = Effect.fnUntraced(function*(place: string) {
+    const claude = join(place, ".claude")
+    const openCode = join(place, ".opencode")
+    const hasClaude = yield* isThere(claude)
+    const hasOpenCode = yield* isThere(openCode)
+    return {
+      directory: place,
+      file: yield* look(place),
+      agents: yield* lookForAgents(place, hasClaude ? claude : undefined, hasOpenCode ? openCode : undefined),
+      foreign: [
+        ...(hasClaude ? yield* lookFor("claude", claude, claudeNames) : []),
+        ...(yield* lookFor("opencode", place, openCodeNames)),
+        ...(hasOpenCode ? yield* lookFor("opencode", openCode, openCodeNames) : [])
+      ]
+    } satisfies ConfigPlace
+  })
+
   const walk = Effect.fnUntraced(function*() {
     const project: Array<ConfigPlace> = []
     // Links are followed first, as git does: a linked directory belongs to the tree that it lies in.
     let place = yield* Effect.orElseSucceed(fs.realPath(directory), () => resolve(directory))
     for (;;) {
-      const file = yield* look(place)
-      const hidden = join(place, ".opencode")
-      const openCodeHome = (yield* isThere(hidden)) ? hidden : undefined
-      const agents = yield* lookForAgents(place, openCodeHome)
-      const openCode = [
-        ...(yield* lookForOpenCode(place)),
-        ...(openCodeHome === undefined ? [] : yield* lookForOpenCode(openCodeHome))
-      ]
+      const found = yield* lookAt(place)
       const isRoot = yield* isThere(join(place, ".git"))
-      if (file !== undefined || agents.length > 0 || openCode.length > 0) {
-        project.unshift({ directory: place, file, openCode, agents })
-      }
+      if (found.file !== undefined || found.agents.length > 0 || found.foreign.length > 0) project.unshift(found)
       const above = dirname(place)
       if (isRoot) return { project, root: place }
       if (above === place) return { project, root: undefined }
@@ -111,7 +129,7 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return {
       directory: userDirectory,
       file,
-      openCode: [],
+      foreign: [],
       agents: (yield* isThere(agents)) ? [{ directories: [agents] }] : []
     } satisfies ConfigPlace
   })
