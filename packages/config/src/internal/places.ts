@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { dirname, join, resolve } from "node:path"
 
 /** The directories, from what counts least to what counts most. */
-export interface Places {
+interface Places {
   /** The user's own. */
   readonly user: string
   /** From the top of the tree down to the directory. */

@@ -34,7 +34,7 @@ const placesOf = (text: string): ReadonlyArray<Piece> => {
 }
 
 /** The pieces of a template, in order. */
-export const piecesOf = (template: string): ReadonlyArray<Piece> => {
+const piecesOf = (template: string): ReadonlyArray<Piece> => {
   const pieces: Array<Piece> = []
   let end = 0
   for (const { 0: whole, 1: shell, 2: number, 3: quoted, 4: bare, index } of template.matchAll(pattern)) {
