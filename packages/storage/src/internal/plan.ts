@@ -56,7 +56,8 @@ const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) 
 const addLease = ({ leases }: Segment, op: LeaseOp) => {
   if (op._tag === "Fence") {
     const last = leases.findLast(({ lease }) => lease.rootID === op.lease.rootID)
-    if (last !== undefined && last.lease.epoch === op.lease.epoch && last._tag !== "Release") return
+    const isSame = last?.lease.epoch === op.lease.epoch && last.lease.owner === op.lease.owner
+    if (isSame && last._tag !== "Release") return
   }
   leases.push(op)
 }

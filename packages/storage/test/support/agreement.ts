@@ -58,6 +58,8 @@ const writeOf = (kind: number, name: string, of: number, version: number): Write
     time: { ...time, updated: version }
   }
   const message = { id: messageID, sessionID, role: "user", agent: `${version}`, time } as const
+  const lease = { rootID: event.rootID, owner: version % 2 === 0 ? "one" : "two", epoch: 1 + (version % 3) }
+  const found = { owner: of === 0 ? undefined : "one", epoch: version % 3, until: of === 0 ? 0 : 10 }
   const inboxID = MessageID.make(`msg_${name}${of}`)
   const writes: ReadonlyArray<Write> = [
     { _tag: "Session", info },
@@ -79,7 +81,11 @@ const writeOf = (kind: number, name: string, of: number, version: number): Write
       _tag: "Event",
       event: { ...event, id: EventID.make(`evt_${version}`), type: "session.updated", properties: { info } }
     },
-    { _tag: "DeleteSession", id: sessionID }
+    { _tag: "DeleteSession", id: sessionID },
+    { _tag: "Hold", lease, until: 10, found },
+    { _tag: "Renew", lease, until: 10 },
+    { _tag: "Fence", lease },
+    { _tag: "Release", lease }
   ]
   return writes[kind % writes.length] ?? { _tag: "Session", info }
 }
@@ -87,7 +93,7 @@ const writeOf = (kind: number, name: string, of: number, version: number): Write
 /** A commit about one tree. Commits of different trees still meet where they tell of the same run. */
 const anyCommit = (tree: string) =>
   FastCheck.array(
-    FastCheck.tuple(FastCheck.nat(10), FastCheck.nat(2), FastCheck.nat(1), FastCheck.nat(20)).map((
+    FastCheck.tuple(FastCheck.nat(14), FastCheck.nat(2), FastCheck.nat(1), FastCheck.nat(20)).map((
       [kind, depth, of, version]
     ) => writeOf(kind, tree + "x".repeat(depth), of, version)),
     { maxLength: 6 }
@@ -101,6 +107,7 @@ const everything = (storage: Storage) =>
   Effect.all({
     sessions: storage.sessions({}),
     runs: storage.runs({}),
+    leases: Effect.forEach(trees, (name) => storage.lease(ses(name))),
     unsettled: storage.runs({ rootID: ses("a"), unsettled: true }),
     events: Effect.map(storage.events({ after: 0 }), (found) => found.map((logged) => logged.event)),
     each: Effect.forEach(names, (name) =>
