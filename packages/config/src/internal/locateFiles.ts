@@ -65,9 +65,9 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     return plain ? join(place, names[0]) : commented ? join(place, names[1]) : undefined
   })
 
-  const lookFor = (program: Foreign, place: string, names: ReadonlyArray<string>) =>
+  const lookFor = (program: Foreign, place: string, wanted: ReadonlyArray<string>) =>
     Effect.map(
-      Effect.filter(names.map((name) => join(place, name)), isThere),
+      Effect.filter(wanted.map((name) => join(place, name)), isThere),
       (paths) => paths.map((path) => ({ program, path }))
     )
 
