@@ -182,6 +182,19 @@ describe("tasks at work in another process", () => {
     expect((await place.run(["tasks", "stop", id])).code).toBe(1)
   })
 
+  it("are said to be interrupted when their process is gone, and nobody is kept waiting for them", async () => {
+    const { id, place, running } = await working(() => "never")
+    running.child.kill("SIGKILL")
+    await running.ended
+    expect((await place.run(["tasks", "list"])).stdout).toMatch(new RegExp(`^${id} +interrupted`, "m"))
+    expect((await place.run(["tasks", "show", id])).stdout).toMatch(
+      /its process has ended[^]*skein sessions resume ses_/
+    )
+    const waited = await place.run(["tasks", "wait", id])
+    expect(waited).toMatchObject({ code: 2, stdout: "" })
+    expect(waited.stderr).toMatch(/does not settle: its process has ended.*skein sessions resume ses_/)
+  })
+
   it.each([["send", "ses_x", "hello"], ["stop", "ses_x"]])("are named by their ids: %s", async (...args) => {
     const place = sandbox({ llm: "http://127.0.0.1:9/v1" })
     cleanup.push(place.remove)

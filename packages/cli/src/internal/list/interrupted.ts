@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 export const howToResume = (rootID: SessionID): string => `skein sessions resume ${rootID}`
 
 /** Whether nobody is at work in a tree any more. */
-const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
+export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
   const owner = yield* Owner
   const lease = Option.getOrUndefined(yield* storage.lease(rootID))

@@ -2,6 +2,7 @@
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import { reason, type TaskRun } from "@skein/domain/Outcome"
+import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,6 +17,7 @@ import { escapeLine, escapeText } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatCount } from "../tree/treeLines.ts"
+import { howToResume, isLeft } from "./interrupted.ts"
 import { printList } from "./print.ts"
 import { waitsFor } from "./waitsFor.ts"
 
@@ -30,8 +32,14 @@ const database = (db: string | undefined) => Layer.provideMerge(storage, platfor
 const noTask = (id: string) =>
   new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\` for those that there are.` })
 
-const stateOf = ({ background, outcome, state }: TaskRun): string =>
-  `${outcome?.status ?? state}${background ? " (background)" : ""}`
+const stateOf = ({ background, outcome, state }: TaskRun, wasLeft = false): string =>
+  `${outcome?.status ?? (wasLeft ? "interrupted" : state)}${background ? " (background)" : ""}`
+
+const leftText = (rootID: SessionID): string =>
+  `its process has ended, and nobody works on it. Go on with: ${howToResume(rootID)}`
+
+/** Whether a run has no outcome, and nobody is at work who could give it one. */
+const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.succeed(false) : isLeft(rootID)
 
 /** Lists the tasks of a tree. */
 export const listTasks = ({ flags, operands: [given] }: {
@@ -54,13 +62,15 @@ export const listTasks = ({ flags, operands: [given] }: {
       rootID === undefined ? [] : (yield* store.sessions({ rootID })).rows.map(({ depth, id }) => [id, depth] as const)
     )
     const now = yield* Clock.currentTimeMillis
+    const open = runs.find(({ state }) => state !== "settled")
+    const isOpenLeft = open !== undefined && (yield* wasLeft(open))
     return yield* printList({
       format: flags.format,
-      json: runs,
+      json: isOpenLeft ? runs.map((run) => run.state === "settled" ? run : { ...run, interrupted: true }) : runs,
       head: ["TASK", "STATE", "AGENT", "TIME", "STEPS", "TOKENS", "DESCRIPTION"],
       rows: runs.map((run) => [
         run.taskID,
-        stateOf(run),
+        stateOf(run, isOpenLeft),
         run.agent,
         formatDuration((run.time.settled ?? now) - run.time.created),
         run.outcome === undefined ? "-" : String(run.outcome.usage.steps),
@@ -73,15 +83,17 @@ export const listTasks = ({ flags, operands: [given] }: {
         ? `There are no sessions in ${escapeLine(projectID)} yet, and so no tasks.`
         : `The session ${rootID} has started no tasks.`
     })
-  }).pipe(Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
 
 /** A run, with its prompt and how it ended. */
-export const runText = (run: TaskRun, now: number): string => {
+export const runText = (run: TaskRun, now: number, isLeftOver = false): string => {
   const { outcome } = run
-  const head = `--- ${run.id}  ${stateOf(run)}  ${formatDuration((run.time.settled ?? now) - run.time.created)}\n${
-    escapeText(run.prompt.trim())
-  }\n`
-  if (outcome === undefined) return `${head}\n(not settled: its process works on it, or has ended)\n`
+  const head = `--- ${run.id}  ${stateOf(run, isLeftOver)}  ${
+    formatDuration((run.time.settled ?? now) - run.time.created)
+  }\n${escapeText(run.prompt.trim())}\n`
+  if (outcome === undefined) {
+    return `${head}\n(not settled: ${isLeftOver ? leftText(run.rootID) : "a process works on it"})\n`
+  }
   const why = outcome.status === "completed" ? "" : `\n! ${escapeText(reason(outcome))}\n`
   const where = outcome.worktree === undefined
     ? ""
@@ -116,15 +128,16 @@ export const showTask = ({ flags, operands: [id = ""] }: {
       stdio.out(`${escapeLine(first.description)} (${first.agent})\n${first.taskID} of ${first.parentID}\n\n`)
       const texts = yield* Effect.forEach(runs, (run) =>
         run.outcome === undefined
-          ? Effect.map(
+          ? Effect.zipWith(
             waitsFor(run, now),
-            (doing) => `${runText(run, now)}By what is stored it ${escapeLine(doing)}.\n`
+            wasLeft(run),
+            (doing, isLeftOver) => `${runText(run, now, isLeftOver)}By what is stored it ${escapeLine(doing)}.\n`
           )
           : Effect.succeed(runText(run, now)))
       stdio.out(texts.join("\n"))
     }
     return ExitCode.done
-  }).pipe(Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
 
 /** Waits for tasks by looking at what is stored, and prints the outcome of each. */
 export const waitForTasks = ({ flags, operands }: {
@@ -134,8 +147,16 @@ export const waitForTasks = ({ flags, operands }: {
   Effect.gen(function*() {
     const stdio = yield* Stdio
     yield* Effect.forEach(operands, newestRun)
-    const settled = (id: string) =>
-      Effect.repeat(Effect.zipLeft(newestRun(id), Effect.sleep(pace)), { until: (run) => run.state === "settled" })
+    const look = (id: string) =>
+      Effect.gen(function*() {
+        const run = yield* newestRun(id)
+        if (yield* wasLeft(run)) {
+          return yield* new UsageError({ message: `The task ${id} does not settle: ${leftText(run.rootID)}` })
+        }
+        yield* Effect.sleep(pace)
+        return run
+      })
+    const settled = (id: string) => Effect.repeat(look(id), { until: (run) => run.state === "settled" })
     const waited = Effect.forEach(operands, settled, { concurrency: "unbounded" })
     const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)
     if (Option.isNone(found)) {
@@ -145,4 +166,4 @@ export const waitForTasks = ({ flags, operands }: {
     const now = yield* Clock.currentTimeMillis
     stdio.out(found.value.map((run) => runText(run, now)).join("\n"))
     return found.value.every(({ outcome }) => outcome?.status === "completed") ? ExitCode.done : ExitCode.failed
-  }).pipe(Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
