@@ -1,0 +1,101 @@
+/** The built program in projects that are configured for OpenCode and for Claude Code, and for nothing else: they run unchanged. */
+import { cpSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const projects = fileURLToPath(new URL("fixtures/projects", import.meta.url))
+
+const systemOf = ({ messages: [first] }: LlmRequest): string => String(first?.content)
+
+/** A copy of a project, and models that answer by the words of their system prompt. */
+const open = async (name: string, answers: Readonly<Record<string, ReadonlyArray<LlmAnswer>>>) => {
+  const steps = new Map<string, number>()
+  const llm = await startLlm((request) => {
+    const who = Object.keys(answers).find((words) => systemOf(request).includes(words)) ?? ""
+    const step = steps.get(who) ?? 0
+    steps.set(who, step + 1)
+    return answers[who]?.[step] ?? "nothing more to do"
+  })
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  cpSync(join(projects, name), place.project, { recursive: true })
+  return { ...place, llm }
+}
+
+const task = (agent: string): LlmAnswer => ({
+  calls: [{ tool: "task", args: { description: "Look around", prompt: "Look at src", subagent_type: agent } }]
+})
+
+it("a project for OpenCode has its agents, its rules, its prompts and its instructions", async () => {
+  const { llm, run } = await open("opencode", {
+    "You lead": [
+      { calls: [{ tool: "bash", args: { command: "git push origin", description: "Push" } }] },
+      task("scout"),
+      { text: "led" }
+    ],
+    "You look": [{ calls: [{ tool: "read", args: { filePath: "src/count.js" } }] }, { text: "src/count.js:1 counts ducks" }]
+  })
+  const ran = await run(["run", "-m", "openai/m", "Have a look"])
+  expect(ran).toMatchObject({ code: 0, stdout: "led\n" })
+  const [first, second, scout, scouted, last] = llm.requests
+  expect(systemOf(first!)).toMatch(/^You lead the work[^]*Run `node --test`[^]*Names of functions are verbs\./)
+  expect(first!.tools).toContain("bash")
+  expect(first!.tools).not.toContain("webfetch")
+  expect(second!.last).toMatch(/denied/i)
+  expect(systemOf(scout!)).toMatch(/^You look, and change nothing\.[^]*Run `node --test`/)
+  expect(scout!.tools).toContain("read")
+  for (const tool of ["bash", "edit", "write", "webfetch"]) expect(scout!.tools).not.toContain(tool)
+  expect(scouted!.last).toContain("export const count")
+  expect(last!.last).toContain("src/count.js:1 counts ducks")
+  const { stderr } = await run(["config"])
+  expect(stderr.replaceAll(/^skein: \S*\/project\//gm, "").split("\n").filter((line) => line !== "")).toEqual([
+    "opencode.jsonc:5:3: model: there is no provider \"anthropic\" here, so that the model of the session is used; agent.NAME.model in skein.json can choose one",
+    "opencode.jsonc:6:3: theme: Skein has no use for it",
+    "opencode.jsonc:15:3: mcp: there are no MCP servers here, and agents have none of their tools",
+    "opencode.jsonc:11:7: permission: the rule for \"git push*\" counts, though a wider one follows it",
+    ".opencode/agent/scout.md:4:1: model: there is no provider \"anthropic\" here, so that the model of the session is used; agent.NAME.model in skein.json can choose one"
+  ])
+})
+
+it("a project for Claude Code has its agents, its rules, and CLAUDE.md with what it includes", async () => {
+  const { llm, project, run } = await open("claude", {
+    "You are Skein": [
+      {
+        calls: [{ tool: "read", args: { filePath: ".env" } }, {
+          tool: "bash",
+          args: { command: "curl -s x", description: "Get" }
+        }]
+      },
+      task("code-reviewer"),
+      { text: "reviewed" }
+    ],
+    "You review": [{ text: "src/honk.js:1 is fine" }]
+  })
+  writeFileSync(join(project, ".env"), "SECRET=quack\n")
+  const ran = await run(["run", "-m", "openai/m", "--auto", "Review this"])
+  expect(ran).toMatchObject({ stdout: "reviewed\n" })
+  const [first, second, reviewer, last] = llm.requests
+  expect(systemOf(first!)).toMatch(/See @docs\/conventions\.md[^]*Every function has a test\./)
+  expect(first!.tools).not.toContain("webfetch")
+  expect(JSON.stringify(second!.messages.slice(-2))).toMatch(/denied[^]*denied/i)
+  expect(JSON.stringify(llm.requests.map(({ messages }) => messages))).not.toContain("quack")
+  expect(systemOf(reviewer!)).toMatch(/^You review changes\.[^]*Every function has a test\./)
+  expect(reviewer!.tools.toSorted()).toEqual(["glob", "grep", "read"])
+  expect(last!.last).toContain("src/honk.js:1 is fine")
+  const { stderr } = await run(["config"])
+  const said = stderr.replaceAll(/^skein: \S*\/project\//gm, "")
+  expect(said).toContain(".claude/settings.json:7:3: env: set variables where Skein is started")
+  expect(said).toContain(".claude/settings.json:8:3: includeCoAuthoredBy: Skein has no use for it")
+  expect(said).toContain(".claude/agents/code-reviewer.md:5:1: model: which provider has \"sonnet\" is not known")
+  expect(said).toContain("permission.bash.npm run lint is ignored: a project's file may not allow")
+})
