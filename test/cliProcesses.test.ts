@@ -1,5 +1,5 @@
 /** The built program, what it leaves of the commands of agents: nothing, however it ends. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, expect, it, vi } from "vitest"
@@ -46,6 +46,9 @@ const started = async () => {
   const place = sandbox({ llm: llm.url })
   cleanup.push(llm.close, place.remove)
   writeFileSync(join(place.project, "script.sh"), script)
+  // In a sandbox all of it would have numbers of its own, and end by itself.
+  mkdirSync(join(place.home, "config", "skein"), { recursive: true })
+  writeFileSync(join(place.home, "config", "skein", "skein.json"), JSON.stringify({ sandbox: "off" }))
   const running = place.start(["run", "-m", "openai/m", "--auto", "--title", "t", "begin"])
   let early: string | undefined
   void running.ended.then(({ stderr }) => early = stderr)

@@ -157,6 +157,10 @@ export const ConfigInfo = Schema.Struct({
   retry: Schema.optional(Schema.partial(Retry)),
   compaction: Schema.optional(Schema.partial(Compaction)),
   telemetry: Schema.optional(TelemetryConfig),
+  /** Whether commands of `bash` run in a sandbox: where there is one (`auto`, the usual), in one or not at all, or never. */
+  sandbox: Schema.optional(Schema.Literal("auto", "on", "off")),
+  /** Whether commands in a sandbox may use the network. */
+  sandbox_network: Schema.optional(Schema.Boolean),
   /** Commands that are told of events, and may block or change what is about to happen. */
   hooks: Schema.optional(HooksConfig)
 })

@@ -4,6 +4,7 @@ import { type Positional, positional } from "@skein/core/ShellLine"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { resolve } from "node:path"
 import { makeFileChanges } from "./internal/fileChanges.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
@@ -57,6 +58,8 @@ export const makeBash: Effect.Effect<
   const spill = yield* SpillFiles
   const paths = yield* Paths
   const { linked } = makeFileChanges(yield* FileSystem.FileSystem, yield* SeenFiles)
+  // What the calls are going to change as far as their lines say; when they are made, somebody has consented to that.
+  const approved = new WeakMap<BashInput, ReadonlyArray<string>>()
   // Loaded at first use: the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
 
@@ -73,6 +76,8 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const asks = yield* bashAsks({ linked, paths }, call, caller)
+      const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
+      approved.set(input, changes.map((path) => resolve(caller.directory, path)))
       return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
     }),
     execute: Effect.fnUntraced(function*(input, context) {
@@ -82,6 +87,7 @@ export const makeBash: Effect.Effect<
           command: input.command,
           words: input[positional]?.words ?? [],
           directory: context.directory,
+          approved: approved.get(input) ?? [],
           timeout,
           spill: spill.create(context.sessionID, `${context.partID}.out`),
           watch: (latest) => context.report({ metadata: { output: latest } })

@@ -22,6 +22,7 @@ import { Processes } from "./Processes.ts"
 import { makeQuestion } from "./QuestionTool.ts"
 import { makeRead } from "./ReadTool.ts"
 import { Ripgrep } from "./Ripgrep.ts"
+import { Sandbox } from "./Sandbox.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 import { Shell } from "./Shell.ts"
 import { makeSkill } from "./SkillTool.ts"
@@ -56,21 +57,23 @@ export const tools: Effect.Effect<
 ])
 
 /** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
-export const layerWorkbench = (options: {
+export const layerWorkbench = <E = never>(options: {
   /** Where long outputs are kept, and which commands run, absolute. */
   readonly dataDirectory: string
   /** The environment of this process. Commands see only what a shell needs of it. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Variables that commands see besides. */
   readonly pass?: ReadonlyArray<string>
-}): Layer.Layer<Workbench | Spill, never, FileSystem.FileSystem | Path.Path> => {
+  /** How commands are confined; not at all where absent. */
+  readonly sandbox?: Layer.Layer<Sandbox, E>
+}): Layer.Layer<Workbench | Spill, E, FileSystem.FileSystem | Path.Path> => {
   const { dataDirectory, environment } = options
   return Layer.mergeAll(
     Network.layer,
     Paths.layer({ home: environment["HOME"] }),
     Ripgrep.layer({ environment }),
     SeenFiles.layer,
-    Shell.layer({ environment, pass: options.pass ?? [] }),
+    Shell.layer({ environment, pass: options.pass ?? [] }).pipe(Layer.provide(options.sandbox ?? Sandbox.layerNoop)),
     SpillFiles.layerSpill
   ).pipe(
     Layer.provideMerge(SpillFiles.layer(dataDirectory)),

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import { tmpdir } from "node:os"
 import * as BuiltinTools from "./BuiltinTools.ts"
 import { environment } from "./Environment.ts"
+import { Sandbox } from "./Sandbox.ts"
 
 /** Where a program differs from the usual. */
 export interface NodeToolsOptions {
@@ -19,6 +20,9 @@ export interface NodeToolsOptions {
   readonly dataDirectory?: string
   /** Variables that commands see besides those that every shell needs. */
   readonly pass?: ReadonlyArray<string>
+  /** Whether commands run in a sandbox where there is one (`auto`, the usual), and whether they may use the network there. */
+  readonly sandbox?: "auto" | "off"
+  readonly network?: boolean
 }
 
 /** All built-in tools over this machine's files, processes and network; they end with the layer that they are given to. */
@@ -26,10 +30,16 @@ export const make = (
   options: NodeToolsOptions = {}
 ): Effect.Effect<ReadonlyArray<AnyTool>, never, Agent | Question | Skill | TodoList | Scope.Scope> =>
   Effect.gen(function*() {
-    const workbench = BuiltinTools.layerWorkbench({
+    const place = {
       dataDirectory: options.dataDirectory ?? `${tmpdir()}/skein`,
-      environment: yield* environment,
-      pass: options.pass ?? []
+      environment: yield* environment
+    }
+    const workbench = BuiltinTools.layerWorkbench({
+      ...place,
+      pass: options.pass ?? [],
+      sandbox: options.sandbox === "off"
+        ? Sandbox.layerNoop
+        : Sandbox.layer({ ...place, network: options.network ?? false })
     })
     const context = yield* Layer.build(
       Layer.provideMerge(workbench, Layer.mergeAll(NodeFileSystem.layer, NodePath.layer))

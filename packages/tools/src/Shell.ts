@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
 import { Processes } from "./Processes.ts"
+import { Sandbox } from "./Sandbox.ts"
 
 /** A command line could not be started at all. */
 export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", { message: Schema.String }) {}
@@ -19,6 +20,8 @@ export interface ShellCommand {
   readonly words?: ReadonlyArray<string>
   /** The directory to run it in, absolute. */
   readonly directory: string
+  /** What it may change besides what is in that directory, and of what is protected there; absolute. */
+  readonly approved?: ReadonlyArray<string>
   readonly timeout: Duration.DurationInput
   /** Makes the file that keeps the output when it is too long to be shown whole. */
   readonly spill: Effect.Effect<string, PlatformError>
@@ -51,13 +54,14 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly pass?: ReadonlyArray<string>
-  }): Layer.Layer<Shell, never, FileSystem.FileSystem | Processes> =>
+  }): Layer.Layer<Shell, never, FileSystem.FileSystem | Processes | Sandbox> =>
     Layer.effect(
       Shell,
       Effect.gen(function*() {
         const place = {
           fs: yield* FileSystem.FileSystem,
           processes: yield* Processes,
+          sandbox: yield* Sandbox,
           environment: shellEnvironment(options.environment, options.pass ?? [])
         }
         // Loaded at first use: the program starts without it.

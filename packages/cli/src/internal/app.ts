@@ -25,6 +25,7 @@ import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Processes } from "@skein/tools/Processes"
+import { Sandbox } from "@skein/tools/Sandbox"
 import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
@@ -115,15 +116,23 @@ export const services = (
         permission: { asks, home }
       })
     })
-  ).pipe(Layer.provide(workbench))
+  ).pipe(Layer.provide(workbench(settings)))
 
-const workbench = Layer.unwrapEffect(
-  Effect.gen(function*() {
-    const { data } = yield* DataDirs
-    const place = { dataDirectory: data, environment: yield* environment }
-    return Layer.merge(BuiltinTools.layerWorkbench(place), Worktrees.layer(place))
-  })
-)
+const workbench = ({ sandbox = "auto", sandbox_network: network = false }: Settled["settings"]) =>
+  Layer.unwrapEffect(
+    Effect.gen(function*() {
+      const { data } = yield* DataDirs
+      const place = { dataDirectory: data, environment: yield* environment }
+      const confined = { off: Sandbox.layerNoop, auto: Sandbox.layer, on: Sandbox.layerRequired }[sandbox]
+      return Layer.merge(
+        BuiltinTools.layerWorkbench({
+          ...place,
+          sandbox: typeof confined === "function" ? confined({ ...place, network }) : confined
+        }),
+        Worktrees.layer(place)
+      )
+    })
+  )
 
 /** What a command line says of limits, as config. */
 export const limitsOf = (flags: {

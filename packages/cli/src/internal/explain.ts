@@ -27,7 +27,8 @@ const usage = new Set([
   "ForkRefused",
   "ArchiveInvalid",
   "FileNotMade",
-  "TrustError"
+  "TrustError",
+  "SandboxError"
 ])
 
 /** Errors with an exit code of their own. */

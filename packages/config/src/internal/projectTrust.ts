@@ -57,6 +57,21 @@ const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: 
   }
 }
 
+const strictness: Readonly<Record<string, number>> = { off: 0, auto: 1, on: 2 }
+
+/** Whether a project wants commands to be confined less than its user has them. */
+const loosens = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
+  const granted: unknown = at(user, "leaf", path)?.value
+  switch (path.join(".")) {
+    case "sandbox":
+      return (strictness[String(value)] ?? 0) < (strictness[String(granted ?? "auto")] ?? 0)
+    case "sandbox_network":
+      return value === true && granted !== true
+    default:
+      return false
+  }
+}
+
 /** Whether a value is an amount of what may be used, of which a project may only take away. */
 const isAmount = (path: ReadonlyArray<string>): boolean =>
   (path.length === 2 && (path[0] === "limits" || path[0] === "budget"))
@@ -144,6 +159,7 @@ export const admit = (
     if (granted !== undefined) {
       return counts(path, node, `a project's file may take away from what you grant (${granted}), not add to it`)
     }
+    if (loosens(path, node, user)) return counts(path, node, "a project's file may not loosen the sandbox")
     return !asksForMore(path, node, user) ||
       counts(path, node, "a project's file may not ask for requests of their own")
   }

@@ -50,6 +50,24 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect([both.settings.summaries, both.warnings]).toEqual([true, []])
     }))
 
+  it.scoped("lets a project confine commands more, and not less", () =>
+    Effect.gen(function*() {
+      const less = yield* loadFiles({ [file]: { sandbox: "off", sandbox_network: true } })
+      expect([less.settings.sandbox, less.settings.sandbox_network]).toEqual([undefined, undefined])
+      const reason = "is ignored: a project's file may not loosen the sandbox; it may be trusted"
+      expect(less.warnings.map((warning) => told(less.root, warning))).toEqual([
+        `${file}:2 sandbox ${reason}`,
+        `${file}:3 sandbox_network ${reason}`
+      ])
+      const kept = yield* loadFiles({ [userFile]: { sandbox: "on" }, [file]: { sandbox: "auto" } })
+      expect(kept.settings.sandbox).toBe("on")
+      const more = yield* loadFiles({
+        [userFile]: { sandbox: "off", sandbox_network: true },
+        [file]: { sandbox: "on", sandbox_network: false }
+      })
+      expect([more.settings.sandbox, more.settings.sandbox_network, more.warnings]).toEqual(["on", false, []])
+    }))
+
   it.scoped("lets a project have conversations shortened later or not at all, and not sooner", () =>
     Effect.gen(function*() {
       const sooner = yield* loadFiles({

@@ -7,10 +7,11 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { constants } from "node:os"
 import type { Processes } from "../Processes.ts"
+import type { Sandbox } from "../Sandbox.ts"
 import type { ShellCommand, ShellEnd } from "../Shell.ts"
 import { freeBytes } from "./freeBytes.ts"
 import { outputBuffer } from "./outputBuffer.ts"
-import { type NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
+import { NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
 import { makeSpillWriter } from "./spillWriter.ts"
 
 /** How long the output is waited for once the command itself has ended: what it left in the background may hold it open. */
@@ -41,12 +42,17 @@ interface Place {
   readonly fs: FileSystem.FileSystem
   readonly processes: Pick<typeof Processes.Service, "track">
   readonly environment: Readonly<Record<string, string>>
+  readonly sandbox: typeof Sandbox.Service
 }
 
-const run = Effect.fnUntraced(function*({ environment, fs, processes }: Place, command: ShellCommand) {
+const run = Effect.fnUntraced(function*({ environment, fs, processes, sandbox }: Place, command: ShellCommand) {
   const buffer = outputBuffer()
   const writer = yield* makeSpillWriter(fs, command.spill)
   const changed = yield* Effect.makeLatch(false)
+  const confined = yield* Effect.mapError(
+    sandbox.confine({ directory: command.directory, approved: command.approved ?? [] }),
+    ({ message }) => new NotStarted({ code: undefined, reason: message })
+  )
   const tracked = yield* processes.track
   const child = yield* Effect.acquireRelease(
     startShell({
@@ -54,7 +60,8 @@ const run = Effect.fnUntraced(function*({ environment, fs, processes }: Place, c
       words: command.words ?? [],
       directory: command.directory,
       environment,
-      tracked
+      tracked,
+      confined
     }),
     (running) => Effect.zipRight(running.stop, running.kill)
   )

@@ -51,6 +51,16 @@ export interface ShellStart {
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
   readonly tracked: Tracked
+  /** What stands before the shell and its arguments, to confine it. */
+  readonly confined: ReadonlyArray<string>
+}
+
+// What cannot confine it says so on its standard error, which nobody would read.
+const complaining = ["-c", "exec \"$@\" 2>&1", "sh"]
+
+const lineOf = (shell: keyof typeof shells, { command, confined, words }: ShellStart): [string, Array<string>] => {
+  const args = [...shells[shell], "-c", command, shell, ...words]
+  return confined.length === 0 ? [shell, args] : ["sh", [...complaining, ...confined, shell, ...args]]
 }
 
 /** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
@@ -84,7 +94,7 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
   Effect.flatMap(
     Effect.try({
       try: () =>
-        spawn(shell, [...shells[shell], "-c", start.command, shell, ...start.words], {
+        spawn(...lineOf(shell, start), {
           cwd: start.directory,
           env: { ...start.environment, ...start.tracked.environment },
           stdio: ["ignore", "pipe", "ignore"],

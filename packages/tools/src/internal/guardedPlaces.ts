@@ -1,0 +1,146 @@
+/** Finds what of a working tree a sandboxed command may only read: the protected names at its top, and what git runs by. */
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as NodeFs from "node:fs"
+import * as NodePath from "node:path"
+
+/** Directories of which everything is kept; those that are missing are kept from being made. */
+const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
+
+/**
+ * Files that are kept, and kept from being made, unless their other form is there: an empty one beside it would be a mistake
+ * in the config of whoever starts meanwhile.
+ */
+const files = ["skein.json", "opencode.json", ".mcp.json", ".envrc", ".gitmodules"]
+
+/** Files that are kept where they are there. */
+const found = [
+  "skein.jsonc",
+  "opencode.jsonc",
+  "AGENTS.md",
+  "CLAUDE.md",
+  ".gitconfig",
+  ".ripgreprc",
+  ".profile",
+  ".bashrc",
+  ".bash_profile"
+]
+  .concat([".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".inputrc"])
+
+/** What git runs, or goes by, below its directory. */
+const ofGit = ["hooks", "config", "modules", "info/attributes"]
+
+/** What a command may and may not change. */
+export interface Guarded {
+  /** What has to be there to be read. */
+  readonly kept: ReadonlyArray<string>
+  /** The file in which the repository of the tree says what git does not see. */
+  readonly excludes: string | undefined
+  readonly writable: ReadonlyArray<string>
+  readonly readable: ReadonlyArray<string>
+  readonly pinned: ReadonlyArray<string>
+  readonly reopened: ReadonlyArray<string>
+  /** Missing directories, which have to be there for others to be put over them. */
+  readonly missingDirectories: ReadonlyArray<string>
+  /** Missing files. */
+  readonly missingFiles: ReadonlyArray<string>
+}
+
+type Kind = "directory" | "file" | "none" | "other"
+
+const kindOf = (path: string): Kind => {
+  const stat = NodeFs.lstatSync(path, { throwIfNoEntry: false })
+  return stat === undefined ? "none" : stat.isDirectory() ? "directory" : stat.isFile() ? "file" : "other"
+}
+
+const lineOf = (path: string): string =>
+  kindOf(path) === "file" ? NodeFs.readFileSync(path, "utf8").trim().split("\n", 1).join("") : ""
+
+/**
+ * The directories of git for a worktree. Its `.git` file may have been written by anybody, so they count only where they
+ * name that file in their turn.
+ */
+const worktreeOf = (file: string): { readonly own: string; readonly common: string } | undefined => {
+  const named = /^gitdir: (.+)$/.exec(lineOf(file))?.[1]
+  if (named === undefined) return undefined
+  const given = NodePath.resolve(NodePath.dirname(file), named)
+  if (kindOf(given) !== "directory") return undefined
+  const own = NodeFs.realpathSync(given)
+  const back = NodePath.resolve(own, lineOf(NodePath.join(own, "gitdir")))
+  const common = NodePath.resolve(own, lineOf(NodePath.join(own, "commondir")))
+  return back === file && NodePath.dirname(own) === NodePath.join(common, "worktrees") ? { own, common } : undefined
+}
+
+const guard = ({ approved, directory, isPlaceholder }: Parameters<typeof guardedPlaces>[0]): Guarded => {
+  const writable: Array<string> = [directory]
+  const readable: Array<string> = []
+  const pinned: Array<string> = []
+  const kept: Array<string> = []
+  const missingDirectories: Array<string> = []
+  const missingFiles: Array<string> = []
+  // What a person has consented to for this very command is not kept from it.
+  const isApproved = (path: string) => approved.some((each) => each === path || each.startsWith(`${path}/`))
+
+  const keep = (path: string, missing?: Array<string>) => {
+    if (isApproved(path)) return
+    const kind = isPlaceholder(path) ? "none" : kindOf(path)
+    if (kind === "directory" || kind === "file") readable.push(path)
+    else if (kind === "none") missing?.push(path)
+  }
+
+  for (const name of directories) keep(NodePath.join(directory, name), missingDirectories)
+  for (const name of files) {
+    const path = NodePath.join(directory, name)
+    keep(path, kindOf(`${path}c`) === "none" ? missingFiles : undefined)
+  }
+  for (const name of found) keep(NodePath.join(directory, name))
+
+  const git = NodePath.join(directory, ".git")
+  if (kindOf(git) === "directory") {
+    pinned.push(git)
+    if (kindOf(NodePath.join(git, "info")) === "directory") pinned.push(NodePath.join(git, "info"))
+    for (const name of ofGit) {
+      keep(NodePath.join(git, name), name === "hooks" || name === "modules" ? missingDirectories : undefined)
+    }
+    keep(NodePath.join(git, "config.worktree"), missingFiles)
+  }
+  if (kindOf(git) === "file") {
+    keep(git)
+    const tree = worktreeOf(git)
+    if (tree !== undefined) {
+      kept.push(tree.common)
+      writable.push(
+        ...["objects", "refs", "logs"].map((name) => NodePath.join(tree.common, name)).filter((path) =>
+          kindOf(path) === "directory"
+        ),
+        tree.own
+      )
+      for (const name of ["commondir", "gitdir"]) keep(NodePath.join(tree.own, name))
+      keep(NodePath.join(tree.own, "config.worktree"), missingFiles)
+    }
+  }
+
+  const plans = NodePath.join(directory, ".skein", "plans")
+  return {
+    kept,
+    excludes: [...kept, ...(kindOf(git) === "directory" ? [git] : [])]
+      .map((each) => NodePath.join(each, "info", "exclude"))
+      .find((path) => NodeFs.existsSync(path) && kindOf(path) === "file"),
+    writable,
+    readable,
+    pinned,
+    reopened: kindOf(plans) === "directory" && readable.includes(NodePath.dirname(plans)) ? [plans] : [],
+    missingDirectories,
+    // A file in a directory that is not there cannot be put in the place of anything.
+    missingFiles: missingFiles.filter((path) => kindOf(NodePath.dirname(path)) === "directory")
+  }
+}
+
+/** What of a tree is kept. */
+export const guardedPlaces = (options: {
+  readonly directory: string
+  /** Paths that this very command may change. */
+  readonly approved: ReadonlyArray<string>
+  /** What is there only to be in the place of what is missing. */
+  readonly isPlaceholder: (path: string) => boolean
+}): Effect.Effect<Guarded, Cause.UnknownException> => Effect.try(() => guard(options))

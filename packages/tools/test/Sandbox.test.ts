@@ -1,0 +1,286 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Sandbox, type SandboxPlace } from "@skein/tools/Sandbox"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { execFile, spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+
+const works = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
+
+interface Ended {
+  readonly code: number
+  readonly output: string
+}
+
+const git = (directory: string, ...args: ReadonlyArray<string>) => {
+  const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+  const { status, stderr } = spawnSync("git", [...identity, ...args], { cwd: directory, encoding: "utf8" })
+  if (status !== 0) throw new Error(stderr)
+}
+
+/** A repository in a directory of its own, with a directory beside it that a command has no business in. */
+const worldIn = (directory: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const top = fs.realpathSync(fs.mkdtempSync(path.join(directory, "skein-box-")))
+      const repo = path.join(top, "repo")
+      fs.mkdirSync(path.join(top, "other"))
+      fs.mkdirSync(path.join(top, "data", "spill"), { recursive: true })
+      fs.writeFileSync(path.join(top, "data", "spill", "long.out"), "kept")
+      git(top, "init", "-q", "-b", "main", repo)
+      fs.writeFileSync(path.join(repo, "a.txt"), "a")
+      git(repo, "add", ".")
+      git(repo, "commit", "-qm", "first")
+      return { top, repo, at: (name: string) => path.join(repo, name) }
+    }),
+    ({ top }) => Effect.sync(() => fs.rmSync(top, { recursive: true, force: true }))
+  )
+
+// What lies below /tmp is not seen from within; a tree usually does not.
+const world = worldIn("/var/tmp")
+
+const layerIn = (top: string, network = false) =>
+  Sandbox.layer({
+    network,
+    dataDirectory: path.join(top, "data"),
+    environment: { PATH: process.env["PATH"], HOME: path.join(top, "home") }
+  })
+
+/** Runs a line of bash as the tool would. */
+const runIn = (place: SandboxPlace, line: string) =>
+  Effect.scoped(Effect.gen(function*() {
+    const { confine } = yield* Sandbox
+    const [file = "bash", ...args] = [...(yield* confine(place)), "bash", "-c", line]
+    return yield* Effect.async<Ended>((resume) => {
+      const child = execFile(file, args, { cwd: place.directory, encoding: "utf8" }, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1
+        resume(Effect.succeed({ code, output: stdout + stderr }))
+      })
+      child.stdin?.on("error", () => undefined).end()
+      return Effect.sync(() => child.kill())
+    })
+  }))
+
+describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
+  it.live("lets commands change their tree and a temporary directory of their own, and nothing else", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      yield* Effect.gen(function*() {
+        const run = (line: string) => runIn({ directory: repo, approved: [] }, line)
+        expect(yield* run("echo b > b.txt && mkdir -p deep/er && echo c > deep/er/c && rm a.txt")).toMatchObject({
+          code: 0
+        })
+        expect(fs.readFileSync(at("b.txt"), "utf8")).toBe("b\n")
+        expect(fs.existsSync(at("a.txt"))).toBe(false)
+        for (
+          const line of [
+            `echo x > ${top}/other/x`,
+            "echo x > /etc/skein-x",
+            "echo x > ../x",
+            "touch /usr/x",
+            "mkdir ~/x"
+          ]
+        ) {
+          expect(yield* run(line), line).not.toMatchObject({ code: 0 })
+        }
+        expect(fs.readdirSync(path.join(top, "other"))).toEqual([])
+        const probe = `skein-probe-${process.pid}`
+        expect(yield* run(`echo kept > /tmp/${probe} && test "$TMPDIR" = /tmp`)).toMatchObject({ code: 0 })
+        expect(yield* run(`cat /tmp/${probe}`)).toMatchObject({ output: "kept\n" })
+        expect(fs.existsSync(path.join("/tmp", probe))).toBe(false)
+        expect(yield* run(`cat ${top}/data/spill/long.out`)).toMatchObject({ code: 0, output: "kept" })
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("keeps what is protected as it is, whether it is there or not (S55)", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      fs.mkdirSync(at(".vscode"))
+      fs.writeFileSync(at(".vscode/settings.json"), "{}")
+      fs.writeFileSync(at("AGENTS.md"), "mine")
+      const config = fs.readFileSync(at(".git/config"), "utf8")
+      const hooks = fs.readdirSync(at(".git/hooks"))
+      const before = fs.readdirSync(repo)
+      yield* Effect.gen(function*() {
+        const run = (line: string) => runIn({ directory: repo, approved: [] }, line)
+        for (
+          const line of [
+            "echo x > .git/hooks/pre-commit",
+            "echo x >> .git/config",
+            "git config core.fsmonitor ./x",
+            "rm -rf .git/hooks",
+            "mv .git old && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
+            "echo x > .git/config.worktree",
+            "mkdir -p .git/modules/x",
+            "mkdir -p .skein/agent && echo x > .skein/agent/a.md",
+            "echo x > skein.json",
+            "ln -s a.txt skein.json",
+            "mv a.txt .mcp.json",
+            "echo x > .vscode/settings.json",
+            "mv .vscode v && mkdir .vscode && echo x > .vscode/settings.json",
+            "mkdir .claude && echo x > .claude/settings.json",
+            "echo x > .envrc",
+            "echo x >> AGENTS.md",
+            "rm AGENTS.md"
+          ]
+        ) {
+          expect(yield* run(line), line).not.toMatchObject({ code: 0 })
+        }
+        expect(
+          yield* run(
+            "git -c user.name=t -c user.email=t@e.com commit -qam second --allow-empty && git add -A && git status --porcelain"
+          )
+        )
+          .toEqual({ code: 0, output: "A  .vscode/settings.json\nA  AGENTS.md\n" })
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readdirSync(repo)).toEqual(before)
+      expect(fs.readFileSync(at(".git/config"), "utf8")).toBe(config)
+      expect(fs.readdirSync(at(".git/hooks"))).toEqual(hooks)
+      expect(fs.readFileSync(at("AGENTS.md"), "utf8")).toBe("mine")
+    })))
+
+  it.live("lets a command change what somebody has consented to, and plans", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      fs.mkdirSync(at(".skein/plans"), { recursive: true })
+      fs.writeFileSync(path.join(top, "other/file"), "old")
+      yield* Effect.gen(function*() {
+        const approved = [path.join(top, "other/file"), path.join(top, "other/new"), at(".vscode/settings.json")]
+        const place = { directory: repo, approved }
+        const line =
+          `echo new > ../other/file && echo new > ../other/new && mkdir .vscode && echo {} > .vscode/settings.json`
+        expect(yield* runIn(place, line)).toEqual({ code: 0, output: "" })
+        expect(yield* runIn(place, "echo x > .skein/plans/a.md")).toEqual({ code: 0, output: "" })
+        expect(yield* runIn(place, "echo x > .skein/a.md")).not.toMatchObject({ code: 0 })
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readFileSync(path.join(top, "other/file"), "utf8")).toBe("new\n")
+      expect(fs.existsSync(at(".vscode/settings.json"))).toBe(true)
+    })))
+
+  it.live("has no network, no processes and no sockets but its own (S55)", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { repo, top } = yield* world
+      yield* Effect.gen(function*() {
+        const run = (line: string) => runIn({ directory: repo, approved: [] }, line)
+        for (
+          const line of [
+            "curl -m 3 http://127.0.0.1:9/",
+            "wget -T 3 -t 1 http://127.0.0.1:9/",
+            "ping -c 1 -W 1 127.0.0.2x",
+            "nc -w 1 192.0.2.1 80",
+            "ssh -o ConnectTimeout=1 192.0.2.1",
+            "getent hosts example.com",
+            "exec 3<>/dev/tcp/192.0.2.1/80",
+            `kill -0 ${process.pid}`,
+            `cat /proc/${process.pid}/environ`,
+            "ls /run/*/*"
+          ]
+        ) {
+          expect(yield* run(line), line).not.toMatchObject({ code: 0 })
+        }
+        expect((yield* run("ls /sys/class/net; cat /proc/net/dev | grep -c :")).output).toMatch(/1\n$/)
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("works in a tree below /tmp as well, and leaves what is beside it alone", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* worldIn(os.tmpdir())
+      const line = "echo b > b.txt; echo x > ../x; echo x > ../other/x; git status --porcelain; cat a.txt"
+      expect(yield* Effect.provide(runIn({ directory: repo, approved: [] }, line), layerIn(top))).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^\?\? b\.txt\na/)
+      })
+      expect(fs.readFileSync(at("b.txt"), "utf8")).toBe("b\n")
+      expect(fs.readdirSync(top).toSorted()).toEqual(["data", "other", "repo"])
+      expect(fs.readdirSync(path.join(top, "other"))).toEqual([])
+    })))
+
+  it.live("takes all of a command along when it ends", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { repo, top } = yield* world
+      const name = `skein-left-${process.pid}`
+      yield* runIn(
+        { directory: repo, approved: [] },
+        `(setsid bash -c 'exec -a ${name} sleep 300' >/dev/null 2>&1 &) ; (env -i setsid sleep 300.${process.pid} >/dev/null 2>&1 &); sleep 0.2`
+      ).pipe(Effect.provide(layerIn(top)))
+      const left = spawnSync("ps", ["-eo", "args"], { encoding: "utf8" }).stdout
+      expect(left).not.toContain(name)
+      expect(left).not.toContain(`sleep 300.${process.pid}`)
+    })))
+
+  it.live("lets a task in a worktree commit, and leaves hooks and config of the repository alone", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      const tree = path.join(top, "tree")
+      git(repo, "worktree", "add", "-q", "-b", "task", tree)
+      yield* Effect.gen(function*() {
+        const run = (line: string) => runIn({ directory: tree, approved: [] }, line)
+        expect(
+          yield* run(
+            "echo b > b && git add b && git -c user.name=t -c user.email=t@e.com commit -qm b && git log --oneline | wc -l"
+          )
+        )
+          .toMatchObject({ code: 0, output: "2\n" })
+        for (
+          const line of [
+            `echo x > ${repo}/.git/hooks/pre-commit`,
+            "git config user.name x",
+            `echo x > ${repo}/a.txt`,
+            "echo x > .git",
+            "echo ../../../x > $(git rev-parse --git-dir)/commondir"
+          ]
+        ) {
+          expect(yield* run(line), line).not.toMatchObject({ code: 0 })
+        }
+        // A file that says that it belongs to a repository which knows nothing of it opens nothing.
+        const liar = path.join(top, "liar")
+        fs.mkdirSync(liar)
+        fs.writeFileSync(path.join(liar, ".git"), `gitdir: ${repo}/.git/worktrees/tree\n`)
+        expect(yield* runIn({ directory: liar, approved: [] }, `touch ${repo}/.git/refs/heads/x`)).not.toMatchObject({
+          code: 0
+        })
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readFileSync(at("a.txt"), "utf8")).toBe("a")
+    })))
+
+  it.live("puts nothing in the place of another thing for longer than it is needed, also for commands at once", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { repo, top } = yield* world
+      const before = fs.readdirSync(repo)
+      yield* Effect.gen(function*() {
+        const line = "sleep 0.0$((RANDOM % 9)); echo x > skein.json"
+        const ended = yield* Effect.forEach(
+          Array.from({ length: 12 }),
+          () => runIn({ directory: repo, approved: [] }, line),
+          { concurrency: "unbounded" }
+        )
+        expect(ended.every(({ code }) => code !== 0)).toBe(true)
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readdirSync(repo)).toEqual(before)
+    })))
+})
+
+describe("without bubblewrap", () => {
+  const options = { network: false, dataDirectory: "/nowhere", environment: { PATH: "/nowhere" } }
+  const confined = Effect.scoped(Effect.flatMap(Sandbox, ({ confine }) => confine({ directory: "/", approved: [] })))
+
+  it.live("commands run as they are, which is said once", () =>
+    Effect.gen(function*() {
+      const said: Array<string> = []
+      const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void said.push(String(message))))
+      const twice = Effect.zip(confined, confined)
+      expect(yield* Effect.provide(twice, Layer.provideMerge(Sandbox.layer(options), logger))).toEqual([[], []])
+      expect(said).toEqual([
+        expect.stringMatching(/^There is no sandbox for commands: bubblewrap \(bwrap\) is not on the PATH/)
+      ])
+    }))
+
+  it.live("there is nothing to run them in where they must be confined", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(Effect.provide(confined, Sandbox.layerRequired(options)))
+      expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringContaining("`skein doctor`") })
+    }))
+})

@@ -1,0 +1,96 @@
+/** The built program and the sandbox of commands: there, not there, and insisted on. */
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox as world } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const works = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+/** A model that runs these lines, one after the other, where the user has this config. */
+const place = async (config: object, lines: ReadonlyArray<string>) => {
+  const llm = await startLlm(({ last, messages }) => {
+    const command = lines[messages.filter(({ role }) => role === "tool").length]
+    return command === undefined ? `told: ${last}` : { calls: [{ tool: "bash", args: { command } }] }
+  })
+  const where = world({ llm: llm.url })
+  cleanup.push(llm.close, where.remove)
+  const directory = join(where.home, "config", "skein")
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, "skein.json"), JSON.stringify({ permission: { bash: "allow" }, ...config }))
+  const run = (env: Readonly<Record<string, string>> = {}) => where.run(["run", "-m", "openai/m", "go"], { env })
+  return { ...where, llm, run }
+}
+
+/** A directory with the programs that Skein needs, and without bubblewrap. */
+const bare = () => {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-path-")))
+  cleanup.push(() => rmSync(directory, { recursive: true }))
+  for (const name of ["bash", "sh", "git", "cat"]) {
+    const path = spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim()
+    symlinkSync(path, join(directory, name))
+  }
+  return { PATH: directory }
+}
+
+it.skipIf(!works)("a command that was allowed is confined all the same, where there is bubblewrap", async () => {
+  const { home, project, run } = await place({ permission: { bash: { "./build.sh": "allow" } } }, ["./build.sh"])
+  const script = [
+    "echo x > own.txt",
+    "touch .git/hooks/pre-commit",
+    "touch ../x",
+    "tr '\\0' '\\n' < /proc/$PPID/environ",
+    "env"
+  ]
+  writeFileSync(join(project, "build.sh"), `#!/bin/bash\n${script.join("\n")}\ntrue\n`, { mode: 0o755 })
+  const { code, stderr, stdout } = await run()
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("Read-only file system") })
+  expect(stdout).not.toContain("sk-test-0123456789")
+  expect(stderr).not.toContain("sandbox")
+  expect(existsSync(join(project, "own.txt"))).toBe(true)
+  expect(existsSync(join(project, ".git/hooks/pre-commit"))).toBe(false)
+  expect(existsSync(join(home, "x"))).toBe(false)
+})
+
+it("without bubblewrap commands run, and it is said once; not where that is wanted", async () => {
+  const two = await place({}, ["echo one", "echo two"])
+  const { code, stderr, stdout } = await two.run(bare())
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "told: two\n" })
+  expect(stderr.match(/There is no sandbox for commands/g)).toHaveLength(1)
+  const off = await place({ sandbox: "off" }, ["echo one"])
+  expect((await off.run(bare())).stderr).not.toContain("sandbox")
+})
+
+it("where a sandbox is insisted on, nothing begins without", async () => {
+  const { llm, run } = await place({ sandbox: "on" }, ["echo one"])
+  const { code, stderr } = await run(bare())
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(
+      /skein: There is no sandbox for commands: bubblewrap \(bwrap\) is not on the PATH.*`skein doctor`/
+    )
+  })
+  expect(llm.requests).toEqual([])
+})
+
+it.skipIf(!works)("a kill of Skein ends all of a command, at once (C16)", async () => {
+  const mark = `9999.${process.pid}`
+  const line = `(env -i setsid sleep ${mark} >/dev/null 2>&1 &); trap '' TERM; sleep ${mark} & sleep ${mark}`
+  const { project, start } = await place({ permission: { bash: { "./wait.sh": "allow" } } }, ["./wait.sh"])
+  writeFileSync(join(project, "wait.sh"), `#!/bin/bash\n${line}\n`, { mode: 0o755 })
+  const count = () => spawnSync("ps", ["-eo", "args"], { encoding: "utf8" }).stdout.split(`\nsleep ${mark}`).length - 1
+  const { child, ended } = start(["run", "-m", "openai/m", "go"])
+  await vi.waitUntil(() => count() === 3, { timeout: 20_000 })
+  child.kill("SIGKILL")
+  await ended
+  await vi.waitUntil(() => count() === 0, { timeout: 3_000 })
+})
