@@ -40,7 +40,7 @@ export const makeWorld = ({ config, program = builtProgram, url }) => {
   mkdirSync(project)
   mkdirSync(join(base, "config", "skein"), { recursive: true })
   writeFileSync(join(project, "step-0.txt"), "a line that is read in the first step\n".repeat(150))
-  writeFileSync(join(base, "config", "skein", "skein.json"), JSON.stringify(config ?? { permission }))
+  writeFileSync(join(base, "config", "skein", "skein.json"), JSON.stringify(config ?? { permission, sandbox: "off" }))
   const env = {
     PATH: process.env["PATH"] ?? "",
     HOME: base,
