@@ -69,7 +69,7 @@ export const layerWorkbench = <E = never>(options: {
 }): Layer.Layer<Workbench | Spill, E, FileSystem.FileSystem | Path.Path> => {
   const { dataDirectory, environment } = options
   return Layer.mergeAll(
-    Network.layer,
+    Network.layer({ environment }),
     Paths.layer({ home: environment["HOME"] }),
     Ripgrep.layer({ environment }),
     SeenFiles.layer,

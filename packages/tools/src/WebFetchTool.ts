@@ -110,12 +110,20 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
     effect: "safe",
     title: (input) => input.url,
     authorise: (input) =>
-      Effect.map(parse(input.url), (url) => [{
-        permission: "webfetch",
-        patterns: [url.href],
-        always: asRules([`${url.origin}/*`]),
-        metadata: { url: url.href }
-      }]),
+      Effect.map(parse(input.url), (url) => {
+        const ask = { permission: "webfetch", patterns: [url.href] }
+        return network.tellsSecret(url)
+          ? [{
+            ...ask,
+            always: [],
+            metadata: {
+              url: url.href,
+              reason: "The URL holds a secret of the environment, which its host would be told."
+            },
+            protected: true
+          }]
+          : [{ ...ask, always: asRules([`${url.origin}/*`]), metadata: { url: url.href } }]
+      }),
     execute: (input) =>
       Effect.timeoutFail(fetch(input), {
         duration: patience,

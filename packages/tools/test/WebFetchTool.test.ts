@@ -45,7 +45,8 @@ const names = (known: Readonly<Record<string, ReadonlyArray<string>>>, resolved:
           ? refuse("not_found", `The host ${host} was not found.`)
           : Effect.succeed(found.map((address): Address => ({ address, family: address.includes(":") ? 6 : 4 })))
       },
-      isPublic: (address) => address === "127.0.0.1" || isPublicAddress(address)
+      isPublic: (address) => address === "127.0.0.1" || isPublicAddress(address),
+      tellsSecret: () => false
     })
   })
 
@@ -139,7 +140,8 @@ describe("webfetch", () => {
                 "mixed.test": [{ address: "93.184.216.34", family: 4 }, { address: "10.0.0.1", family: 4 }]
               } as Record<string, ReadonlyArray<Address>>)[host] ?? []
           ),
-        isPublic: isPublicAddress
+        isPublic: isPublicAddress,
+        tellsSecret: () => false
       })
     }))))
 
@@ -314,5 +316,44 @@ describe("webfetch", () => {
       ) {
         expect((yield* Effect.flip(asks("webfetch", { url }))).kind, url).toBe("invalid_arguments")
       }
+    }).pipe(Effect.provide(site)))
+
+  it.effect("asks each time for a URL that would tell a secret of the environment (S35)", () =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      for (
+        const url of [
+          "https://example.com/?q=sk-test-SECRET",
+          "https://example.com/sk-test-SECRET/x",
+          "https://example.com/?q=%73k-%74est-SECRET",
+          "https://example.com/?q=sk%2dtest%2dSECRET&x=%"
+        ]
+      ) {
+        expect(yield* asks("webfetch", { url }), url).toEqual([
+          expect.objectContaining({ permission: "webfetch", protected: true, always: [] })
+        ])
+      }
+      expect(yield* asks("webfetch", { url: "https://example.com/?q=sk-test" })).toEqual([
+        {
+          permission: "webfetch",
+          patterns: ["https://example.com/?q=sk-test"],
+          always: ["https://example.com/*"],
+          metadata: { url: "https://example.com/?q=sk-test" }
+        }
+      ])
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.scoped("goes past every proxy of the environment (S35)", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const page = yield* serving(answer("text/plain", "page"))
+      const proxy = yield* serving(answer("text/plain", "proxy"))
+      const names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY"]
+      yield* Effect.acquireRelease(
+        Effect.sync(() => names.forEach((name) => process.env[name] = `http://127.0.0.1:${proxy.port}`)),
+        () => Effect.sync(() => names.forEach((name) => delete process.env[name]))
+      )
+      expect((yield* call("webfetch", { url: `http://site.test:${page.port}/` })).output).toBe("page")
+      expect(proxy.asked).toEqual([])
     }).pipe(Effect.provide(site)))
 })
