@@ -175,6 +175,21 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       ])
     }))
 
+  it.scoped("has modes in files as well, which agents of the same name replace", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* read({
+        "project/.opencode/mode/ask.md": "---\ntools:\n  edit: false\n---\nYou answer.",
+        "project/.opencode/modes/both.md": "---\nmode: all\n---\nBoth.",
+        "project/.opencode/mode/twice.md": "mode",
+        "project/.opencode/agent/twice.md": "agent"
+      })
+      expect(settings.agent).toEqual({
+        ask: { mode: "primary", deniedTools: ["edit"], prompt: "You answer." },
+        both: { mode: "all", prompt: "Both." },
+        twice: { prompt: "agent" }
+      })
+    }))
+
   it.scoped("is of a project: it does not allow, and reads no secrets", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* read({

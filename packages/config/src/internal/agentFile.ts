@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { type ConfigContent, issueIn, onlyIssues, settleContent } from "./configFile.ts"
-import { adapt, type Foreign, type Known } from "./foreignAgent.ts"
+import { adapt, entry, type Foreign, type Known, text } from "./foreignAgent.ts"
 import { parseFront, split } from "./frontMatter.ts"
 import type { Fault, Located, LocatedEntry } from "./located.ts"
 import { readText } from "./readText.ts"
@@ -15,6 +15,8 @@ export interface AgentSource extends ConfigSource {
   readonly name: string
   /** The program that the file is written for, where that is not Skein. */
   readonly foreign?: Foreign
+  /** Whether it is a primary agent unless it says something else. */
+  readonly isPrimary?: true
   /** Which providers that program's models may name. */
   readonly known: Known
 }
@@ -62,6 +64,9 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   }
   const name = named?.value.kind === "string" ? named.value.value : source.name
   const entries = adapted.entries.filter(({ key }) => key !== "name")
+  if (source.isPrimary === true && !entries.some(({ key }) => key === "mode")) {
+    entries.push(entry("mode", start, text("primary", start)))
+  }
   const prompt = entries.find(({ key }) => key === "prompt")
   const body = matter.body.trim()
   if (prompt !== undefined && body !== "") {

@@ -31,7 +31,7 @@ export const readAgents = Effect.fnUntraced(function*(
   const issues: Array<ConfigIssue> = []
   const warnings: Array<ConfigIssue> = []
   const agents = new Map<string, AgentContent>()
-  for (const { directories, foreign } of homes) {
+  for (const { arePrimary, directories, foreign } of homes) {
     const found = yield* Effect.forEach(
       directories,
       (directory) => listMarkdown(directory, { deep: foreign !== "claude", what: "agent", seen, issues })
@@ -49,7 +49,8 @@ export const readAgents = Effect.fnUntraced(function*(
         home,
         known,
         ...(project === undefined ? {} : { project }),
-        ...(foreign === undefined ? {} : { foreign })
+        ...(foreign === undefined ? {} : { foreign }),
+        ...(arePrimary === undefined ? {} : { isPrimary: arePrimary })
       }
       const content = yield* readAgentFile(source)
       const before = own.get(content.name)

@@ -12,6 +12,8 @@ export interface AgentHome {
   readonly directories: ReadonlyArray<string>
   /** The program, where it is not Skein. */
   readonly foreign?: Foreign
+  /** Whether they are primary agents unless they say something else. */
+  readonly arePrimary?: true
 }
 
 /** A directory in which there is config. */
@@ -82,6 +84,9 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
       homes.push({ directories: [join(claude, "agents")], foreign: "claude" })
     }
     if (openCode !== undefined) {
+      // Where its older versions have agents for people.
+      const modes = yield* Effect.filter([join(openCode, "mode"), join(openCode, "modes")], isThere)
+      if (modes.length > 0) homes.push({ directories: modes, foreign: "opencode", arePrimary: true })
       const directories = yield* Effect.filter([join(openCode, "agent"), join(openCode, "agents")], isThere)
       if (directories.length > 0) homes.push({ directories, foreign: "opencode" })
     }
