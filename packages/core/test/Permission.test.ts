@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import { define } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import type { PermissionConfig } from "@skein/domain/Rule"
@@ -9,8 +10,10 @@ import { call, make, type Script, tasks } from "@skein/testing/ScriptedProvider"
 import { agent, layer } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import { lastingStorage, lonely } from "./support/mortal.ts"
 import { callsMade, childrenOf, root, said, taskTools } from "./support/tree.ts"
 
 /** A tool that goes by the permission `edit`, and asks for it for the path that it is given. */
@@ -43,6 +46,8 @@ const with_ = (
 
 /** What the model is told of its calls. */
 const results = (id: SessionID) => Effect.map(callsMade(id), (found) => found.map(said))
+
+type Life = Effect.Effect.Context<ReturnType<typeof begin>> | Effect.Effect.Context<ReturnType<typeof root>>
 
 const waiting = Effect.flatMap(Permission, (permission) => permission.pending())
 
@@ -162,6 +167,41 @@ describe("an answer of always", () => {
       const again = yield* begin(third.id, 1)
       yield* Fiber.interrupt(again.turn)
     }).pipe(with_({ build: [touching("src/a"), "Done."] })))
+
+  it.scoped("holds for its tree after a restart as well, and one for the project only until it is revoked", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(SessionStorage, yield* lastingStorage)
+      const script = { build: [touching("src/a", "docs/a"), "Done."] }
+      const living = <A, E>(name: string, life: Effect.Effect<A, E, Life>) =>
+        Effect.scoped(life).pipe(
+          Effect.provide(layer(make(script), { tools: [touch], asks: "person", storage, owner: lonely(name) }))
+        )
+      const id = yield* living(
+        "first",
+        Effect.gen(function*() {
+          const { id } = yield* root()
+          const { requests, turn } = yield* begin(id, 2)
+          const permission = yield* Permission
+          const of = (pattern: string) => requests.find(({ patterns }) => patterns[0] === pattern)!.id
+          yield* permission.reply(of("src/a"), "always")
+          yield* permission.reply(of("docs/a"), "always", { scope: "project" })
+          yield* Fiber.join(turn)
+          const [approval] = yield* permission.approvals("/work")
+          yield* permission.revoke("/work", approval!.id)
+          return id
+        })
+      )
+      yield* living(
+        "second",
+        Effect.gen(function*() {
+          const { requests, turn } = yield* begin(id, 1)
+          expect(requests.map(({ patterns }) => patterns)).toEqual([["docs/a"]])
+          yield* Fiber.interrupt(turn)
+          const other = yield* begin((yield* root()).id, 2)
+          yield* Fiber.interrupt(other.turn)
+        })
+      )
+    }))
 
   it.scoped("lifts no denial, and nothing that is protected", () =>
     Effect.gen(function*() {

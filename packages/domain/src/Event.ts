@@ -112,7 +112,9 @@ export const properties = {
   "permission.replied": Schema.Struct({
     id: PermissionID,
     reply: PermissionReply,
-    message: Schema.optional(Schema.String)
+    message: Schema.optional(Schema.String),
+    /** Of `always`: whether it holds for this tree of sessions, or for the project. */
+    scope: Schema.optional(Schema.Literal("tree", "project"))
   }),
   "question.asked": QuestionRequest,
   /** `answers` are labels of options, or words of the person's own. */

@@ -217,7 +217,8 @@ describe("webfetch", () => {
     const rebinding = Layer.succeed(Network, {
       resolve: () =>
         Effect.sync((): ReadonlyArray<Address> => [{ address: asked++ === 0 ? "127.0.0.1" : "127.0.0.9", family: 4 }]),
-      isPublic: (address) => address === "127.0.0.1"
+      isPublic: (address) => address === "127.0.0.1",
+      tellsSecret: () => false
     })
     return Effect.gen(function*() {
       const { call } = yield* Workspace

@@ -15,7 +15,7 @@ import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
 import { evaluate, expandHome, stricter } from "../Ruleset.ts"
 import { approvalRule, SessionStorage } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
-import { askedBefore } from "./askedBefore.ts"
+import { allowedBefore, allowedBy, askedBefore } from "./askedBefore.ts"
 import { byOtherWords, byRules, countsFor, isOffered, remembered } from "./verdict.ts"
 
 /** How long a question may wait before it counts as rejected. */
@@ -24,6 +24,7 @@ const patience = Duration.hours(24)
 interface Answer {
   readonly reply: PermissionReply
   readonly message?: string
+  readonly scope?: "tree" | "project"
 }
 
 interface Pending {
@@ -59,9 +60,21 @@ export const makeBroker = (options: PermissionOptions) =>
     const hooks = yield* Hooks
     const scope = yield* Effect.scope
     const pending = new Map<PermissionID, Pending>()
-    const approvedInTree = new Map<SessionID, Array<Rule>>()
+    const approvedInTree = new Map<SessionID, ReadonlyArray<Rule>>()
     const home = options.home
     const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
+
+    /** What was allowed for the rest of a tree, also before a restart. */
+    const approvedIn = (rootID: SessionID) => {
+      const known = approvedInTree.get(rootID)
+      if (known !== undefined) return Effect.succeed(known)
+      return Effect.map(Effect.provideService(allowedBefore(rootID), SessionStorage, storage), (rules) => {
+        // Another call may have been answered while this was read.
+        const rulesNow = approvedInTree.get(rootID) ?? rules
+        approvedInTree.set(rootID, rulesNow)
+        return rulesNow
+      })
+    }
 
     const decide = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
       const subject = { ...given, rules: expand(given.rules), ceilings: given.ceilings.map(expand) }
@@ -73,7 +86,7 @@ export const makeBroker = (options: PermissionOptions) =>
       if (strictest === "allow" || ask.consented === true) return "allow"
       const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
       const approved = [
-        ...(approvedInTree.get(subject.session.rootID) ?? []),
+        ...(yield* approvedIn(subject.session.rootID)),
         ...(home === undefined ? project : expandHome(project, home))
       ]
       const counts = countsFor(ask)
@@ -237,11 +250,7 @@ export const makeBroker = (options: PermissionOptions) =>
       const { rootID } = found.subject.session
       if (answer === "always") {
         const { projectID } = found.subject.session
-        const rules = found.request.always.map((pattern): Rule => ({
-          permission: found.request.permission,
-          pattern,
-          action: "allow"
-        }))
+        const rules = allowedBy(found.request)
         if (details?.scope === "project") {
           const created = yield* Clock.currentTimeMillis
           const writes = yield* Effect.forEach(rules, ({ pattern, permission }) =>
@@ -250,9 +259,13 @@ export const makeBroker = (options: PermissionOptions) =>
               approval: { id: approvalID, projectID, permission, pattern, created }
             })))
           yield* journal.commit(writes, [])
-        } else approvedInTree.set(rootID, [...(approvedInTree.get(rootID) ?? []), ...rules])
+        } else approvedInTree.set(rootID, [...(yield* approvedIn(rootID)), ...rules])
       }
-      yield* settle(found, { reply: answer, ...(details?.message === undefined ? {} : { message: details.message }) })
+      yield* settle(found, {
+        reply: answer,
+        ...(details?.message === undefined ? {} : { message: details.message }),
+        ...(answer === "always" ? { scope: details?.scope ?? "tree" } : {})
+      })
       for (const other of [...pending.values()]) {
         if (other.subject.session.rootID !== rootID) {
           continue
