@@ -210,6 +210,18 @@ describe("shell text of a command", () => {
         Effect.succeed({ broken: [], commands: [command("here", "!`x`", { agent: "worker", subtask: false })] })
     })))
 
+  it.effect("that a hook has changed is asked for as what it has become", () => {
+    const heard: Array<unknown> = []
+    const other = on("PreToolUse", ({ input }) => {
+      heard.push(input)
+      return Effect.succeed({ input: { command: "rm x" } })
+    }, { matcher: "bash" })
+    return Effect.gen(function*() {
+      expect(textsOf((yield* expanded("shell", "x")).parts)[0]).toMatch(/a rule forbids bash \(rm x\)/)
+      expect(heard).toEqual([{ command: "git status 'x'" }])
+    }).pipe(stack({ hooks: [other], rules: { bash: { "*": "allow", "rm *": "deny" } } }))
+  })
+
   it.effect("is seen by hooks, which may block it or change the line", () => {
     const guard = on("PreToolUse", ({ input, tool }) =>
       Effect.succeed(
@@ -218,7 +230,7 @@ describe("shell text of a command", () => {
           : { decision: "deny" as const, reason: "not here" }
       ))
     return Effect.gen(function*() {
-      expect(textsOf((yield* expanded("shell", "x")).parts)).toEqual(["Status: ran echo changed with [\"x\"]"])
+      expect(textsOf((yield* expanded("shell", "x")).parts)).toEqual(["Status: ran echo changed with undefined"])
       expect(textsOf((yield* expanded("secret")).parts)[1]).toMatch(/^@secret.txt is not attached: .*not here/)
     }).pipe(stack({ hooks: [guard] }))
   })

@@ -16,6 +16,10 @@ import { callerOf, subjectOf } from "../session/offer.ts"
 export interface UserCall {
   readonly tool: string
   readonly input: object
+  /** What hooks are told of the input, where that is not all that there is of it. */
+  readonly told?: object
+  /** The input with what a hook has made of that. */
+  readonly changed?: (by: object) => object
   /** Whether the person named just this: then nobody is asked again, and what is denied stays denied. */
   readonly consented: boolean
 }
@@ -30,15 +34,10 @@ const whileAsking = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
       () => Effect.sync(() => personAnswers(live, clock.unsafeCurrentTimeMillis(), false))
     ))
 
-/** The arguments that a hook has put in the place of others; what stands beside them without being told to hooks stays. */
-const changed = (tool: AnyTool, input: object, by: unknown) =>
-  Schema.decodeUnknown(tool.parameters)(by, { onExcessProperty: "error" }).pipe(
-    Effect.map((decoded): object =>
-      Object.assign(
-        { ...decoded },
-        ...Object.getOwnPropertySymbols(input).map((key) => ({ [key]: Reflect.get(input, key) as unknown }))
-      )
-    ),
+/** The arguments that a hook has put in the place of others. */
+const changedBy = (tool: AnyTool, given: unknown): Effect.Effect<object, ToolError> =>
+  Schema.decodeUnknown(tool.parameters)(given, { onExcessProperty: "error" }).pipe(
+    Effect.map((decoded) => decoded as object),
     Effect.mapError((error) =>
       new ToolError({
         kind: "invalid_arguments",
@@ -70,9 +69,10 @@ export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) 
     tells: () => Effect.void
   }
   const before = hooks.hears("PreToolUse", tool)
-    ? yield* hooks.preToolUse(placeOf(live), tool, call.input)
+    ? yield* hooks.preToolUse(placeOf(live), tool, call.told ?? call.input)
     : undefined
-  const input = before?.changed === undefined ? call.input : yield* changed(tool, call.input, before.changed.input)
+  const by = before?.changed === undefined ? undefined : yield* changedBy(tool, before.changed.input)
+  const input = by === undefined ? call.input : call.changed?.(by) ?? by
   const subject = yield* subjectOf(live)
   const ask = (wanted: PermissionAsk) => {
     const each = call.consented ? { ...wanted, consented: true } : wanted
@@ -83,6 +83,6 @@ export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) 
   }
   for (const each of insisting(yield* tool.authorise(input, context), tool, input, before?.asks)) yield* ask(each)
   const result: ToolResult = yield* tool.execute(input, context)
-  const read = yield* afterCall(hooks, live, tool, input, result.output)
+  const read = yield* afterCall(hooks, live, tool, by ?? call.told ?? input, result.output)
   return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, read) }
 })

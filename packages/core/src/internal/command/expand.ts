@@ -7,7 +7,7 @@ import { CommandInvalid } from "../../CommandError.ts"
 import { positional } from "../../ShellLine.ts"
 import type { Live } from "../session/live.ts"
 import { attach, endsAll } from "./attach.ts"
-import { callTool } from "./callTool.ts"
+import { callTool, type UserCall } from "./callTool.ts"
 import { shellLine } from "./shellText.ts"
 import { completed, filled, type Given, type Piece } from "./template.ts"
 import { wordsOf } from "./words.ts"
@@ -19,8 +19,16 @@ export const rawOf = ({ arguments: given = "" }: CommandRequest): string =>
 /** What a line of shell text wrote, or why it wrote nothing. */
 const outputOf = Effect.fnUntraced(function*(live: Live, text: string, { highest, words }: Given) {
   const { command, shown } = shellLine(text, words, highest)
-  const input = { command, [positional]: { words, shown } }
-  return yield* callTool(live, { tool: "bash", input, consented: false }).pipe(
+  // Whether the line says by itself all that is handed to it.
+  const isWhole = words.length === 0 || shown !== command
+  const call: UserCall = {
+    tool: "bash",
+    input: { command, [positional]: { words, shown } },
+    told: { command: shown, ...(isWhole ? {} : { description: `with the arguments ${JSON.stringify(words)}` }) },
+    changed: (by) => isWhole || !("command" in by) ? by : { ...by, [positional]: { words, shown: String(by.command) } },
+    consented: false
+  }
+  return yield* callTool(live, call).pipe(
     Effect.map(({ output }) => output.trimEnd()),
     Effect.catchTags({
       ToolError: ({ message }) => Effect.succeed(`[\`${text}\` failed: ${message}]`),
