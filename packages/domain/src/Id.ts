@@ -71,9 +71,9 @@ const base32 = (value: number, length: number): string => {
 }
 
 /** The time in an id, in milliseconds; 0 where there is none. */
-const timeOf = (id: string): number => {
+const timeOf = (made: string): number => {
   let time = 0
-  for (const digit of id.slice(id.indexOf("_") + 1).slice(0, 10)) {
+  for (const digit of made.slice(made.indexOf("_") + 1).slice(0, 10)) {
     time = time * 32 + Math.max(0, alphabet.indexOf(digit))
   }
   return time
@@ -114,11 +114,11 @@ export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
         const random = base32(Math.floor(chance.number() * chanceLimit), 8)
         return `${prefix}_${base32(last, 10)}${base32(count, 4)}${random}` as ByPrefix[Prefix]
       }
-      const after = (id: string) => {
-        const made = timeOf(id)
+      const after = (other: string) => {
+        const time = timeOf(other)
         // One millisecond more: how far the counter of the other process was is not worth reading.
-        if (made >= last) {
-          last = made + 1
+        if (time >= last) {
+          last = time + 1
           count = 0
         }
       }

@@ -55,7 +55,7 @@ const restingTrees = Effect.fnUntraced(function*(since: number, projectID: strin
       store.lease(root.id),
       Option.match({
         onNone: () => [],
-        onSome: (found) => found.owner === undefined || found.until <= now ? [{ root, found }] : []
+        onSome: (lease) => lease.owner === undefined || lease.until <= now ? [{ root, found: lease }] : []
       })
     ))
   return free.flat()
