@@ -7,6 +7,9 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
+    // A bound for what hangs, and no measure of anything: how long a test takes is a matter of the machine.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"]
   }
 })

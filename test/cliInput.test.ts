@@ -71,7 +71,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["an unknown format", ["run", "--format", "xml", "go"], /--format needs one of default, json, quiet, and got "xml"/],
   ["a switch with a value", ["run", "--auto=yes", "go"], /--auto takes no value/],
   ["a missing operand", ["sessions", "show"], /`skein sessions show` needs ID/],
-  ["one operand too many", ["agents", "x"], /`skein agents` does not take "x"/],
+  ["one operand too many", ["models", "x"], /`skein models` does not take "x"/],
   ["an unknown shell", ["completions", "tcsh"], /knows no "tcsh"/],
   ["no session to continue", [...offline, "-c", "go"], /There is no session in .* to continue/],
   ["an approval that is not there", ["permissions", "revoke", "per_x"], /This project has no approval per_x/]
