@@ -63,8 +63,24 @@ describe("an agent of the caller's own making", () => {
       expect(system(first)).not.toContain("Work\n")
       expect(offered(first)).toEqual(["look", "run"])
       expect(lastOf(second)).toContain("There is no tool \\\"change\\\" here")
-      expect(children).toMatchObject([{ agent: "worker", prompt: expect.stringContaining("You count words.") }])
+      expect(children).toMatchObject([{
+        agent: "worker",
+        prompt: { text: expect.stringContaining("You count words.") }
+      }])
     }))
+
+  it.effect("has it for as long as it is the agent of its session", () => {
+    const script = Scripted.make({ lead: [asks(own), "done"], worker: ["one"], build: ["two"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "lead" })
+      yield* Session.prompt(id, "Go")
+      const [child] = yield* childrenOf(id)
+      yield* Session.prompt(child!.id, "And now?", { agent: "build" })
+      const other = script.requests.findLast(({ origin }) => origin.path.at(-1) === "build")
+      expect(system(other)).toMatch(/^You are Skein/)
+      expect(system(other)).not.toContain("You count words.")
+    }).pipe(Effect.provide(stack(script)))
+  })
 
   it.effect("keeps its prompt and its tools when it goes on, and takes no others", () =>
     Effect.gen(function*() {

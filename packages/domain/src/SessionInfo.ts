@@ -58,8 +58,8 @@ export const SessionInfo = Schema.Struct({
   summary: Schema.optional(SessionSummary),
   agent: Schema.String,
   model: Schema.optional(ModelRef),
-  /** The system prompt in the place of its agent's, where the call that made it gave one. */
-  prompt: Schema.optional(Schema.String),
+  /** The system prompt that it has instead of the one of its agent, for as long as that is the agent. */
+  prompt: Schema.optional(Schema.Struct({ agent: Schema.String, text: Schema.String })),
   /** The session's own rules, which it and everything below it cannot exceed. */
   permission: Ruleset,
   /** `own`: of this session's requests; `subtree`: of it and everything below it, children that were deleted included. */

@@ -16,7 +16,7 @@ export const childInfo = (parent: SessionInfo, id: SessionID, options: ChildOpti
   title: options.title,
   agent: options.agent,
   ...(options.model === undefined ? {} : { model: options.model }),
-  ...(options.prompt === undefined ? {} : { prompt: options.prompt }),
+  ...(options.prompt === undefined ? {} : { prompt: { agent: options.agent, text: options.prompt } }),
   permission: options.permission,
   usage: { own: none, subtree: none },
   version,

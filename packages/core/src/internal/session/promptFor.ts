@@ -16,8 +16,8 @@ const descriptionOf = Effect.fnUntraced(function*({ info }: Live) {
 
 /** The prompt of an agent with `{task_description}` filled in; what a description holds is not looked through again. */
 export const promptFor = (live: Live, agent: AgentInfo) => {
-  // A hidden agent that works beside the session is not the one that the session was made for.
-  const prompt = agent.name === live.info.agent ? live.info.prompt ?? agent.prompt : agent.prompt
+  // Another agent may be chosen later, and hidden ones work beside it.
+  const prompt = live.info.prompt?.agent === agent.name ? live.info.prompt.text : agent.prompt
   return prompt?.includes(placeholder) === true
     ? Effect.map(descriptionOf(live), (description) => prompt.replaceAll(placeholder, () => description))
     : Effect.succeed(prompt)
