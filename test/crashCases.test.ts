@@ -57,13 +57,11 @@ const callsOf = ({ messages }: { readonly messages: ReadonlyArray<{ readonly par
 const once = (tool: string, args: unknown): Script => (request) =>
   resultsIn(request).length === 0 ? { calls: [{ tool, args }] } : "done"
 
-/** The processes of a group that have not ended; those that nobody has reaped yet have. */
-const livingIn = (group: number): ReadonlyArray<string> =>
+/** The processes with this in their command line that have not ended, in whatever namespace; those that nobody has reaped have. */
+const livingWith = (text: string): ReadonlyArray<string> =>
   readdirSync("/proc").filter((name) => /^\d+$/.test(name)).filter((pid) => {
     try {
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-      const [state, , inGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-      return Number(inGroup) === group && state !== "Z"
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(text)
     } catch {
       return false
     }
@@ -95,21 +93,16 @@ describe("a command", () => {
   it.each([["SIGTERM", 143], ["SIGHUP", 129]] as const)(
     "that runs for a minute ends with the program on %s, and is told as interrupted",
     async (signal, code) => {
-      const { place, sessions } = await world(once("bash", { command: "echo $$; sleep 60" }))
+      const minute = `60.${process.pid}${code}`
+      const { place, sessions } = await world(once("bash", { command: `sleep ${minute} & wait` }))
       const running = place.start([...run, "--format", "json", "go"])
-      const pid = await new Promise<number>((resolve) =>
-        running.child.stdout?.on("data", () => {
-          const [, found] = /"metadata":\{"output":"(\d+)/.exec(running.output()) ?? []
-          if (found !== undefined) resolve(Number(found))
-        })
-      )
-      expect(livingIn(pid).length).toBeGreaterThan(1)
+      await vi.waitFor(() => expect(livingWith(minute)).toHaveLength(1), { timeout: 20_000 })
       const began = performance.now()
       running.child.kill(signal)
       const ended = await running.ended
       expect(ended.code).toBe(code)
       expect(performance.now() - began).toBeLessThan(10_000)
-      expect(livingIn(pid)).toEqual([])
+      expect(livingWith(minute)).toEqual([])
       const [{ id }] = await sessions("list")
       const [{ state }] = callsOf(await sessions("show", id)) as [ToolPart]
       expect(state).toMatchObject({ status: "error", error: { tag: "interrupted" } })
