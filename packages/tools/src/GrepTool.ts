@@ -128,8 +128,8 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
             directory: inDirectory ? path : "/",
             separator: mode === "files" ? "\0" : "\n",
             each: (record) => {
-              const [path = "", ...text] = record.split("\0")
-              const shown = inDirectory ? below(target, path) : target.shown
+              const [name = "", ...text] = record.split("\0")
+              const shown = inDirectory ? below(target, name) : target.shown
               const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
               bytes += Buffer.byteLength(line) + 1
               isCut = found.length === limit || bytes > bound.bytes - 1_024
