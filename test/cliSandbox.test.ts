@@ -28,7 +28,8 @@ const place = async (config: object, lines: ReadonlyArray<string>) => {
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, "skein.json"), JSON.stringify({ permission: { bash: "allow" }, ...config }))
   const run = (env: Readonly<Record<string, string>> = {}) => where.run(["run", "-m", "openai/m", "go"], { env })
-  return { ...where, llm, run }
+  const doctor = (env: Readonly<Record<string, string>>) => where.run(["doctor"], { env })
+  return { ...where, llm, run, doctor }
 }
 
 /** A directory with the programs that Skein needs, and without bubblewrap. */
@@ -68,10 +69,11 @@ it("without bubblewrap commands run, and it is said once; not where that is want
   expect(stderr.match(/There is no sandbox for commands/g)).toHaveLength(1)
   const off = await place({ sandbox: "off" }, ["echo one"])
   expect((await off.run(bare())).stderr).not.toContain("sandbox")
+  expect((await off.doctor(bare())).stdout).toMatch(/^warn +sandbox +"sandbox" is "off"/m)
 })
 
 it("where a sandbox is insisted on, nothing begins without", async () => {
-  const { llm, run } = await place({ sandbox: "on" }, ["echo one"])
+  const { doctor, llm, run } = await place({ sandbox: "on" }, ["echo one"])
   const { code, stderr } = await run(bare())
   expect({ code, stderr }).toEqual({
     code: 2,
@@ -80,6 +82,9 @@ it("where a sandbox is insisted on, nothing begins without", async () => {
     )
   })
   expect(llm.requests).toEqual([])
+  const checked = await doctor(bare())
+  expect(checked.code).toBe(1)
+  expect(checked.stdout).toMatch(/^missing +sandbox +bubblewrap is not installed/m)
 })
 
 it.skipIf(!works)("a kill of Skein ends all of a command, at once (C16)", async () => {

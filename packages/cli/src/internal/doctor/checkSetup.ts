@@ -12,6 +12,7 @@ import { settle, type Settled, storage } from "../app.ts"
 import { formatBytes } from "../bytes.ts"
 import { directoryOf } from "../place.ts"
 import type { Check } from "./check.ts"
+import { checkSandbox } from "./checkMachine.ts"
 
 const shownDatabase = (database: string): string =>
   isPostgres(database)
@@ -47,6 +48,26 @@ export const checkConfig = (directory: string | undefined) =>
         detail,
         mend: `${warnings.length} of its values do not count: see \`skein config\``
       }
+  })
+
+/** The sandbox as the config wants it. */
+export const checkConfined = (directory: string | undefined) =>
+  Effect.gen(function*() {
+    // A config that cannot be read is told of by its own check.
+    const { settings } = yield* Effect.orElseSucceed(
+      settled(directory),
+      (): Pick<Settled, "settings"> => ({ settings: defaults })
+    )
+    if (settings.sandbox === "off") {
+      return {
+        name: "sandbox",
+        state: "warn",
+        essential: false,
+        detail: "\"sandbox\" is \"off\": commands run without one"
+      } satisfies Check
+    }
+    const found: Check = yield* checkSandbox
+    return { ...found, essential: settings.sandbox === "on" }
   })
 
 const keyCheck = (

@@ -6,8 +6,8 @@ import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
 import { escapeLine } from "../escape.ts"
 import type { Check } from "./check.ts"
-import { checkGit, checkNode, checkRipgrep, checkSandbox, checkShell, checkTerminal } from "./checkMachine.ts"
-import { checkConfig, checkDatabase, checkKeys } from "./checkSetup.ts"
+import { checkGit, checkNode, checkRipgrep, checkShell, checkTerminal } from "./checkMachine.ts"
+import { checkConfig, checkConfined, checkDatabase, checkKeys } from "./checkSetup.ts"
 
 const lineOf = ({ detail, mend, name, state }: Check): string =>
   `${state.padEnd(7)}  ${name.padEnd(9)}  ${escapeLine(detail)}${
@@ -30,7 +30,7 @@ export const executeDoctor = ({ flags }: {
         checkGit,
         checkRipgrep,
         checkShell,
-        checkSandbox,
+        checkConfined(flags.dir),
         checkDatabase,
         checkConfig(flags.dir),
         checkKeys(flags.dir),

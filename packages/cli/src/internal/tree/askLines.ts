@@ -42,7 +42,7 @@ export const askLines = (request: PermissionRequest, columns: number, style: Sty
 export const keysLine = (request: PermissionRequest, others: number): string =>
   [
     "[y] once",
-    ...(request.always.length === 0 ? [] : ["[a] always in this run", "[p] always in this project"]),
+    ...(request.always.length === 0 ? [] : ["[a] always in this session", "[p] always in this project"]),
     "[n] no",
     "[m] no, and say why",
     ...(others === 0 ? [] : [`(${others} more ${others === 1 ? "question waits" : "questions wait"})`])
