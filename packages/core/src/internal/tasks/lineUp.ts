@@ -26,7 +26,9 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
     queued,
     // Nobody waits for this to be stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      task.row = { ...task.row, state: "running", time: { ...task.row.time, started: now } }
+      // Where a run goes on, what it had stored before it died is its own.
+      const started = task.row.time.started ?? now
+      task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
       // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
       const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }], []))
       return Effect.asVoid(Effect.fork(Effect.ignoreLogged(storing)))

@@ -9,7 +9,7 @@ import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
-import type { TaskRefused } from "../../TaskError.ts"
+import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../Tasks.ts"
 import { keptFor } from "../budget/reservations.ts"
 import { closeTurn } from "../session/closeTurn.ts"
@@ -32,7 +32,7 @@ export const runOfCall = Effect.fnUntraced(function*(parentID: SessionID, partID
 
 type Continued = CheckedTask & { readonly child: Live }
 
-/** What a stored run is about. Its agent may be gone from the config: then it ends with what there is. */
+/** What a stored run is about. Its agent may be gone from the config. */
 const continued = Effect.fnUntraced(function*(row: TaskRun) {
   const table = yield* SessionTable
   const agents = yield* Agent
@@ -41,6 +41,9 @@ const continued = Effect.fnUntraced(function*(row: TaskRun) {
   const agent = yield* Effect.option(agents.get(row.agent))
   return { parent, child, agent }
 })
+
+const withoutAgent = ({ agent }: TaskRun): string =>
+  `The agent ${agent} is not there any more, so its task could not go on. Define it again, or ask another agent.`
 
 /** Goes on with a stored run. */
 export const goOnWith = <E, R>(
@@ -56,10 +59,7 @@ export const goOnWith = <E, R>(
     const { agent, child, parent } = yield* continued(row)
     const known = [...parent.tasks].find((task) => task.row.id === row.id)
     if (known !== undefined) return known
-    if (agent._tag === "None") {
-      const message = `The agent ${row.agent} is not there any more, so its task could not go on.`
-      return yield* settle(row, { status: "failed", error: { tag: "AgentNotFound", message } }, true)
-    }
+    if (agent._tag === "None") return yield* new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
     return yield* relaunch({ parent, child, agent: agent.value }, row, progress)
   })
 
@@ -74,7 +74,9 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
   yield* table.history(child)
   const reservation = keptFor(parent, child, row)
   const task = reopenRun({ parent, child, agent: any }, row, reservation, () => Effect.void)
-  yield* closeTurn(child)
+  // Its turn ends with it: nobody is there for what would go on.
+  if (hasOpenTurn(child) || isStopping(child.info)) yield* closeStopped(child)
+  else yield* closeTurn(child)
   const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.halts : undefined)
   const exit = yield* Effect.exit(settling)
   task.hasBegun = true
@@ -103,6 +105,8 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
     parts.some((part) => part.id === partID && part.type === "tool" && part.state.status === "running")
   )
 })
+
+const isStopping = ({ turn }: SessionInfo): boolean => turn?.ended?.unclosed === true
 
 /** A turn that was cut off after somebody had stopped it, or what is above it. */
 const closeStopped = Effect.fnUntraced(function*(live: Live) {
@@ -133,13 +137,24 @@ export const makeRecover = <E extends { readonly message: string }>(
   goOnWithRun: (row: TaskRun) => Effect.Effect<unknown, E, TaskServices>,
   relay: Relay
 ) => {
-  const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: ReadonlyMap<SessionID, SessionInfo>) {
+  const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
     const { by, reason } = row.stop ?? {}
-    if (by !== undefined) yield* settle(row, stoppedBy({ by, reason }), row.background)
-    else if (wasStopped(infos, row.parentID, row.time.created)) yield* settle(row, stoppedFromOutside, false)
-    else if (row.background) yield* goOnWithRun(row)
-    // A call goes on with it by itself. Where none waits any more, as where a program did, nobody could be told.
-    else if (!(yield* isWaitedFor(row))) yield* settle(row, { status: "lost" }, false)
+    // What runs below finds that its caller was stopped.
+    const end = (how: End, wakes: boolean) =>
+      Effect.map(settle(row, how, wakes), ({ live: { info } }) => void infos.set(info.id, info))
+    if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
+    if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside, false)
+    // Where nobody waits for it any more, as where a program did, nobody could be told.
+    if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
+    const { agent } = yield* continued(row)
+    if (agent._tag === "None") {
+      return yield* end(
+        { status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } },
+        row.background
+      )
+    }
+    // A call goes on with it by itself.
+    if (row.background) yield* goOnWithRun(row)
   })
 
   /** What was said to a task that settled before it read it begins a run of its own. */
@@ -164,7 +179,8 @@ export const makeRecover = <E extends { readonly message: string }>(
     const runs = all.filter(({ state }) => state !== "settled")
     const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
     const ofRuns = new Set(runs.map(({ taskID }) => taskID))
-    for (const row of runs) {
+    // Whoever was stopped comes first, and with it all that it had asked for.
+    for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
       yield* Effect.catchAll(
         recoverRun(row, infos),
         (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
@@ -176,11 +192,10 @@ export const makeRecover = <E extends { readonly message: string }>(
     for (const info of infos.values()) {
       if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
       const { turn } = info
-      const isStopping = turn?.ended?.unclosed === true
-      if (turn === undefined || (turn.ended !== undefined && !isStopping)) continue
+      if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
       const live = yield* Effect.orElseSucceed(table.open(info.id), () => undefined)
       if (live === undefined) continue
-      if (isStopping || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
+      if (isStopping(info) || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
       // The turn of a task goes on when its run has its slot.
       else if (!ofRuns.has(info.id)) yield* goOn(live)
     }

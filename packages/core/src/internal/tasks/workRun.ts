@@ -35,12 +35,16 @@ const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest): Prompt =>
 const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: TaskRequest) {
   const table = yield* SessionTable
   const { turn } = live.info
-  const wasPrompted = turn !== undefined && turn.began >= (row.time.started ?? Number.POSITIVE_INFINITY)
-  if (live.inbox.some(wantsAnswer) || hasOpenTurn(live)) yield* goOn(live)
-  else if (!wasPrompted) return yield* attempt(live, prompt, request)
+  const started = row.time.started ?? Number.POSITIVE_INFINITY
+  const wasPrompted = (turn !== undefined && turn.began >= started)
+    || live.inbox.some(({ kind, time }) => kind === "prompt" && time.created >= started)
+  if (hasOpenTurn(live) || (wasPrompted && live.inbox.some(wantsAnswer))) yield* goOn(live)
+  // What else waits for the task, or was cut off in it, is not what this run was asked for.
+  if (!wasPrompted) return yield* attempt(live, prompt, request)
   yield* atRest(live)
-  if (live.lastTurn !== undefined) return endOfTurn(yield* live.lastTurn)
+  // Another run of the same task may have settled meanwhile, and let go of what was said.
   yield* table.history(live)
+  if (live.lastTurn !== undefined) return endOfTurn(yield* live.lastTurn)
   return endOfStored(live, turn)
 }, (turn, { live }) => Effect.onInterrupt(turn, () => halt(live)))
 

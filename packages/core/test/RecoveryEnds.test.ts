@@ -1,0 +1,234 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { Tasks } from "@skein/core/Tasks"
+import type { SessionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import { type Generation, generations, resumed } from "./support/generations.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+
+const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
+const worker = SkeinTest.agent("worker")
+const options = { agents: [lead, worker] }
+
+const never = { text: "never", delay: { first: 100_000 } }
+
+const go = Effect.gen(function*() {
+  const { id } = yield* root()
+  yield* Session.prompt(id, "Go")
+})
+
+const runsOf = (rootID: SessionID) =>
+  Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.runs({ rootID })), ({ rows }) => rows)
+
+const asked = ({ requests }: Scripted.Scripted) => requests.map(({ origin }) => origin.path.join("/"))
+
+const task = (agent: string, prompt: string, background: boolean) => ({
+  tool: "task",
+  input: { description: prompt, prompt, subagent_type: agent, ...(background ? { background } : {}) }
+})
+
+/** Takes up a tree in which everything has come to its end. */
+const nothingLeft: Generation = {
+  options,
+  scripts: { build: ["no"], lead: ["no"], worker: ["no"] },
+  program: (id, script) =>
+    Effect.gen(function*() {
+      yield* resumed(id)
+      expect(asked(script)).toEqual([])
+      yield* expectStill(id, script)
+    })
+}
+
+describe("a task that ends though nothing more is done for it", () => {
+  it("does not begin again when its tree is taken up once more", () => {
+    generations(
+      {
+        options,
+        scripts: { worker: [never] },
+        dies: 1_000,
+        program: Effect.gen(function*() {
+          const { id } = yield* root()
+          const request = { parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }
+          yield* Effect.flatMap(Tasks, (tasks) => tasks.run({ ...request, promotable: false }))
+        })
+      },
+      nothingLeft,
+      nothingLeft
+    )
+  })
+
+  it("is told to the call that waits where its agent is gone, and what it had asked for ends with it", () => {
+    generations(
+      {
+        options,
+        scripts: {
+          build: [Scripted.tasks({ lead: "Lead" })],
+          lead: [Scripted.tasks({ worker: "Work" })],
+          worker: [never]
+        },
+        dies: 1_000,
+        program: go
+      },
+      {
+        options: { agents: [worker] },
+        scripts: { build: ["I see"], worker: ["no"] },
+        program: (id, script) =>
+          Effect.gen(function*() {
+            expect((yield* resumed(id))?.text).toBe("I see")
+            expect(said((yield* callsMade(id))[0]!)).toContain("agent lead is not there any more")
+            expect(asked(script)).toEqual(["build"])
+            expect((yield* runsOf(id)).map(({ outcome }) => outcome?.status)).toEqual(["failed", "stopped"])
+            yield* expectStill(id, script)
+          })
+      },
+      nothingLeft
+    )
+  })
+
+  it("takes along what it had begun where it was told to end, at whichever commit its process dies", () => {
+    let stopped = 0
+    for (let at = 15; at <= 40; at++) {
+      generations(
+        {
+          options,
+          scripts: {
+            build: [{ calls: [task("lead", "Lead", true)] }, "Begun"],
+            lead: [{ calls: [task("worker", "Beside", true), task("worker", "Awaited", false)] }, "Concluded"],
+            worker: [never]
+          },
+          dies: { at, made: true },
+          program: Effect.gen(function*() {
+            const { id } = yield* root()
+            yield* Session.prompt(id, "Go")
+            yield* Effect.sleep(1_000)
+            const [child] = yield* childrenOf(id)
+            const tasks = yield* Tasks
+            yield* tasks.stop({ parentID: id, taskID: child!.id }, { by: "the user" })
+            yield* Effect.sleep(1_000)
+          })
+        },
+        {
+          ...nothingLeft,
+          program: (id, script) =>
+            Effect.gen(function*() {
+              const [first] = yield* runsOf(id)
+              yield* resumed(id)
+              yield* expectStill(id, script)
+              if (first?.stop === undefined) return
+              stopped++
+              expect((yield* runsOf(id)).map(({ outcome }) => outcome?.status)).toEqual([
+                "stopped",
+                "stopped",
+                "stopped"
+              ])
+              expect(asked(script).filter((path) => path !== "build")).toEqual([])
+            })
+        },
+        nothingLeft
+      )
+    }
+    expect(stopped).toBeGreaterThan(5)
+  })
+})
+
+describe("a task that goes on", () => {
+  it("is told what it was asked for, also where a message to it was there before", () => {
+    generations(
+      {
+        options: { ...options, config: { limits: { concurrency: 1 } } },
+        scripts: {
+          build: [{ calls: [task("worker", "One", true), task("worker", "Two", true)] }, "Begun"],
+          worker: [never]
+        },
+        dies: 2_000,
+        program: Effect.gen(function*() {
+          const { id } = yield* root()
+          yield* Effect.fork(Session.prompt(id, "Go"))
+          yield* Effect.sleep(1_000)
+          const waits = (yield* runsOf(id)).find(({ state }) => state === "queued")
+          const tasks = yield* Tasks
+          yield* tasks.message({ parentID: id, taskID: waits!.taskID }, "And this")
+          yield* Effect.never
+        })
+      },
+      {
+        options,
+        scripts: { build: ["I see"], worker: ["Done"] },
+        program: (id) =>
+          Effect.gen(function*() {
+            yield* resumed(id)
+            const [, second] = yield* runsOf(id)
+            const told = JSON.stringify(yield* messagesOf(second!.taskID))
+            expect(told).toContain("And this")
+            expect(told).toContain(second!.prompt)
+          })
+      }
+    )
+  })
+
+  it("is not asked again where its process dies a second time, after its turn and before it has settled", () => {
+    for (let at = 1; at <= 8; at++) {
+      generations(
+        {
+          options,
+          scripts: { build: [Scripted.tasks({ worker: "Work" })], worker: [never] },
+          dies: 1_000,
+          program: go
+        },
+        {
+          options,
+          scripts: { build: ["I see"], worker: [{ text: "Done", delay: { first: 500 } }] },
+          dies: { at, made: true },
+          program: resumed
+        },
+        {
+          options,
+          scripts: { build: ["I see"], worker: ["Done"] },
+          program: (id) =>
+            Effect.gen(function*() {
+              yield* Effect.sleep(1_000)
+              yield* resumed(id)
+              const [child] = yield* childrenOf(id)
+              expect((yield* messagesOf(child!.id)).filter(({ info }) => info.role === "user")).toHaveLength(1)
+              expect((yield* runsOf(id)).map(({ outcome }) => outcome?.text)).toEqual(["Done"])
+            })
+        }
+      )
+    }
+  })
+
+  it("answers each of two runs, also the one in the background that came later and is taken up first", () => {
+    generations(
+      {
+        options,
+        scripts: { build: [Scripted.tasks({ worker: "One" })], worker: [never] },
+        dies: 2_000,
+        program: Effect.gen(function*() {
+          const { id } = yield* root()
+          yield* Effect.fork(Session.prompt(id, "Go"))
+          yield* Effect.sleep(1_000)
+          const [child] = yield* childrenOf(id)
+          const request = { parentID: id, agent: "worker", description: "later", prompt: "Two", taskID: child!.id }
+          yield* Effect.flatMap(Tasks, (tasks) => tasks.run({ ...request, background: true, byUser: true }))
+          yield* Effect.never
+        })
+      },
+      {
+        options,
+        scripts: { build: ["I see"], worker: ["Done"] },
+        program: (id, script) =>
+          Effect.gen(function*() {
+            yield* resumed(id)
+            const [child] = yield* childrenOf(id)
+            const told = JSON.stringify(yield* messagesOf(child!.id))
+            for (const words of ["One", "Two"]) expect(told).toContain(`"${words}"`)
+            expect((yield* runsOf(id)).map(({ outcome }) => outcome?.text)).toEqual(["Done", "Done"])
+            yield* expectStill(id, script)
+          })
+      }
+    )
+  })
+})
