@@ -43,7 +43,9 @@ it("a project for OpenCode has its agents, its rules, its prompts and its instru
       task("scout"),
       { text: "led" }
     ],
-    "You look": [{ calls: [{ tool: "read", args: { filePath: "src/count.js" } }] }, { text: "src/count.js:1 counts ducks" }]
+    "You look": [{ calls: [{ tool: "read", args: { filePath: "src/count.js" } }] }, {
+      text: "src/count.js:1 counts ducks"
+    }]
   })
   const ran = await run(["run", "-m", "openai/m", "Have a look"])
   expect(ran).toMatchObject({ code: 0, stdout: "led\n" })
