@@ -232,3 +232,29 @@ describe("a task that goes on", () => {
     )
   })
 })
+
+describe("a task whose session is kept only until its outcome is told", () => {
+  for (const background of [false, true]) {
+    it(`leaves none${background ? " in the background" : ""}, at whichever commit its process dies`, () => {
+      const scripts: Generation["scripts"] = {
+        build: ({ messages }) =>
+          messages.some(({ role }) => role === "tool")
+            ? "I see"
+            : { calls: [{ tool: "task", input: { ...task("worker", "Work", background).input, cleanup: "delete" } }] },
+        worker: ["Done"]
+      }
+      for (let at = 4; at <= 20; at++) {
+        generations({ options, scripts, dies: { at, made: true }, program: go }, {
+          options,
+          scripts,
+          program: (id) =>
+            Effect.gen(function*() {
+              yield* resumed(id)
+              expect(yield* childrenOf(id)).toEqual([])
+              expect((yield* callsMade(id)).map(({ state }) => state.status)).not.toContain("error")
+            })
+        })
+      }
+    })
+  }
+})

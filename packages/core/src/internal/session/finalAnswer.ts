@@ -78,6 +78,10 @@ const why = (step: Step): string => {
     : `the model answered in text instead of calling ${finalAnswer}`
 }
 
+/** Tells a model that its answer has yet to come in the form that is asked for. */
+export const askForAnswer = (live: Live, user: UserMessage) =>
+  sayToModel(live, user, `Give your final answer by calling the tool ${finalAnswer}.`)
+
 /** Looks at a step of a turn that wants an answer: whether it is there, is still to come, or will not come any more. */
 export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMessage, step: Step, wanted: Wanted) {
   if (wanted.answer !== undefined) return true
@@ -91,7 +95,7 @@ export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMes
     })
   }
   if (step.calls.length === 0) {
-    yield* sayToModel(live, user, `Give your final answer by calling the tool ${finalAnswer}.`)
+    yield* askForAnswer(live, user)
   }
   return false
 })

@@ -7,7 +7,7 @@ import { Journal } from "../../Journal.ts"
 import type { TurnEnd } from "../../Session.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { endAnswer, endCall } from "./closeTurn.ts"
-import { answerIn, type Wanted } from "./finalAnswer.ts"
+import { answerIn, askForAnswer, type Wanted } from "./finalAnswer.ts"
 import { type Live, type LiveMessage, putMessage, putPart, rootOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { offer, subjectOf } from "./offer.ts"
@@ -72,14 +72,15 @@ const stepOf = Effect.fnUntraced(function*(live: Live, message: Answer, wanted: 
 })
 
 /** How a turn ended of which nothing is open any more; undefined where its model has still to be asked. */
-const endOf = (live: Live, from: number): TurnEnd | undefined => {
+const endOf = (live: Live, from: number, wanted: Wanted | undefined): TurnEnd | undefined => {
   const last = (live.messages ?? []).slice(from).at(-1)
   if (last === undefined || !isAnswer(last)) return undefined
   if (last.info.error?.tag === "steps") return "steps"
   if (last.info.error !== undefined) return undefined
   const calls = callsIn(last)
   if (calls.some(({ state }) => state.status === "error" && state.metadata?.["endsTurn"] === true)) return "denied"
-  return calls.length === 0 || calls.some((part) => answerIn(part) !== undefined) ? "completed" : undefined
+  if (calls.some((part) => answerIn(part) !== undefined)) return "completed"
+  return calls.length === 0 && wanted === undefined ? "completed" : undefined
 }
 
 /** Ends what is open of the turn as far as that is possible without asking its model. */
@@ -107,6 +108,11 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted
     const step = yield* stepOf(live, message, wanted)
     denied = (yield* toolCalls(live, step, yield* subjectOf(live), wanted, true)) || denied
   }
-  const end = denied ? "denied" : wanted?.answer === undefined ? endOf(live, from) : "completed"
+  const end = denied ? "denied" : wanted?.answer === undefined ? endOf(live, from, wanted) : "completed"
+  const last = messages.at(-1)
+  const user = users.at(-1)?.info
+  // Words are no answer where one of a form is asked for, and no model goes on after its own.
+  const isInWords = last !== undefined && isAnswer(last) && last.info.error === undefined && callsIn(last).length === 0
+  if (end === undefined && isInWords && user?.role === "user") yield* askForAnswer(live, user)
   return { ...resumed, end } satisfies Resumed
 })

@@ -16,6 +16,7 @@ import { closeTurn } from "../session/closeTurn.ts"
 import { change, type Live } from "../session/live.ts"
 import { goOn, hasOpenTurn } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
+import { disposeOf } from "../session/toldRuns.ts"
 import { type CheckedTask, findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"
 import { type End, startOf, stoppedFromOutside } from "./runEnd.ts"
@@ -125,6 +126,22 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
 const holderOf = ({ parentID }: TaskRun) =>
   Effect.flatMap(SessionTable, (table) => Effect.orElseSucceed(table.open(parentID), () => undefined))
 
+/** Whether whoever asked for a run knows how it ended. */
+const isTold = Effect.fnUntraced(function*(row: TaskRun, { inbox }: Live) {
+  if (row.state !== "settled") return false
+  return row.background ? inbox.every(({ runID }) => runID !== row.id) : !(yield* isWaitedFor(row))
+})
+
+/** The session of a task that is to be kept only until its outcome was told: a crash may have come right after that. */
+const dispose = Effect.fnUntraced(function*(row: TaskRun) {
+  const table = yield* SessionTable
+  const holder = yield* holderOf(row)
+  const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => Effect.succeed(undefined))
+  if (holder === undefined || child === undefined) return
+  holder.disposable.set(row.id, row.taskID)
+  if (yield* isTold(row, holder)) yield* disposeOf(holder, [row.id])
+}, (effect) => Effect.catchTag(effect, "TaskRefused", () => Effect.void))
+
 /** Begins a run for what was said to a task that does not run. */
 type Relay = (
   parent: Live,
@@ -186,9 +203,7 @@ export const makeRecover = <E extends { readonly message: string }>(
         (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
       )
     }
-    for (const row of all) {
-      if (row.cleanup === "delete") (yield* holderOf(row))?.disposable.set(row.id, row.taskID)
-    }
+    for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
     for (const info of infos.values()) {
       if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
       const { turn } = info

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import { outputForm } from "../../src/internal/session/outputForm.ts"
+import { type Generation, generations, resumed } from "../support/generations.ts"
+import { root } from "../support/tree.ts"
+
+const begin = Effect.gen(function*() {
+  const { id } = yield* root()
+  yield* Session.prompt(id, "Go")
+})
+
+describe("a task that is to answer in a form, and goes on", () => {
+  it("is asked for that where its process died after it had answered in words", async () => {
+    const properties = { n: { type: "number" } }
+    const former = SkeinTest.agent("former", { output: { type: "object", properties, required: ["n"] } })
+    const formers = { agents: [former] }
+    // What checks forms is loaded at the first use, which takes an event loop.
+    await Effect.runPromise(outputForm(former))
+    const scripts: Generation["scripts"] = {
+      build: ({ messages }) =>
+        messages.some(({ role }) => role === "tool") ? "I see" : Scripted.tasks({ former: "Count" }),
+      former: ({ messages }) =>
+        JSON.stringify(messages).includes("Give your final answer by calling")
+          ? { calls: [{ tool: "final_answer", input: { answer: { n: 7 } } }] }
+          : "Seven"
+    }
+    for (let at = 5; at <= 16; at++) {
+      generations({ options: formers, scripts, dies: { at, made: true }, program: begin }, {
+        options: formers,
+        scripts,
+        program: (id) =>
+          Effect.gen(function*() {
+            yield* resumed(id)
+            const storage = yield* SessionStorage
+            for (const { outcome } of (yield* storage.runs({ rootID: id })).rows) expect(outcome?.text).toContain("7")
+          })
+      })
+    }
+  })
+})
