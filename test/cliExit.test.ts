@@ -1,5 +1,5 @@
 /** The built program, how it ends: exit codes, signals, limits, and what is not permitted. */
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs"
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -22,15 +22,16 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
 
 const run = ["run", "-m", "openai/m"] as const
 
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    // A process that has ended and was not waited for is no process any more.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
-  } catch {
-    return false
-  }
-}
+/** Whether a process with this among its words has not ended, in whatever namespace. */
+const isAlive = (words: string): boolean =>
+  readdirSync("/proc").some((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(words)
+    } catch {
+      return false
+    }
+  })
 
 /** Waits for something outside of the test's reach; fails by the test's own timeout. */
 const until = async <A>(look: () => A | undefined | false): Promise<A> => {
@@ -75,31 +76,30 @@ describe("signals", () => {
   })
 
   it("SIGINT ends the commands of agents, and all that they started", async () => {
+    const seconds = `300.${process.pid}1`
     const { place } = await world(({ messages }) =>
       messages.at(-1)?.role === "tool"
         ? "done"
-        : { calls: [{ tool: "bash", args: { command: "sleep 300 & echo $! > pid; wait" } }] }
+        : { calls: [{ tool: "bash", args: { command: `sleep ${seconds} & wait` } }] }
     )
     const running = place.start([...run, "--auto", "go"])
-    const file = join(place.project, "pid")
-    const pid = await until(() => existsSync(file) && Number(readFileSync(file, "utf8")) || undefined)
-    expect(isAlive(pid)).toBe(true)
+    await until(() => isAlive(seconds) || undefined)
     running.child.kill("SIGINT")
     expect((await running.ended).code).toBe(130)
-    expect(isAlive(pid)).toBe(false)
+    expect(isAlive(seconds)).toBe(false)
   })
 
   it("a second SIGINT ends everything at once", async () => {
+    const seconds = `300.${process.pid}2`
     const { place } = await world(() => ({
-      calls: [{ tool: "bash", args: { command: "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 1; done" } }]
+      calls: [{ tool: "bash", args: { command: `trap '' TERM INT HUP; while :; do sleep ${seconds}; done` } }]
     }))
     const running = place.start([...run, "--auto", "go"])
-    const file = join(place.project, "pid")
-    const pid = await until(() => existsSync(file) && Number(readFileSync(file, "utf8")) || undefined)
+    await until(() => isAlive(seconds) || undefined)
     running.child.kill("SIGINT")
     running.child.kill("SIGINT")
     expect((await running.ended).code).toBe(130)
-    await until(() => !isAlive(pid))
+    await until(() => !isAlive(seconds))
   })
 
   it("ends quietly when nobody reads its output any more", async () => {

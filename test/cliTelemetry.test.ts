@@ -115,7 +115,9 @@ describe("telemetry", () => {
     const ignored = await place.run(run("--format", "default"))
     expect(ignored.stderr).toMatch(/does not count/)
     expect(collector.sent).toEqual([])
-    expect((await place.run(["config"])).stderr).toMatch(/telemetry is ignored: a project's file may not say where/)
+    expect((await place.run(["config"])).stderr).toMatch(
+      /telemetry.endpoint is ignored: a project's file may not say where/
+    )
     mkdirSync(join(place.home, "config", "skein"), { recursive: true })
     writeFileSync(
       join(place.home, "config", "skein", "skein.json"),
