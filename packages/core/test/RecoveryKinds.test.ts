@@ -310,6 +310,45 @@ describe("what was stopped", () => {
     )
   })
 
+  it("stays stopped where a program had started it in a session that was never prompted", () => {
+    const deaf = (life: Life) => [
+      SkeinTest.tool("slow", () => life.alive(Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), "done"))), {
+        effect: "never"
+      })
+    ]
+    twoProcesses(
+      {
+        tools: deaf,
+        scripts: { worker: [Scripted.call("slow", {})] },
+        dies: 1_000,
+        program: Effect.gen(function*() {
+          const { id } = yield* root()
+          const tasks = yield* Tasks
+          yield* tasks.run({
+            parentID: id,
+            agent: "worker",
+            description: "d",
+            prompt: "p",
+            background: true,
+            byUser: true
+          })
+          yield* Effect.sleep(500)
+          yield* Effect.flatMap(Session, (session) => session.stop(id))
+        })
+      },
+      {
+        tools: deaf,
+        scripts: { build: ["never asked"], worker: ["never asked"] },
+        program: (id, script) =>
+          Effect.gen(function*() {
+            yield* resumed(id)
+            expect(script.requests).toEqual([])
+            yield* expectStill(id, script)
+          })
+      }
+    )
+  })
+
   it("was stopped alone: a task that was told to end does not go on, and its session does", () => {
     const deaf = (life: Life) => [
       SkeinTest.tool("slow", () => life.alive(Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), "done"))), {

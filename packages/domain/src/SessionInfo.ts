@@ -25,8 +25,8 @@ export interface SessionSummary extends Schema.Schema.Type<typeof SessionSummary
 /** A turn as it is stored: what a crash left without an end goes on when the session is next taken up. */
 export const SessionTurn = Schema.Struct({
   began: Schema.Number,
-  /** Its first message. */
-  first: MessageID,
+  /** Its first message; absent where it was stopped before it had one. */
+  first: Schema.optional(MessageID),
   /** Absent while it is under way. */
   ended: Schema.optional(
     Schema.Struct({

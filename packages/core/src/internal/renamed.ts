@@ -43,7 +43,9 @@ export const renameSession = (names: Names, { turn, ...info }: SessionInfo): Ses
   ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
   ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } }),
   // What was under way where it came from does not go on here by itself.
-  ...(turn?.ended === undefined ? {} : { turn: { ...turn, first: names.message(turn.first) } })
+  ...(turn?.ended === undefined
+    ? {}
+    : { turn: { ...turn, ...(turn.first === undefined ? {} : { first: names.message(turn.first) }) } })
 })
 
 const renameInfo = (names: Names, info: Message): Message => {

@@ -43,8 +43,8 @@ export const recordStop = (live: Live): Effect.Effect<void, never, Journal | Ses
   Effect.gen(function*() {
     const table = yield* SessionTable
     if (isStoppedAbove(live) || !isAtWork(live, ({ info }) => table.below(info.id))) return
-    const { turn } = live.info
-    if (turn === undefined) return
     const at = yield* Clock.currentTimeMillis
+    // A session that was never prompted may have tasks of a program.
+    const turn = live.info.turn ?? { began: at }
     yield* storeFirst(live, [change(live, at, { turn: { ...turn, ended: { at, how: "stopped", unclosed: true } } })])
   })
