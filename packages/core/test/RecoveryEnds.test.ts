@@ -6,7 +6,7 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import { type Generation, generations, resumed } from "./support/generations.ts"
+import { asked, type Generation, generations, go, resumed } from "./support/generations.ts"
 import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
@@ -15,15 +15,8 @@ const options = { agents: [lead, worker] }
 
 const never = { text: "never", delay: { first: 100_000 } }
 
-const go = Effect.gen(function*() {
-  const { id } = yield* root()
-  yield* Session.prompt(id, "Go")
-})
-
 const runsOf = (rootID: SessionID) =>
   Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.runs({ rootID })), ({ rows }) => rows)
-
-const asked = ({ requests }: Scripted.Scripted) => requests.map(({ origin }) => origin.path.join("/"))
 
 const task = (agent: string, prompt: string, background: boolean) => ({
   tool: "task",

@@ -1,12 +1,15 @@
 /** Processes one after the other on the same storage, each of which may die at a time or at a commit. */
 import { Session } from "@skein/core/Session"
+import type { AnyTool } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Death, lastingStorage, lonely, process } from "./mortal.ts"
+import { expect } from "vitest"
+import { type Death, lastingStorage, type Life, lonely, process } from "./mortal.ts"
 import { simulate } from "./simulate.ts"
+import { root } from "./tree.ts"
 
 type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>>
 
@@ -14,6 +17,8 @@ type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>>
 export interface Generation {
   readonly scripts: Parameters<typeof Scripted.make>[0]
   readonly options: SkeinTest.SkeinTestOptions
+  /** Tools that end with their process. */
+  readonly tools?: (life: Life) => ReadonlyArray<AnyTool>
   /** After how many milliseconds or at which commit it dies; it comes to its end where absent. */
   readonly dies?: number | Death
   readonly program: (id: SessionID, script: Scripted.Scripted) => Effect.Effect<unknown, unknown, Services>
@@ -29,17 +34,21 @@ export const generations = (
   const all: ReadonlyArray<Generation> = [{ ...first, program: () => first.program }, ...others]
   const program = Effect.gen(function*() {
     const inner = yield* lastingStorage
-    for (const [n, { dies, options, program: work, scripts }] of all.entries()) {
+    for (const [n, { dies, options, program: work, scripts, tools = () => [] }] of all.entries()) {
       yield* process(inner, typeof dies === "number" ? "by hand" : dies, (life, storage) =>
         Effect.gen(function*() {
           const script = Scripted.make(scripts)
-          const layer = SkeinTest.layer(script, { ...options, storage, owner: lonely(`process ${n}`) })
+          const layer = SkeinTest.layer(script, {
+            ...options,
+            tools: tools(life),
+            storage,
+            owner: lonely(`process ${n}`)
+          })
           const context = yield* Layer.build(layer)
           const main = Effect.provide(
             Effect.gen(function*() {
               const [info] = (yield* Effect.flatMap(Session, (session) => session.list())).rows
-              // What died before anything was stored has left nothing to go on with.
-              if (n > 0 && info === undefined) return
+              if (n > 0) expect(info, `process ${n} has a tree to take up`).toBeDefined()
               yield* work(info?.id ?? "ses_" as SessionID, script)
             }),
             context
@@ -53,6 +62,26 @@ export const generations = (
   })
   simulate(Effect.scoped(program), { seed: 1 })
 }
+
+/** Begins a tree, and waits for its answer. */
+export const go = Effect.gen(function*() {
+  const { id } = yield* root()
+  yield* Session.prompt(id, "Go")
+})
+
+/** The agents that a process asked models for, each as its path. */
+export const asked = ({ requests }: Scripted.Scripted) => requests.map(({ origin }) => origin.path.join("/"))
+
+/** A tool that takes an hour the first time it runs, and no time after that. */
+export const hourFirst =
+  (name: string, more: Parameters<typeof SkeinTest.tool>[2], runs: Array<string>) => (life: Life) => [
+    SkeinTest.tool(name, () =>
+      life.alive(Effect.gen(function*() {
+        runs.push(name)
+        if (runs.length === 1) yield* Effect.sleep("1 hour")
+        return `${name} is done`
+      })), more)
+  ]
 
 /** Takes a tree up, and waits for what comes of that. */
 export const resumed = Effect.fnUntraced(function*(id: SessionID) {

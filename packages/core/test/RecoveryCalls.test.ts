@@ -1,0 +1,182 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Permission } from "@skein/core/Permission"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { generations, go, hourFirst, resumed } from "./support/generations.ts"
+import type { Life } from "./support/mortal.ts"
+import { callsMade, expectStill, said } from "./support/tree.ts"
+
+const options = {}
+
+const calling = (name: string) => ({ build: [Scripted.call(name, { n: 1 }), "All right"] })
+
+describe("a call that a crash cut off", () => {
+  it("is made again where it is safe, with one result", () => {
+    const runs: Array<string> = []
+    const tools = hourFirst("look", { effect: "safe" }, runs)
+    generations(
+      { options, scripts: calling("look"), tools, program: go, dies: 1_000 },
+      {
+        options,
+        scripts: { build: ["All right"] },
+        tools,
+        program: (id, script) =>
+          Effect.gen(function*() {
+            expect((yield* resumed(id))?.text).toBe("All right")
+            yield* expectStill(id, script)
+            expect(yield* callsMade(id)).toMatchObject([{
+              state: { status: "completed", output: "look is done" },
+              intent: { attempt: 2, epoch: 2 }
+            }])
+          })
+      }
+    )
+    expect(runs).toEqual(["look", "look"])
+  })
+
+  it("is not made again where it may have done something, and that is said to the model", () => {
+    const runs: Array<string> = []
+    const tools = hourFirst("act", { effect: "never" }, runs)
+    generations(
+      { options, scripts: calling("act"), tools, program: go, dies: 1_000 },
+      {
+        options,
+        scripts: { build: ["I see"] },
+        tools,
+        program: (id, script) =>
+          Effect.gen(function*() {
+            yield* resumed(id)
+            const [call] = yield* callsMade(id)
+            expect(call?.state.status).toBe("error")
+            expect(said(call!)).toMatch(/interrupted.*outcome unknown/)
+            expect(JSON.stringify(script.requests[0]?.messages)).toContain("outcome unknown")
+          })
+      }
+    )
+    expect(runs).toEqual(["act"])
+  })
+
+  it("is looked at by its tool where that can tell what it did", () => {
+    for (const found of ["again", "done"] as const) {
+      const runs: Array<string> = []
+      const recover = () =>
+        Effect.succeed(found === "again" ? found : { title: "t", output: "was done before", metadata: {} })
+      const tools = hourFirst("change", { effect: "verify", recover }, runs)
+      generations(
+        { options, scripts: calling("change"), tools, program: go, dies: 1_000 },
+        {
+          options,
+          scripts: { build: ["All right"] },
+          tools,
+          program: (id) =>
+            Effect.gen(function*() {
+              yield* resumed(id)
+              const output = found === "again" ? "change is done" : "was done before"
+              expect((yield* callsMade(id)).map(said)).toEqual([output])
+            })
+        }
+      )
+    }
+  })
+})
+
+describe("a question that waited", () => {
+  const asks = { ...options, asks: "person" } as const
+  const ask = {
+    effect: "never",
+    authorise: () => Effect.succeed([{ permission: "act", patterns: ["x"], always: [], metadata: {} }])
+  } as const
+  const answered = (reply: "once" | "reject") =>
+    Effect.gen(function*() {
+      const permission = yield* Permission
+      const [request] = yield* permission.pending()
+      if (request !== undefined) yield* permission.reply(request.id, reply)
+    })
+
+  it("is the same after a restart, and its answer makes the call once", () => {
+    const runs: Array<string> = ["before"]
+    const tools = hourFirst("act", ask, runs)
+    let asked: string | undefined
+    generations(
+      {
+        options: asks,
+        tools,
+        scripts: calling("act"),
+        dies: 1_000,
+        program: Effect.zip(
+          go,
+          Effect.delay(
+            Effect.flatMap(Permission, (permission) =>
+              Effect.map(permission.pending(), ([request]) => {
+                asked = request?.id
+              })),
+            500
+          ),
+          { concurrent: true }
+        )
+      },
+      {
+        options: asks,
+        tools,
+        scripts: { build: ["All right"] },
+        program: (id) =>
+          Effect.gen(function*() {
+            const permission = yield* Permission
+            const waiting = yield* Effect.fork(resumed(id))
+            yield* Effect.sleep(100)
+            const [request] = yield* permission.pending()
+            expect(request?.id).toBe(asked)
+            yield* permission.reply(request!.id, "once")
+            yield* Fiber.join(waiting)
+            expect((yield* callsMade(id)).map(said)).toEqual(["act is done"])
+            expect(yield* Effect.flip(permission.reply(request!.id, "once"))).toMatchObject({
+              _tag: "PermissionNotFound"
+            })
+          })
+      }
+    )
+    expect(runs).toEqual(["before", "act"])
+  })
+
+  it("is not asked again where it was answered before the crash", () => {
+    const runs: Array<string> = []
+    // The answer is stored, and the process dies before anything comes of it.
+    const slow = (life: Life) => [
+      SkeinTest.tool("act", () => life.alive(Effect.succeed("act is done")), {
+        ...ask,
+        authorise: () =>
+          Effect.succeed([
+            { permission: "act", patterns: ["x"], always: [], metadata: {} },
+            { permission: "act", patterns: ["y"], always: [], metadata: {} }
+          ])
+      })
+    ]
+    generations(
+      {
+        options: asks,
+        tools: slow,
+        scripts: calling("act"),
+        dies: 1_000,
+        program: Effect.zip(go, Effect.delay(answered("once"), 500), { concurrent: true })
+      },
+      {
+        options: asks,
+        tools: slow,
+        scripts: { build: ["All right"] },
+        program: (id) =>
+          Effect.gen(function*() {
+            const permission = yield* Permission
+            const waiting = yield* Effect.fork(resumed(id))
+            yield* Effect.sleep(100)
+            const pending = yield* permission.pending()
+            expect(pending.map(({ patterns }) => patterns)).toEqual([["y"]])
+            yield* permission.reply(pending[0]!.id, "once")
+            yield* Fiber.join(waiting)
+          })
+      }
+    )
+    expect(runs).toEqual([])
+  })
+})
