@@ -17,9 +17,7 @@ const maximumFiles = 1_000
 
 const description =
   `Finds files by name, such as **/*.ts or src/{api,web}/**. A pattern without a slash looks in all directories.
-Gives one path a line, relative to the working directory and sorted; at most ${
-    maximumFiles.toLocaleString("en")
-  }. Leaves out what .gitignore names.`
+Gives one path a line, relative to the working directory and sorted; at most ${maximumFiles}. Leaves out what .gitignore names.`
 
 const Parameters = Schema.Struct({
   pattern: Schema.NonEmptyString.annotations({
