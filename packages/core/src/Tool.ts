@@ -39,6 +39,11 @@ export interface PermissionAsk {
   readonly metadata: Readonly<Record<string, unknown>>
   /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */
   readonly protected?: boolean
+  /**
+   * Where edits are denied above the caller, it will be run so that it can change no file. Absent, a command must then be
+   * known to do nothing but read.
+   */
+  readonly confined?: boolean
   /** A hook wants a person to be asked, also where rules and approvals allow it. */
   readonly insists?: boolean
   /** The user asked for just this in this turn: `ask` is lifted, `deny` is not. */
@@ -68,6 +73,8 @@ export interface ToolContext extends ToolCaller {
   readonly messageID: MessageID
   readonly partID: PartID
   readonly callID: string
+  /** Whether edits are denied above the caller: nothing that the call runs may change a file. */
+  readonly readsOnly: boolean
   /** Shows what the call is doing while it runs. */
   readonly report: (update: {
     readonly title?: string

@@ -41,6 +41,7 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
         partID: PartID.make("prt_0"),
         callID: "call",
         byUser: false,
+        readsOnly: false,
         consents: new Set(),
         report: () => Effect.void,
         ifCutOff: () => Effect.void,

@@ -75,7 +75,10 @@ export const makeBash: Effect.Effect<
       }
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
-      const asks = yield* bashAsks({ linked, paths }, call, caller)
+      const confined = yield* shell.confines
+      const asks = (yield* bashAsks({ linked, paths }, call, caller)).map((ask) =>
+        ask.permission === "bash" ? { ...ask, confined } : ask
+      )
       const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
       approved.set(input, changes.map((path) => resolve(caller.directory, path)))
       return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
@@ -88,6 +91,7 @@ export const makeBash: Effect.Effect<
           words: input[positional]?.words ?? [],
           directory: context.directory,
           approved: approved.get(input) ?? [],
+          readOnly: context.readsOnly,
           timeout,
           spill: spill.create(context.sessionID, `${context.partID}.out`),
           watch: (latest) => context.report({ metadata: { output: latest } })

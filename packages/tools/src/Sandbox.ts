@@ -14,6 +14,8 @@ export interface SandboxPlace {
   readonly directory: string
   /** What it may change besides, because a person or a rule has consented to that: absolute paths, also of protected names. */
   readonly approved: ReadonlyArray<string>
+  /** Whether it may change nothing in the directory either: then of what is approved only files that are there. */
+  readonly readOnly?: boolean
 }
 
 /** What sandboxes go by. */
@@ -33,9 +35,14 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
    * long as the scope is open.
    */
   readonly confine: (place: SandboxPlace) => Effect.Effect<ReadonlyArray<string>, SandboxError, Scope.Scope>
+  /** Whether commands are confined here. */
+  readonly confines: Effect.Effect<boolean>
 }>() {
   /** Nothing is confined. */
-  static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, { confine: () => Effect.succeed([]) })
+  static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
+    confine: () => Effect.succeed([]),
+    confines: Effect.succeed(false)
+  })
 
   /** Bubblewrap where it can be used; else commands run as they are, and the log says so at the first of them. */
   static readonly layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
@@ -45,14 +52,18 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
         const bwrap = yield* Effect.cached(Effect.tapErrorTag(yield* bubblewrap(options), "SandboxError", tell))
         return {
           confine: (place) =>
-            Effect.matchEffect(bwrap, { onSuccess: (confine) => confine(place), onFailure: () => Effect.succeed([]) })
+            Effect.matchEffect(bwrap, { onSuccess: (confine) => confine(place), onFailure: () => Effect.succeed([]) }),
+          confines: Effect.match(bwrap, { onSuccess: () => true, onFailure: () => false })
         }
       })
     )
 
   /** Bubblewrap, and nothing without it. */
   static readonly layerRequired = (options: SandboxOptions): Layer.Layer<Sandbox, SandboxError> =>
-    Layer.scoped(Sandbox, Effect.map(Effect.flatten(bubblewrap(options)), (confine) => ({ confine })))
+    Layer.scoped(
+      Sandbox,
+      Effect.map(Effect.flatten(bubblewrap(options)), (confine) => ({ confine, confines: Effect.succeed(true) }))
+    )
 }
 
 const tell = ({ message }: SandboxError) =>

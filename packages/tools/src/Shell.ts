@@ -22,6 +22,8 @@ export interface ShellCommand {
   readonly directory: string
   /** What it may change besides what is in that directory, and of what is protected there; absolute. */
   readonly approved?: ReadonlyArray<string>
+  /** Whether it may change nothing in that directory, as far as commands can be kept from it here. */
+  readonly readOnly?: boolean
   readonly timeout: Duration.DurationInput
   /** Makes the file that keeps the output when it is too long to be shown whole. */
   readonly spill: Effect.Effect<string, PlatformError>
@@ -46,6 +48,8 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
    * process that ignores requests to end is killed after a second.
    */
   readonly run: (command: ShellCommand) => Effect.Effect<ShellEnd, ShellError>
+  /** Whether commands can be kept from changing files here. */
+  readonly confines: Effect.Effect<boolean>
 }>() {
   /**
    * Runs bash, or sh where there is none. Commands see of the environment what a shell needs, and the variables named by
@@ -67,6 +71,7 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
         // Loaded at first use: the program starts without it.
         const loaded = Effect.promise(() => import("./internal/runShell.ts"))
         return {
+          confines: place.sandbox.confines,
           run: (command) =>
             Effect.flatMap(loaded, ({ runShell }) => runShell(place, command)).pipe(
               Effect.mapError(({ reason }) =>

@@ -48,6 +48,7 @@ const make = (top: string) =>
       messageID: "msg_test" as MessageID,
       partID: "prt_test" as PartID,
       callID: "../../call",
+      readsOnly: false,
       report: () => Effect.void,
       ifCutOff: () => Effect.void,
       tells: () => Effect.void,

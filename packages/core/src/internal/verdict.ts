@@ -5,7 +5,8 @@ import type { Caller, Subject } from "../Permission.ts"
 import { allowsInFull, covers, deniesAll, evaluate, isNarrow, stricter } from "../Ruleset.ts"
 import type { PermissionAsk } from "../Tool.ts"
 
-const readOnlyTree = (subject: Subject): boolean =>
+/** Whether nothing that is called here may change files, be it by way of a command. */
+export const readsOnly = (subject: Subject): boolean =>
   subject.ceilings.some((ceiling) => evaluate(ceiling, "edit", "*") === "deny")
 
 /**
@@ -48,12 +49,12 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
   const caller = callerOf(tool, ask)
   const counts = countsFor(ask)
   // Without a sandbox a shell cannot be kept from writing: where edits are denied above, only what is known to read runs.
-  const readsOnly = ask.permission === "bash" && readOnlyTree(subject)
+  const mustRead = ask.permission === "bash" && ask.confined !== true && readsOnly(subject)
   return ask.patterns.map((pattern) => {
     const counting = counts(pattern)
     const action = strictest(subject, (rules) => verdict(rules, caller, pattern, counting), "ask")
     const met = ask.unclear === true ? stricter(action, "ask") : action
-    const reads = !readsOnly || (met === "allow" && evaluate(readOnlyBash, "bash", pattern, counting) === "allow")
+    const reads = !mustRead || (met === "allow" && evaluate(readOnlyBash, "bash", pattern, counting) === "allow")
     return reads ? met : "deny"
   })
 }

@@ -35,6 +35,9 @@ const tried = (environment: SandboxOptions["environment"]): Effect.Effect<void, 
     return Effect.sync(() => child.kill())
   })
 
+/** Nothing but reading. */
+const nothing = { writable: [], readable: [], pinned: [], reopened: [], blocked: [], replaced: [] }
+
 const isThere = (path: string): boolean => NodeFs.existsSync(path)
 
 /**
@@ -53,6 +56,8 @@ const outside = (
     const isTooMuch = parent === "/" || parent === home || directory.startsWith(`${parent}/`) || !isThere(parent)
     return isTooMuch ? [] : [parent]
   })
+
+const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 const privately = Effect.acquireRelease(
   Effect.try({
@@ -81,8 +86,9 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   yield* tried(options.environment)
   const temporary = yield* privately
   const placeholders = makePlaceholders()
+  const { network } = options
 
-  return Effect.fnUntraced(function*({ approved, directory: given }: SandboxPlace) {
+  return Effect.fnUntraced(function*({ approved, directory: given, readOnly = false }: SandboxPlace) {
     const directory = yield* Effect.try({
       try: () => NodeFs.realpathSync(given),
       catch: () => new SandboxError({ message: `the directory ${given} is gone` })
@@ -91,6 +97,14 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       guardedPlaces({ directory, approved, isPlaceholder: placeholders.has }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
+    const kept = [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere)
+    if (readOnly) {
+      const writable = approved.filter(isFile)
+      return [
+        "bwrap",
+        ...bwrapArguments({ ...nothing, directory, writable, temporary, kept: [...kept, directory], network })
+      ]
+    }
     const held = (paths: ReadonlyArray<string>, kind: "directory" | "file") =>
       Effect.filter(paths, (path) => placeholders.hold(path, kind))
     const blocked = yield* held(guarded.missingFiles, "file")
@@ -108,8 +122,8 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ? []
           : [[excludes, yield* excluding(join(temporary, ".skein"), excludes, directory, blocked)]],
         temporary,
-        kept: [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere),
-        network: options.network
+        kept,
+        network
       })
     ]
   })

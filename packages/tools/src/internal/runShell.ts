@@ -50,7 +50,11 @@ const run = Effect.fnUntraced(function*({ environment, fs, processes, sandbox }:
   const writer = yield* makeSpillWriter(fs, command.spill)
   const changed = yield* Effect.makeLatch(false)
   const confined = yield* Effect.mapError(
-    sandbox.confine({ directory: command.directory, approved: command.approved ?? [] }),
+    sandbox.confine({
+      directory: command.directory,
+      approved: command.approved ?? [],
+      readOnly: command.readOnly ?? false
+    }),
     ({ message }) => new NotStarted({ code: undefined, reason: message })
   )
   const tracked = yield* processes.track

@@ -11,6 +11,7 @@ import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type Too
 import { afterCall, insisting, placeOf } from "../hooks/callHooks.ts"
 import { type Live, personAnswers } from "../session/live.ts"
 import { callerOf, subjectOf } from "../session/offer.ts"
+import { readsOnly } from "../verdict.ts"
 
 /** What is called. */
 export interface UserCall {
@@ -59,11 +60,13 @@ export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) 
   if (tool === undefined) {
     return yield* new ToolError({ kind: "unknown_tool", message: `This program has no tool "${call.tool}".` })
   }
+  const subject = yield* subjectOf(live)
   const context: ToolContext = {
     ...callerOf(live, live.info.model ?? unknownModel, true),
     messageID: ids.unsafeMake("msg", now),
     partID: ids.unsafeMake("prt", now),
     callID: "",
+    readsOnly: readsOnly(subject),
     report: () => Effect.void,
     ifCutOff: () => Effect.void,
     tells: () => Effect.void
@@ -73,7 +76,6 @@ export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) 
     : undefined
   const by = before?.changed === undefined ? undefined : yield* changedBy(tool, before.changed.input)
   const input = by === undefined ? call.input : call.changed?.(by) ?? by
-  const subject = yield* subjectOf(live)
   const ask = (wanted: PermissionAsk) => {
     const each = call.consented ? { ...wanted, consented: true } : wanted
     return Effect.flatMap(

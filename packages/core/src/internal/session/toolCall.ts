@@ -26,6 +26,7 @@ import {
   Tools
 } from "../../Tool.ts"
 import { afterCall, beforeCall, insisting } from "../hooks/callHooks.ts"
+import { readsOnly } from "../verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
 import { notRun } from "./closeTurn.ts"
@@ -155,6 +156,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     messageID: part.messageID,
     partID: part.id,
     callID: part.callID,
+    readsOnly: readsOnly(subject),
     tells: (runs) =>
       Effect.sync(() => {
         for (const run of runs) told.add(run)
