@@ -77,7 +77,7 @@ export const makeBash: Effect.Effect<
       const { call, known } = askedOf(input)
       const confined = yield* shell.confines
       const asks = (yield* bashAsks({ linked, paths }, call, caller)).map((ask) =>
-        ask.permission === "bash" ? { ...ask, confined } : ask
+        confined && ask.permission === "bash" ? { ...ask, confined } : ask
       )
       const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
       approved.set(input, changes.map((path) => resolve(caller.directory, path)))
