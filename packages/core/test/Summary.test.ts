@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Provider } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
-import type { AnyTool, ToolResult } from "@skein/core/Tool"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { none, noTokens, since } from "@skein/domain/Usage"
@@ -11,47 +10,9 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type * as Layer from "effect/Layer"
-import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import { asked, changing, prompted, summaries, summaryOf, use } from "./support/summaries.ts"
 import { root } from "./support/tree.ts"
-
-const telling = (name: string, metadata: (input: SkeinTest.TestInput) => ToolResult["metadata"]): AnyTool => ({
-  ...SkeinTest.tool(name, () => Effect.succeed("")),
-  permission: name === "bash" ? "bash" : "edit",
-  execute: (input: SkeinTest.TestInput) => Effect.succeed({ title: name, output: "Done.", metadata: metadata(input) })
-})
-const edit = telling("edit", ({ filePath }) => ({ filePath }))
-const patch = telling("patch", () => ({ files: ["A new.ts", "M src/a.ts"] }))
-const bash = telling("bash", () => ({ exit: 2 }))
-
-const changing = Scripted.call("edit", { filePath: "src/a.ts" })
-
-const use = <A, E>(
-  script: Scripted.Scripted,
-  program: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>> | Scope.Scope>,
-  config: SkeinTest.SkeinTestOptions["config"] = {}
-) =>
-  Effect.provide(
-    Effect.scoped(program),
-    SkeinTest.layer(script, {
-      agents: [SkeinTest.agent("worker")],
-      tools: [edit, patch, bash],
-      rules: { "*": "allow" },
-      config
-    })
-  )
-
-const summaries = ({ requests }: Scripted.Scripted) => requests.filter(({ origin }) => origin.purpose === "summary")
-
-const asked = (script: Scripted.Scripted): string => {
-  const content = summaries(script).at(-1)?.messages.at(-1)?.content
-  const [part] = Array.isArray(content) ? content : []
-  return part?.type === "text" ? part.text : ""
-}
-
-const summaryOf = (id: SessionID) =>
-  Effect.flatMap(Session, (session) => Effect.map(session.get(id), ({ summary }) => summary))
 
 describe("a summary", () => {
   it.effect("is made of what was asked, changed, run, delegated and answered, and kept on the session", () => {
@@ -133,9 +94,7 @@ Nothing more.`)
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
+        const { id, session } = yield* prompted
         const [child] = yield* session.children(id)
         const { files, text } = yield* session.summarize(child?.id ?? id)
         expect([files, text]).toEqual([["b.ts"], "A summary"])
@@ -230,9 +189,7 @@ Nothing more.`)
       return use(
         script,
         Effect.gen(function*() {
-          const session = yield* Session
-          const { id } = yield* root()
-          yield* session.prompt(id, "Go")
+          const { id, session } = yield* prompted
           const first = yield* session.summarize(id)
           const asking = yield* Effect.fork(Effect.flip(session.summarize(id)))
           yield* TestClock.adjust("1 minute")
@@ -251,9 +208,7 @@ Nothing more.`)
     use(
       Scripted.make({ build: ["ok"] }),
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
+        const { id, session } = yield* prompted
         const error = yield* Effect.flip(session.summarize(id))
         expect(error).toMatchObject({ _tag: "SummaryFailed", reason: "unavailable" })
         expect(error.message).toContain("small_model in skein.json")
@@ -269,9 +224,7 @@ Nothing more.`)
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
+        const { id, session } = yield* prompted
         const asking = yield* Effect.fork(session.summarize(id))
         yield* TestClock.adjust("1 minute")
         expect((yield* Fiber.join(asking)).text).toBe("Whole")
@@ -284,9 +237,7 @@ Nothing more.`)
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
+        const { id, session } = yield* prompted
         const slow = yield* Effect.fork(session.summarize(id))
         yield* TestClock.adjust(10)
         yield* session.prompt(id, "On")
@@ -327,9 +278,7 @@ Nothing more.`)
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
+        const { id, session } = yield* prompted
         const first = yield* Effect.fork(session.summarize(id))
         yield* TestClock.adjust(10)
         expect(script.open.now).toBe(1)
@@ -345,91 +294,6 @@ Nothing more.`)
         yield* session.remove(id)
         expect((yield* Fiber.join(third))._tag).toBe("SessionStopped")
         expect((yield* Effect.flip(session.get(id)))._tag).toBe("SessionNotFound")
-      })
-    )
-  })
-})
-
-describe("with summaries in the config, a summary", () => {
-  const config = { summaries: true }
-
-  it.effect("is renewed beside the session after each turn that changed files, at any depth", () => {
-    const script = Scripted.make({
-      build: [changing, "one", "two", Scripted.tasks({ worker: "Change b" }), "three"],
-      worker: [Scripted.call("edit", { filePath: "b.ts" }), "b is done"],
-      summary: [{ text: "First", delay: { first: 5_000 } }, { text: "Second", delay: { first: 5_000 } }]
-    })
-    return use(
-      script,
-      Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        // The answer does not wait for it.
-        yield* session.prompt(id, "Change a")
-        expect(yield* summaryOf(id)).toBeUndefined()
-        const waiting = yield* Effect.fork(session.summarized(id))
-        yield* TestClock.adjust(5_000)
-        yield* Fiber.join(waiting)
-        expect((yield* summaryOf(id))?.text).toBe("First")
-        yield* session.prompt(id, "What is there?")
-        yield* session.summarized(id)
-        expect(summaries(script)).toHaveLength(1)
-        yield* session.prompt(id, "Change b")
-        yield* TestClock.adjust(5_000)
-        expect(yield* summaryOf(id)).toMatchObject({ text: "Second", files: ["src/a.ts", "b.ts"] })
-        // One for the root, none for the child.
-        expect(summaries(script).map(({ origin }) => origin.sessionID)).toEqual([id, id])
-      }),
-      config
-    )
-  })
-
-  it.effect("is begun anew by the next turn, and the one before is given up", () => {
-    const script = Scripted.make({ build: [changing, "one", changing, "two"], summary: [{ hangs: true }, "Second"] })
-    return use(
-      script,
-      Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
-        yield* TestClock.adjust(10)
-        expect(script.open.now).toBe(1)
-        yield* session.prompt(id, "On")
-        yield* session.summarized(id)
-        expect((yield* summaryOf(id))?.text).toBe("Second")
-        expect(script.open.now).toBe(0)
-      }),
-      config
-    )
-  })
-
-  it.effect("that fails changes nothing, and ends nobody's wait", () => {
-    const script = Scripted.make({ build: [changing, "one"], summary: [Scripted.fault("overloaded")] })
-    return use(
-      script,
-      Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        expect((yield* session.prompt(id, "Go")).text).toBe("one")
-        yield* session.summarized(id)
-        expect(yield* summaryOf(id)).toBeUndefined()
-        expect(summaries(script)).toHaveLength(1)
-      }),
-      config
-    )
-  })
-
-  it.effect("is not made without that setting", () => {
-    const script = Scripted.make({ build: [changing, "one"] })
-    return use(
-      script,
-      Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* session.prompt(id, "Go")
-        yield* session.summarized(id)
-        yield* TestClock.adjust("1 hour")
-        expect(summaries(script)).toEqual([])
       })
     )
   })

@@ -1,0 +1,159 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Budget } from "@skein/core/Budget"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { Tasks } from "@skein/core/Tasks"
+import type { Budget as Limit } from "@skein/domain/Budget"
+import type { SessionID } from "@skein/domain/Id"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { failing, lookOn, options, sessionOf, spawn, uses, worker } from "./support/budgets.ts"
+import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+
+/** Runs parts at once, each with its budget, below a root. */
+const parts = (parentID: SessionID, budgets: ReadonlyArray<Limit | undefined>) =>
+  Effect.forEach(
+    budgets,
+    (budget) => Effect.either(spawn(parentID, "worker", budget === undefined ? {} : { budget })),
+    {
+      concurrency: "unbounded"
+    }
+  )
+
+const ended = (results: Effect.Effect.Success<ReturnType<typeof parts>>) =>
+  results.map((result) => Either.isRight(result) ? result.right.status : result.left._tag)
+
+describe("a budget of a task", () => {
+  it.effect("ends that task with its partial work, and its siblings go on", () => {
+    const script = Scripted.make({ build: ["done"], worker: lookOn(100), other: [{ text: "found", ...uses(500) }] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const [small, free] = yield* Effect.all([spawn(id, "worker", { budget: { tokens: 250 } }), spawn(id, "other")], {
+        concurrency: 2
+      })
+      expect(small).toMatchObject({ status: "budget_exhausted", which: "tokens", text: "look 2", usage: { steps: 3 } })
+      expect(free).toMatchObject({ status: "completed", text: "found" })
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents: [worker, SkeinTest.agent("other")] })))
+  })
+
+  it.effect("comes from the agent's definition, and is anew for each run of the task", () => {
+    const script = Scripted.make({ build: ["done"], worker: lookOn(100) })
+    const agents = [SkeinTest.agent("worker", { budget: { steps: 2 } })]
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const first = yield* spawn(id, "worker")
+      expect(first).toMatchObject({ status: "budget_exhausted", which: "steps", usage: { steps: 2 } })
+      const again = yield* Effect.flatMap(Tasks, (tasks) =>
+        tasks.run({
+          parentID: id,
+          agent: "worker",
+          description: "part",
+          prompt: "Go on",
+          taskID: first.taskID,
+          byUser: false
+        }))
+      expect(again).toMatchObject({ status: "budget_exhausted", which: "steps", usage: { steps: 2 } })
+      // What a user says to it later is not bounded by what its runs might use.
+      expect((yield* sessionOf(first.taskID)).budget).toBeUndefined()
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
+  })
+
+  it.effect("is never more than what is left above it", () => {
+    const script = Scripted.make({ build: lookOn(100), worker: lookOn(100) })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 450, usd: "100" } })
+      const events = yield* record()
+      expect(yield* spawn(id, "worker", { budget: { tokens: 1_000_000 } })).toMatchObject({
+        status: "budget_exhausted",
+        usage: { steps: 5 }
+      })
+      const run = yield* events.first("subagent.created")
+      const storage = yield* SessionStorage
+      const [row] = (yield* storage.runs({ rootID: id })).rows
+      expect(row?.id).toBe(run.properties.run_id)
+      expect(row?.budget).toEqual({ tokens: 450 })
+    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("is kept for it: others cannot be promised the same, and what it leaves is free again", () => {
+    const script = Scripted.make({
+      build: ["done"],
+      worker: [{ text: "found", ...uses(100), delay: { connect: 100 } }]
+    })
+    return Effect.gen(function*() {
+      const budget = yield* Budget
+      const { id } = yield* root({ budget: { tokens: 1_000 } })
+      const fiber = yield* Effect.fork(parts(id, [{ tokens: 600 }, { tokens: 300 }, { tokens: 300 }, { tokens: 300 }]))
+      yield* TestClock.adjust(50)
+      const [status] = yield* budget.of(id)
+      expect(status).toMatchObject({ sessionID: id, limit: { tokens: 1_000 }, kept: { tokens: "1000" } })
+      yield* TestClock.adjust(50)
+      expect(ended(yield* Fiber.join(fiber))).toEqual(["completed", "completed", "completed", "TaskRefused"])
+      expect((yield* budget.of(id))[0]).toMatchObject({ spent: { tokens: 300 }, kept: {} })
+      expect(ended(
+        yield* Effect.zipLeft(Effect.fork(parts(id, [{ tokens: 700 }])), TestClock.adjust(100)).pipe(
+          Effect.flatMap(Fiber.join)
+        )
+      )).toEqual(["completed"])
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+
+  it.effect("leaves its caller nothing that was kept for it: the caller ends, and goes on when the task has settled", () => {
+    const script = Scripted.make({
+      build: [
+        {
+          calls: [{
+            tool: "task",
+            input: {
+              description: "part",
+              prompt: "Do it",
+              subagent_type: "worker",
+              background: true
+            }
+          }],
+          ...uses(100)
+        },
+        { text: "done", ...uses(10) }
+      ],
+      worker: [{ text: "found", ...uses(100), delay: { connect: 100 } }]
+    })
+    const agents = [SkeinTest.agent("worker", { budget: { tokens: 5_000 } })]
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 1_000 } })
+      expect(yield* failing(id)).toMatchObject({
+        which: "tokens",
+        message: expect.stringContaining("900 are kept for")
+      })
+      yield* TestClock.adjust(100)
+      const turn = yield* Effect.flatMap(Session, (session) => session.untilIdle(id))
+      expect(turn?.text).toBe("done")
+      expect(script.requests.map(({ origin }) => origin.path.length)).toEqual([1, 2, 1])
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
+  })
+
+  it.effect("is refused where what the task is told is more than is left", () => {
+    const long = "word ".repeat(1_000)
+    const script = Scripted.make({
+      build: [{ ...Scripted.tasks({ worker: long }, { worker: "short" }), ...uses(400) }, {
+        text: "done",
+        ...uses(50)
+      }],
+      worker: [{ text: "found", ...uses(10) }]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 700 } })
+      expect((yield* Session.prompt(id, "Go")).text).toBe("done")
+      const answers = (yield* callsMade(id)).map(said)
+      expect(answers[0]).toContain("The budget of 700 tokens does not suffice for another task: 400 are used")
+      expect(answers[1]).toContain("<task_result>")
+      expect(yield* childrenOf(id)).toHaveLength(1)
+    }).pipe(Effect.provide(SkeinTest.layer(script, options)))
+  })
+})
