@@ -1,4 +1,4 @@
-import type { Wire } from "./wire.ts"
+import type { Wire } from "./wireCase.ts"
 
 const chunk = (delta: unknown, finish: string | null = null) => ({
   id: "chatcmpl-1",

@@ -1,5 +1,5 @@
 import * as OpenAi from "../../src/OpenAi.ts"
-import type { Wire } from "./wire.ts"
+import type { Wire } from "./wireCase.ts"
 
 const response = (extra: object = {}) => ({
   id: "resp_1",

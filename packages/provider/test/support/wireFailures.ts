@@ -1,0 +1,172 @@
+import { expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { ask, callsOf, finishOf, json, serve, sse, textOf } from "./Server.ts"
+import { answered, end, modelAt, secret, usual, type Wire } from "./wireCase.ts"
+
+/** What every API must say of answers that fail, whichever way. */
+export const wireFailures = (wire: Wire): void => {
+  const answer = answered(wire)
+  const usage = usual(wire)
+
+  it.scoped.each([400, 401, 403, 404, 422])(
+    "P04: a %i is final, and its message holds no key",
+    (status) =>
+      Effect.gen(function*() {
+        const { error, server } = yield* answer((response) =>
+          json(response, status, { error: { message: `Incorrect API key provided: ${secret}`, type: "x" } }, {
+            "x-echo": secret
+          })
+        )
+        expect(error).toMatchObject({
+          reason: status === 401 || status === 403 ? "auth" : "invalid_request",
+          retryable: false,
+          status
+        })
+        expect(error?.message).toContain("Incorrect API key provided: [redacted]")
+        expect(JSON.stringify(error)).not.toContain(secret)
+        expect(server.seen).toHaveLength(1)
+      })
+  )
+
+  it.scoped.each(
+    [[429, "rate_limit"], [500, "server"], [502, "server"], [503, "server"], [529, "overloaded"]] as const
+  )(
+    "P03: a %i can be tried again (%s)",
+    ([status, reason]) =>
+      Effect.gen(function*() {
+        const { error, server } = yield* answer((response) =>
+          response.writeHead(status, { "retry-after": "2" }).end("<html>no</html>")
+        )
+        expect(error).toMatchObject({ reason, retryable: true, status, retryAfter: 2_000 })
+        expect(error?.message).not.toContain("html")
+        expect(server.seen).toHaveLength(1)
+      })
+  )
+
+  it.scoped("P05: a refused connection is a network error that can be tried again", () =>
+    Effect.gen(function*() {
+      const url = yield* Effect.scoped(Effect.map(serve(() => {}), (server) => server.url))
+      const { error, events } = yield* ask(yield* modelAt(wire, url))
+      expect(error).toMatchObject({ reason: "network", retryable: true })
+      expect(error?.message).toContain("ECONNREFUSED")
+      expect(events).toEqual([])
+    }))
+
+  it.scoped("P05: a connection that is reset before the answer is a network error", () =>
+    Effect.gen(function*() {
+      const { error } = yield* answer((response) => response.socket?.resetAndDestroy())
+      expect(error).toMatchObject({ reason: "network", retryable: true })
+    }))
+
+  it.scoped("P09: a cut in the middle of arguments is a network error, and tells no call", () =>
+    Effect.gen(function*() {
+      const { asked, error } = yield* answer((response) => {
+        sse(
+          response,
+          ...wire.begin,
+          ...wire.text("wait"),
+          ...wire.callBegin("call_a", "bash", "{\"command\":\"rm -rf /tmp/x")
+        )
+        setImmediate(() => response.socket?.resetAndDestroy())
+      })
+      expect(error).toMatchObject({ reason: "network", retryable: true })
+      expect(callsOf(asked)).toEqual([])
+      expect(finishOf(asked)).toBeUndefined()
+    }))
+
+  it.scoped("P16: an empty stream, and one with its end mark alone, is an empty response", () =>
+    Effect.gen(function*() {
+      for (const frames of [[], ["data: [DONE]\n\n"]]) {
+        const { error } = yield* answer((response) => sse(response, ...frames).end())
+        expect(error).toMatchObject({ reason: "empty_response", retryable: true })
+      }
+    }))
+
+  it.scoped("an answer that ends without a reason to finish is a bad response", () =>
+    Effect.gen(function*() {
+      const { asked, error } = yield* answer((response) => sse(response, ...wire.begin, ...wire.text("half a")).end())
+      expect(error).toMatchObject({ reason: "bad_response", retryable: true })
+      expect(finishOf(asked)).toBeUndefined()
+    }))
+
+  it.scoped("P18: a conversation that is too long is told as such", () =>
+    Effect.gen(function*() {
+      const { error } = yield* answer((response) =>
+        json(response, 400, {
+          error: { message: "Too long.", type: "invalid_request_error", code: "context_length_exceeded" }
+        })
+      )
+      expect(error).toMatchObject({ reason: "context_overflow", retryable: false, status: 400 })
+    }))
+
+  it.scoped.each(
+    [
+      [{ type: "overloaded_error" }, "overloaded", true],
+      [{ type: "overloaded_error", message: "Overloaded" }, "overloaded", true],
+      [{ type: "invalid_request_error", message: "No." }, "invalid_request", false],
+      [{ type: "server_error", message: "Oops", code: "server_error" }, "server", true],
+      [{ type: "tokens", code: "rate_limit_exceeded", message: "Slow. Please try again in 1.5s." }, "rate_limit", true],
+      [{ type: "insufficient_quota", code: "insufficient_quota", message: "Pay." }, "rate_limit", false],
+      [{ type: "x", code: "context_length_exceeded", message: "Too long." }, "context_overflow", false]
+    ] as const
+  )("P24: an error event %j is %s", ([error, reason, retryable]) =>
+    Effect.gen(function*() {
+      const event = { type: "error", sequence_number: 2, error }
+      for (const before of [wire.begin, [...wire.begin, ...wire.text("half")]]) {
+        const asked = yield* answer((response) => sse(response, ...before, event).end())
+        expect(asked.error).toMatchObject({ reason, retryable })
+        expect(finishOf(asked)).toBeUndefined()
+      }
+    }))
+
+  it.scoped("a line that is not JSON fails the answer, though the stream goes on", () =>
+    Effect.gen(function*() {
+      const { asked, error } = yield* answer((response) =>
+        end(
+          response,
+          ...wire.begin,
+          ...wire.text("one"),
+          "data: {\"oops\n\n",
+          ...wire.text("two"),
+          ...wire.finish("stop", usage)
+        )
+      )
+      expect(error).toMatchObject({ reason: "bad_response", retryable: true })
+      expect(textOf(asked)).toBe("one")
+    }))
+
+  it.scoped.each(["text/html; charset=utf-8", "application/json"])(
+    "an answer of %s in the place of a stream is a bad response, and its socket is closed",
+    (kind) =>
+      Effect.gen(function*() {
+        const { error, events, server } = yield* answer((response) =>
+          void response.writeHead(200, { "content-type": kind }).write("<html>Log in")
+        )
+        expect(error).toMatchObject({ reason: "bad_response", retryable: true })
+        expect(error?.message).toContain(kind)
+        expect(events).toEqual([])
+        yield* server.closed
+      })
+  )
+
+  it.scoped("P29: a redirect is not followed", () =>
+    Effect.gen(function*() {
+      const other = yield* serve((response) =>
+        end(response, ...wire.begin, ...wire.text("stolen"), ...wire.finish("stop", usage))
+      )
+      const { error } = yield* answer((response) => response.writeHead(302, { location: `${other.url}/x` }).end())
+      expect(error).toMatchObject({ reason: "invalid_request", retryable: false, status: 302 })
+      expect(error?.message).toContain(other.host)
+      expect(other.seen).toEqual([])
+    }))
+
+  it.scoped("P30: a count of NaN, which is no JSON, is never a number", () =>
+    Effect.gen(function*() {
+      const { asked, error } = yield* answer((response) => {
+        const [last] = wire.finish("stop", wire.usage("NAN", 3)).slice(-1)
+        end(response, ...wire.begin, ...wire.text("ok"), `data: ${JSON.stringify(last).replace("\"NAN\"", "NaN")}\n\n`)
+      })
+      expect(error).toMatchObject({ reason: "bad_response", retryable: true })
+      expect(finishOf(asked)).toBeUndefined()
+    }))
+}
