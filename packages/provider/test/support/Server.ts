@@ -8,7 +8,7 @@ import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 
 /** What a test server saw of a request. */
-interface Seen {
+export interface Seen {
   readonly url: string
   readonly headers: http.IncomingHttpHeaders
   readonly body: string
