@@ -1,38 +1,18 @@
 /** Confines commands by bubblewrap: tries once whether it works here, and says for each command what it may change. */
 import * as Effect from "effect/Effect"
-import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { SandboxError, type SandboxOptions, type SandboxPlace } from "../Sandbox.ts"
 import { bwrapArguments } from "./bwrapArguments.ts"
+import { bwrapTrial } from "./bwrapTrial.ts"
 import { guardedPlaces } from "./guardedPlaces.ts"
 import { makePlaceholders } from "./placeholders.ts"
-
-/** What bubblewrap must be able to do. */
-const trial = ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
 
 const unusable = (why: string) =>
   new SandboxError({
     message: `There is no sandbox for commands: ${why}. \`skein doctor\` says how to get one.`
-  })
-
-const tried = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
-  Effect.async((resume) => {
-    const env = { PATH: environment["PATH"] ?? "" }
-    const child = execFile("bwrap", [...trial, "--", "true"], { env, timeout: 5_000 }, (error, _out, complaints) => {
-      resume(
-        error === null
-          ? Effect.void
-          : unusable(
-            error.code === "ENOENT"
-              ? "bubblewrap (bwrap) is not on the PATH"
-              : `bubblewrap does not work here (${complaints.trim().split("\n", 1).join("") || error.message})`
-          )
-      )
-    })
-    return Effect.sync(() => child.kill())
   })
 
 /** Nothing but reading. */
@@ -83,15 +63,15 @@ const excluding = (at: string, excludes: string, directory: string, blocked: Rea
 
 /** Makes it, or fails where bubblewrap cannot be used. */
 export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
-  yield* tried(options.environment)
+  const strength = yield* Effect.mapError(bwrapTrial(options.environment), unusable)
   const temporary = yield* privately
   const placeholders = makePlaceholders()
-  const { network } = options
+  const given = { strength, network: options.network }
 
-  return Effect.fnUntraced(function*({ approved, directory: given, readOnly = false }: SandboxPlace) {
+  return Effect.fnUntraced(function*({ approved, directory: named, readOnly = false }: SandboxPlace) {
     const directory = yield* Effect.try({
-      try: () => NodeFs.realpathSync(given),
-      catch: () => new SandboxError({ message: `the directory ${given} is gone` })
+      try: () => NodeFs.realpathSync(named),
+      catch: () => new SandboxError({ message: `the directory ${named} is gone` })
     })
     const guarded = yield* Effect.mapError(
       guardedPlaces({ directory, approved, isPlaceholder: placeholders.has }),
@@ -102,7 +82,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       const writable = approved.filter(isFile)
       return [
         "bwrap",
-        ...bwrapArguments({ ...nothing, directory, writable, temporary, kept: [...kept, directory], network })
+        ...bwrapArguments({ ...given, ...nothing, directory, writable, temporary, kept: [...kept, directory] })
       ]
     }
     const held = (paths: ReadonlyArray<string>, kind: "directory" | "file") =>
@@ -112,6 +92,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     return [
       "bwrap",
       ...bwrapArguments({
+        ...given,
         directory,
         writable: [...outside(approved, directory, options.environment["HOME"]), ...guarded.writable],
         readable: [...guarded.readable, ...(yield* held(guarded.missingDirectories, "directory"))],
@@ -122,8 +103,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ? []
           : [[excludes, yield* excluding(join(temporary, ".skein"), excludes, directory, blocked)]],
         temporary,
-        kept,
-        network
+        kept
       })
     ]
   })

@@ -1,7 +1,26 @@
 /** What bubblewrap is told: nothing but reading, and what is named here. */
 
+/**
+ * What files of /proc tell the kernel what to do. Bubblewrap leaves them to the modes of the files, which keep everybody
+ * from them but root.
+ */
+const switches = ["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "mtrr"].map((name) => `/proc/${name}`)
+
+const each = (flag: string, paths: ReadonlyArray<string>): ReadonlyArray<string> =>
+  paths.flatMap((path) => [flag, path, path])
+
+/** All files as they are, to be read, with devices and processes of its own. */
+export const emptyWorld: ReadonlyArray<string> = [
+  ...["--ro-bind", "/", "/"],
+  ...["--dev", "/dev"],
+  ...["--proc", "/proc"],
+  ...each("--ro-bind-try", switches)
+]
+
 /** What a command may do, all paths absolute and real. */
 export interface Confinement {
+  /** The flags that take everything from it, as far as bubblewrap can do that here. */
+  readonly strength: ReadonlyArray<string>
   /** The directory that it runs in. */
   readonly directory: string
   /** What it may change: directories, and files that exist. Later ones stand over earlier ones. */
@@ -23,19 +42,14 @@ export interface Confinement {
   readonly network: boolean
 }
 
-const each = (flag: string, paths: ReadonlyArray<string>): ReadonlyArray<string> =>
-  paths.flatMap((path) => [flag, path, path])
-
 /** How a command is started: what comes behind `bwrap`, before the program and its arguments. */
 export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> => [
   // Its own processes, users, messages, host name and network; all of it ends with whoever started it.
-  "--unshare-all",
+  ...confinement.strength,
   ...(confinement.network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
-  ...["--ro-bind", "/", "/"],
-  ...["--dev", "/dev"],
-  ...["--proc", "/proc"],
+  ...emptyWorld,
   // Sockets of other programs lie here, and through them one could ask these to do what one may not do.
   ...["--tmpfs", "/run"],
   ...each("--ro-bind-try", confinement.network ? ["/run/systemd/resolve", "/run/resolvconf"] : []),

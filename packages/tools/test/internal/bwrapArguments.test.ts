@@ -2,6 +2,7 @@ import { expect, it } from "vitest"
 import { bwrapArguments, type Confinement } from "../../src/internal/bwrapArguments.ts"
 
 const plain: Confinement = {
+  strength: ["--unshare-all", "--cap-drop", "ALL"],
   directory: "/w",
   writable: ["/out", "/w"],
   pinned: ["/w/.git"],
@@ -15,11 +16,17 @@ const plain: Confinement = {
 }
 
 const base = (network: boolean) => [
-  "--unshare-all",
+  ...["--unshare-all", "--cap-drop", "ALL"],
   ...(network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
-  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"],
+  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+  ...["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "mtrr"].flatMap((name) => [
+    "--ro-bind-try",
+    `/proc/${name}`,
+    `/proc/${name}`
+  ]),
+  ...["--tmpfs", "/run"],
   ...(network
     ? [
       ...["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"],
