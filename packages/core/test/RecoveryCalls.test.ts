@@ -1,10 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Permission } from "@skein/core/Permission"
+import { Session } from "@skein/core/Session"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { generations, go, hourFirst, resumed } from "./support/generations.ts"
+import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
 import type { Life } from "./support/mortal.ts"
 import { callsMade, expectStill, said } from "./support/tree.ts"
 
@@ -98,7 +99,7 @@ describe("a question that waited", () => {
   it("is the same after a restart, and its answer makes the call once", () => {
     const runs: Array<string> = ["before"]
     const tools = hourFirst("act", ask, runs)
-    let asked: string | undefined
+    let questionID: string | undefined
     generations(
       {
         options: asks,
@@ -110,7 +111,7 @@ describe("a question that waited", () => {
           Effect.delay(
             Effect.flatMap(Permission, (permission) =>
               Effect.map(permission.pending(), ([request]) => {
-                asked = request?.id
+                questionID = request?.id
               })),
             500
           ),
@@ -127,7 +128,7 @@ describe("a question that waited", () => {
             const waiting = yield* Effect.fork(resumed(id))
             yield* Effect.sleep(100)
             const [request] = yield* permission.pending()
-            expect(request?.id).toBe(asked)
+            expect(request?.id).toBe(questionID)
             yield* permission.reply(request!.id, "once")
             yield* Fiber.join(waiting)
             expect((yield* callsMade(id)).map(said)).toEqual(["act is done"])
@@ -178,5 +179,37 @@ describe("a question that waited", () => {
       }
     )
     expect(runs).toEqual([])
+  })
+
+  it("ends its turn where it was rejected, also where the process died before the turn had ended", () => {
+    let cutOff = 0
+    const tools = hourFirst("act", ask, ["before"])
+    for (let at = 1; at <= 12; at++) {
+      generations(
+        {
+          options: asks,
+          tools,
+          scripts: calling("act"),
+          dies: { at: at + 2, made: true },
+          program: Effect.zip(go, Effect.delay(answered("reject"), 500), { concurrent: true })
+        },
+        {
+          options: asks,
+          tools,
+          scripts: { build: ["never asked"] },
+          program: (id, script) =>
+            Effect.gen(function*() {
+              const { turn } = yield* Effect.flatMap(Session, (session) => session.get(id))
+              const isRejected = (yield* callsMade(id)).some(({ state }) => state.status === "error")
+              if (!isRejected || turn?.ended !== undefined) return
+              cutOff++
+              yield* resumed(id)
+              expect(asked(script)).toEqual([])
+              yield* expectStill(id, script)
+            })
+        }
+      )
+    }
+    expect(cutOff).toBeGreaterThan(0)
   })
 })

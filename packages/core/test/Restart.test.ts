@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
 import { lonely } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
@@ -103,6 +104,30 @@ describe("a session whose process died", () => {
       { seed: 1 }
     )
   })
+
+  it.effect("goes on in the order in which it was said, though the clock of the next process is behind", () =>
+    Effect.gen(function*() {
+      const inner = yield* lasting
+      const stack = (name: string, script: Scripted.Scripted) =>
+        Effect.provide(SkeinTest.layer(script, { storage: inner, owner: lonely(name) }))
+      yield* TestClock.setTime(3_600_000)
+      const { id } = yield* Effect.gen(function*() {
+        const { id } = yield* root()
+        yield* Session.prompt(id, "one")
+        yield* Effect.flatMap(Session, (session) => session.append(id, "noted"))
+        return { id }
+      }).pipe(stack("ahead", Scripted.make({ build: ["first"] })))
+      yield* TestClock.setTime(0)
+      const behind = Scripted.make({ build: ["second"] })
+      yield* Effect.gen(function*() {
+        yield* Session.prompt(id, "two")
+        const said = (yield* messagesOf(id)).flatMap(({ parts }) =>
+          parts.flatMap((part) => part.type === "text" ? [part.text] : [])
+        )
+        expect(said).toEqual(["one", "first", "noted", "two", "second"])
+        yield* expectStill(id, behind)
+      }).pipe(stack("behind", behind))
+    }).pipe(Effect.scoped))
 
   it("is opened once, however many ask for it at the same time", () => {
     for (let seed = 1; seed <= 40; seed++) {

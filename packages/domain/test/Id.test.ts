@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type ByPrefix, Ids, SessionID } from "@skein/domain/Id"
+import { type ByPrefix, earliest, Ids, SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Random from "effect/Random"
@@ -54,6 +54,30 @@ describe("ids", () => {
       yield* TestClock.adjust("400 days")
       const third = yield* ids.make("msg")
       expect([third, first, second].toSorted()).toEqual([first, second, third])
+    }).pipe(Effect.provide(Ids.layer)))
+
+  it.effect("are greater than those of another process that they come after, whatever either clock says", () =>
+    Effect.gen(function*() {
+      const other = yield* Effect.provide(Ids, Ids.layer)
+      const time = FastCheck.integer({ min: 0, max: 20 })
+      const moments = FastCheck.array(FastCheck.tuple(time, time), { minLength: 1, maxLength: 20 })
+      FastCheck.assert(FastCheck.property(moments, (all) => {
+        const ids = Effect.runSync(Effect.provide(Ids, Ids.layer))
+        for (const [theirs, ours] of all) {
+          const found = other.unsafeMake("msg", theirs)
+          ids.after(found)
+          expect(ascending([found, ids.unsafeMake("prt", ours)])).toBe(true)
+        }
+      }))
+    }))
+
+  it.effect("can be told from those of an earlier millisecond, however many were made in it", () =>
+    Effect.gen(function*() {
+      const ids = yield* Ids
+      const before = Array.from({ length: 50 }, () => ids.unsafeMake("msg", 999))
+      const after = ids.unsafeMake("msg", 1_000)
+      const border = earliest("msg", 1_000)
+      expect([...before, after].filter((id) => id < border)).toEqual(before)
     }).pipe(Effect.provide(Ids.layer)))
 
   it.effect("are the same from the same seed and clock", () => {
