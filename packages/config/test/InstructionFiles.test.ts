@@ -61,6 +61,15 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(warnings).toEqual([])
     }))
 
+  it.scoped("are found by whatever wildcards, whose names no regular expression would get done with", () =>
+    Effect.gen(function*() {
+      const long = "a".repeat(200)
+      const { files } = yield* read({ [`docs/${long}`]: "A", [`docs/${long}.md`]: "B" }, "", [
+        `docs/${"*a".repeat(40)}*.md`
+      ])
+      expect(files).toEqual([`docs/${long}.md`])
+    }))
+
   it.scoped("are none where there are no files, and only those of the directory where there is no git root", () =>
     Effect.gen(function*() {
       expect((yield* read({})).text).toBeUndefined()

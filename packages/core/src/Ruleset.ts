@@ -9,7 +9,8 @@ import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 export const covers = (pattern: string, text: string): boolean =>
   glob(pattern, text) || (pattern.endsWith(" *") && glob(pattern.slice(0, -2), text))
 
-const glob = (pattern: string, text: string): boolean => {
+/** Whether `*` for any run of characters and `?` for any one make a pattern fit a text, in the same bounds. */
+export const glob = (pattern: string, text: string): boolean => {
   let p = 0
   let t = 0
   let star = -1

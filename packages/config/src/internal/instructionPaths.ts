@@ -1,5 +1,6 @@
 /** Decides which files the `instructions` of a config file name, and finds them. */
 import * as FileSystem from "@effect/platform/FileSystem"
+import { glob } from "@skein/core/Ruleset"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { ConfigContent } from "./configFile.ts"
@@ -46,12 +47,6 @@ export const placeInstructions = (content: ConfigContent, { home, path, project 
 
 const hasWildcard = (name: string): boolean => /[*?]/.test(name)
 
-const matcher = (name: string): RegExp =>
-  new RegExp(
-    `^${name.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`).replaceAll("*", "[^/]*").replaceAll("?", "[^/]")}$`,
-    "u"
-  )
-
 /** The files that a whole path names, sorted: itself, or what its wildcards match (`**` any directories). */
 export const filesOf = Effect.fnUntraced(function*(pattern: string) {
   const fs = yield* FileSystem.FileSystem
@@ -72,15 +67,14 @@ export const filesOf = Effect.fnUntraced(function*(pattern: string) {
       if (name === undefined || found.size >= most.files) return
       if (name !== "**" && !hasWildcard(name)) return yield* step(join(directory, name), below)
       if (name === "**") yield* walk(directory, below)
-      const fits = name === "**" ? undefined : matcher(name)
       for (const each of (yield* namesIn(directory)).toSorted()) {
         const path = join(directory, each)
-        if (fits === undefined) {
+        if (name === "**") {
           if (each.startsWith(".") || skipped.has(each)) continue
           // Links are not followed here: they may lead in circles.
           const real = yield* Effect.orElseSucceed(fs.realPath(path), () => "")
           if (real.endsWith(`${sep}${each}`) && (yield* kind(path)) === "Directory") yield* walk(path, rest)
-        } else if (fits.test(each) && (name.startsWith(".") || !each.startsWith("."))) yield* step(path, below)
+        } else if (glob(name, each) && (name.startsWith(".") || !each.startsWith("."))) yield* step(path, below)
       }
     })
 

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest"
+import { checker } from "../../src/internal/session/jsonChecker.ts"
+
+const endless = `${"a".repeat(100)}!`
+
+it("a regular expression that would take for ever is stopped, and the next value is checked as ever", () => {
+  const check = checker({ properties: { name: { type: "string", pattern: "^(a+)+$" } } })
+  expect(check({ name: endless })).toEqual([{ path: [], message: expect.stringContaining("timed out after 250ms") }])
+  expect(check({ name: "aaa" })).toEqual([])
+  expect(check({ name: "b" })).toEqual([{ path: ["name"], message: expect.stringContaining("pattern") }])
+})
+
+it("so is one for names", () => {
+  const check = checker({ patternProperties: { "^(a+)+$": { type: "string" } } })
+  expect(check({ [endless]: 1 })).toMatchObject([{ message: expect.stringContaining("timed out") }])
+})
