@@ -1,10 +1,10 @@
 /** The built program, how it ends: exit codes, signals, limits, and what is not permitted. */
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -32,15 +32,6 @@ const isAlive = (words: string): boolean =>
       return false
     }
   })
-
-/** Waits for something outside of the test's reach; fails by the test's own timeout. */
-const until = async <A>(look: () => A | undefined | false): Promise<A> => {
-  for (;;) {
-    const found = look()
-    if (found !== undefined && found !== false) return found
-    await sleep(20)
-  }
-}
 
 describe("signals", () => {
   it.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)(
@@ -113,7 +104,7 @@ describe("signals", () => {
 })
 
 it.skipIf(!existsSync("/dev/full")).each(["default", "json", "quiet"])(
-  "an answer that cannot be written is no success (--format %s)",
+  "an answer that cannot be written is no success (--format %s; needs /dev/full)",
   async (format) => {
     const { place } = await world(() => "the answer")
     const full = openSync("/dev/full", "w")

@@ -120,8 +120,7 @@ it("a database that is text is refused, and stays as it is", async () => {
   expect(readFileSync(join(place.project, "notes.txt")).equals(before)).toBe(true)
 })
 
-// Root may write everywhere.
-it.skipIf(process.getuid?.() === 0)("a database that cannot be written", async () => {
+it.skipIf(process.getuid?.() === 0)("a database that cannot be written (root may write everywhere)", async () => {
   const place = world()
   const locked = join(place.home, "locked")
   mkdirSync(locked)

@@ -1,10 +1,10 @@
 /** The built program, what it leaves of the commands of agents: nothing, however it ends. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -15,15 +15,6 @@ afterEach(async () => {
 
 const isAlive = (pid: number): boolean =>
   existsSync(`/proc/${pid}/status`) && !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
-
-/** Waits for something outside of the test's reach; fails by the test's own timeout. */
-const until = async <A>(look: () => A | undefined | false): Promise<A> => {
-  for (;;) {
-    const found = look()
-    if (found !== undefined && found !== false) return found
-    await sleep(20)
-  }
-}
 
 /** A command that waits, and has others wait: in its group, outside of it, and below nobody. Each writes down its number. */
 const script = [

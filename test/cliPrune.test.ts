@@ -68,6 +68,15 @@ const ask = (place: Sandbox, ...more: ReadonlyArray<string>) =>
 
 const events = (place: Sandbox) => sql(place, "SELECT count(*) AS n FROM event")[0]?.["n"] ?? 0
 
+/** Adds events of now to a tree that has nothing else, each with so much in it. */
+const addEvents = (place: Sandbox, count: number, size: number) =>
+  sql(
+    place,
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) INSERT INTO event
+      SELECT NULL, 'evt_' || i, 'ses_x', 'ses_x', NULL, 0, 'session.error', ${Date.now()}, NULL,
+        json_object('pad', printf('%.${size}c', 'x')) FROM n`
+  )
+
 const prune = async (place: Sandbox, ...args: ReadonlyArray<string>) =>
   JSON.parse((await place.run(["sessions", "prune", "--format", "json", ...args])).stdout)
 
@@ -123,14 +132,20 @@ it("sessions prune leaves other projects and unsettled runs alone, and says what
   expect(stderr).toContain("--older-than: \"5m\" is no age of a day or more")
 })
 
+it("sessions prune bounds what is kept of one tree, however new it is, and takes the oldest of it", async () => {
+  const place = world()
+  await ask(place)
+  const others = events(place)
+  addEvents(place, 20_007, 1)
+  expect(await prune(place)).toMatchObject({ events: 7 })
+  expect(events(place)).toBe(others + 20_000)
+  expect(sql(place, "SELECT count(*) AS n FROM event WHERE id IN ('evt_7', 'evt_8')")).toEqual([{ n: 1 }])
+})
+
 it("sessions prune --vacuum gives the room back", async () => {
   const place = world()
   await ask(place)
-  sql(
-    place,
-    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO event
-      SELECT NULL, 'evt_' || i, 'ses_x', 'ses_x', NULL, 0, 'session.error', 1, NULL, json_object('pad', printf('%.500c', 'x')) FROM n`
-  )
+  addEvents(place, 5_000, 500)
   sql(place, "UPDATE event SET time = 1")
   age(place, 1)
   const full = statSync(place.database).size

@@ -87,7 +87,7 @@ it("where a sandbox is insisted on, nothing begins without", async () => {
   expect(checked.stdout).toMatch(/^missing +sandbox +bubblewrap is not installed/m)
 })
 
-it.skipIf(!works)("a kill of Skein ends all of a command, at once (C16)", async () => {
+it.skipIf(!works)("a kill of Skein ends all of a command, at once, where there is bubblewrap (C16)", async () => {
   const mark = `9999.${process.pid}`
   const line = `(env -i setsid sleep ${mark} >/dev/null 2>&1 &); trap '' TERM; sleep ${mark} & sleep ${mark}`
   const { project, start } = await place({ permission: { bash: { "./wait.sh": "allow" } } }, ["./wait.sh"])

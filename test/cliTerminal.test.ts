@@ -55,7 +55,7 @@ const writes = ({ messages }: LlmRequest): LlmAnswer | string =>
     ? `model was told: ${String(messages.at(-1)?.content)}`
     : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "first \u001b[31mline\nlast line  " } }] }
 
-describe.skipIf(!hasPython)("on a terminal", () => {
+describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
   it("streams the answer, draws the tree, and leaves a summary", async () => {
     const { run } = await world((request) => {
       if (request.user[0] === "child") {
@@ -186,7 +186,7 @@ describe.skipIf(!hasPython)("on a terminal", () => {
   })
 })
 
-it.skipIf(!hasPython)("the file that a yes allowed holds what was shown", async () => {
+it.skipIf(!hasPython)("the file that a yes allowed holds what was shown (needs python3)", async () => {
   const { place, run } = await world(writes)
   await run(["go"], [{ after: "[y] once", send: "a" }])
   expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("first \u001b[31mline\nlast line  ")

@@ -57,7 +57,7 @@ const mounts = spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "none", moun
 if (mounts) spawnSync("umount", [mountpoint])
 rmSync(mountpoint, { recursive: true, force: true })
 
-describe.skipIf(!mounts)("a disk that is full", () => {
+describe.skipIf(!mounts)("a disk that is full (needs to mount one)", () => {
   it("ends the turn before a command is begun whose intent cannot be stored; with room it goes on", async () => {
     const disk = mkdtempSync(join(tmpdir(), "skein-full-"))
     expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "none", disk]).status).toBe(0)

@@ -59,6 +59,28 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
+  it.effect("leaves what was said to a task for its next run, and begins none for it", () => {
+    const script = Scripted.make({
+      build: [Scripted.tasks({ worker: "a" }), "again"],
+      worker: [{ text: "so far", hangs: true }, "never asked"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 second")
+      const [child] = yield* childrenOf(id)
+      const tasks = yield* Tasks
+      yield* tasks.message({ parentID: id, taskID: child!.id }, "and this")
+      yield* stop(id)
+      yield* Fiber.await(fiber)
+      yield* TestClock.adjust("1 minute")
+      expect(script.requests).toHaveLength(2)
+      const storage = yield* SessionStorage
+      expect((yield* storage.inbox(child!.id)).map(({ kind }) => kind)).toEqual(["steer"])
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
+  })
+
   it.effect("goes on for others when one of several callers gives up", () => {
     const script = Scripted.make({ build: [{ text: "answer", delay: { first: 1_000 } }] })
     return Effect.gen(function*() {

@@ -18,7 +18,7 @@ COMP_WORDS=(skein ${quoted}); COMP_CWORD=${words.length}; _skein; printf '%s\\n'
 }
 
 describe("completions", () => {
-  it.skipIf(!has("bash"))("of bash offer commands, flags, and what flags take", () => {
+  it.skipIf(!has("bash"))("of bash offer commands, flags, and what flags take (needs bash)", () => {
     expect(offered("se")).toEqual(["sessions"])
     expect(offered("sessions", "re")).toEqual(["resume", "rename"])
     expect(offered("sessions", "resume", "ses_x", "--au")).toEqual(["--auto"])
