@@ -39,6 +39,15 @@ describe("an agent that goes round in circles", () => {
       expect(requests).toBe(3)
     }))
 
+  it.effect("is stopped also where all else that would be asked is allowed", () => {
+    const script = Scripted.make({ build: [same, same, same, "done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect((yield* Session.prompt(id, "Go")).end).toBe("denied")
+      expect((yield* callsMade(id)).map(said)).toEqual(["said a", "said a", expect.stringContaining(noted)])
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, asks: "auto" })))
+  })
+
   it.effect("is not fooled by another order of the keys", () =>
     Effect.gen(function*() {
       const { calls } = yield* circle([same, sameInOtherOrder, same])
