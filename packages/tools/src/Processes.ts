@@ -25,7 +25,7 @@ export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, 
   readonly track: Effect.Effect<Tracked, never, Scope.Scope>
   /**
    * Ends what commands have left whose Skein is no more: asked to end first, and killed after a second or when
-   * this is interrupted. Gives how many processes these were.
+   * this is interrupted. Gives how many processes these were. Takes away besides what their sandboxes have left in files.
    */
   readonly reap: Effect.Effect<number>
 }>() {

@@ -1,11 +1,13 @@
 /** Confines commands by bubblewrap: tries once whether it works here, and says for each command what it may change. */
+import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
-import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
+import * as NodeOwner from "../NodeOwner.ts"
 import { SandboxError, type SandboxOptions, type SandboxPlace } from "../Sandbox.ts"
 import { bwrapArguments } from "./bwrapArguments.ts"
+import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
 import { guardedPlaces } from "./guardedPlaces.ts"
 import { makePlaceholders } from "./placeholders.ts"
@@ -39,14 +41,6 @@ const outside = (
 
 const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-const privately = Effect.acquireRelease(
-  Effect.try({
-    try: () => NodeFs.realpathSync(NodeFs.mkdtempSync(join(tmpdir(), "skein-tmp-"))),
-    catch: (cause) => unusable(`no directory for temporary files could be made (${String(cause)})`)
-  }),
-  (directory) => Effect.promise(() => NodeFs.promises.rm(directory, { recursive: true, force: true }))
-)
-
 /** Writes down what git must not see because it only stands in the place of what is missing, besides what it does not see anyway. */
 const excluding = (at: string, excludes: string, directory: string, blocked: ReadonlyArray<string>) =>
   Effect.try({
@@ -64,8 +58,12 @@ const excluding = (at: string, excludes: string, directory: string, blocked: Rea
 /** Makes it, or fails where bubblewrap cannot be used. */
 export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const strength = yield* Effect.mapError(bwrapTrial(options.environment), unusable)
-  const temporary = yield* privately
-  const placeholders = makePlaceholders()
+  const owner = yield* Effect.provide(Owner, NodeOwner.layer)
+  const { beside, records, temporary } = yield* Effect.mapError(
+    makeBwrapPlace(options.dataDirectory, owner),
+    ({ cause }) => unusable(`no directory for temporary files could be made (${String(cause)})`)
+  )
+  const placeholders = yield* makePlaceholders(records, owner)
   const given = { strength, network: options.network }
 
   return Effect.fnUntraced(function*({ approved, directory: named, readOnly = false }: SandboxPlace) {
@@ -74,7 +72,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       catch: () => new SandboxError({ message: `the directory ${named} is gone` })
     })
     const guarded = yield* Effect.mapError(
-      guardedPlaces({ directory, approved, isPlaceholder: placeholders.has }),
+      guardedPlaces({ directory, approved, isPlaceholder: placeholders.known() }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
     const kept = [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere)
@@ -85,9 +83,14 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         ...bwrapArguments({ ...given, ...nothing, directory, writable, temporary, kept: [...kept, directory] })
       ]
     }
-    const held = (paths: ReadonlyArray<string>, kind: "directory" | "file") =>
-      Effect.filter(paths, (path) => placeholders.hold(path, kind))
-    const blocked = yield* held(guarded.missingFiles, "file")
+    const held = yield* Effect.mapError(
+      placeholders.hold([
+        ...guarded.missingFiles.map((path) => [path, "file"] as const),
+        ...guarded.missingDirectories.map((path) => [path, "directory"] as const)
+      ]),
+      ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
+    )
+    const blocked = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
     const { excludes } = guarded
     return [
       "bwrap",
@@ -95,13 +98,13 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         ...given,
         directory,
         writable: [...outside(approved, directory, options.environment["HOME"]), ...guarded.writable],
-        readable: [...guarded.readable, ...(yield* held(guarded.missingDirectories, "directory"))],
+        readable: [...guarded.readable, ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])],
         pinned: guarded.pinned,
         reopened: guarded.reopened,
         blocked,
         replaced: excludes === undefined || blocked.length === 0
           ? []
-          : [[excludes, yield* excluding(join(temporary, ".skein"), excludes, directory, blocked)]],
+          : [[excludes, yield* excluding(beside, excludes, directory, blocked)]],
         temporary,
         kept
       })

@@ -32,6 +32,7 @@ const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" 
 export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, environment }: Options) {
   const owner = yield* Owner
   const directory = resolve(dataDirectory, "processes")
+  const placeholders = resolve(dataDirectory, "placeholders")
   let isTold = false
 
   const make = async (file: string) => {
@@ -76,24 +77,31 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     } satisfies Tracked
   })
 
+  const namesIn = (place: string) =>
+    Effect.catchAll(
+      Effect.tryPromise(() => fs.readdir(place)),
+      (error) =>
+        isMissing(error.cause)
+          ? Effect.succeed([])
+          : Effect.as(Effect.logWarning(`${place} could not be read`, error.cause), [])
+    )
+
   // Loaded where there is something to do: most starts find nothing.
-  const reap = Effect.tryPromise(() => fs.readdir(directory)).pipe(
-    Effect.catchAll((error) =>
-      isMissing(error.cause)
-        ? Effect.succeed([])
-        : Effect.as(Effect.logWarning(`${directory} could not be read`, error.cause), [])
-    ),
-    Effect.flatMap((names) =>
-      names.length === 0
-        ? Effect.succeed(0)
-        : Effect.flatMap(
-          Effect.promise(() => import("./reapProcesses.ts")),
-          ({ reapProcesses }) => reapProcesses({ directory, names, owner, under: marksIn(environment[variable]) })
-        )
-    ),
-    // What has begun is brought to its end; it does not take long where nobody has time.
-    Effect.uninterruptible
-  )
+  const reap = Effect.flatMap(namesIn(directory), (names) =>
+    names.length === 0
+      ? Effect.succeed(0)
+      : Effect.flatMap(
+        Effect.promise(() => import("./reapProcesses.ts")),
+        ({ reapProcesses }) => reapProcesses({ directory, names, owner, under: marksIn(environment[variable]) })
+      )).pipe(
+      Effect.tap(Effect.flatMap(namesIn(placeholders), (names) =>
+        names.length === 0 ? Effect.void : Effect.flatMap(
+          Effect.promise(() => import("./reapPlaceholders.ts")),
+          ({ reapPlaceholders }) => reapPlaceholders(placeholders, owner)
+        ))),
+      // What has begun is brought to its end; it does not take long where nobody has time.
+      Effect.uninterruptible
+    )
 
   return { track, reap }
 })
