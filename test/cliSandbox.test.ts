@@ -1,6 +1,16 @@
 /** The built program and the sandbox of commands: there, not there, and insisted on. */
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
@@ -99,3 +109,27 @@ it.skipIf(!works)("a kill of Skein ends all of a command, at once, where there i
   await ended
   await vi.waitUntil(() => count() === 0, { timeout: 3_000 })
 })
+
+it.skipIf(!works)(
+  "what a killed Skein has left in the tree is taken away at the next start, where there is bubblewrap, but for what is somebody's",
+  async () => {
+    const { home, project, run, start } = await place({ permission: { bash: { "./wait.sh": "allow" } } }, ["./wait.sh"])
+    writeFileSync(join(project, "wait.sh"), "#!/bin/bash\necho $$ > begun\nsleep 9999\n", { mode: 0o755 })
+    const temporary = join(home, "tmp")
+    mkdirSync(temporary)
+    const before = [...readdirSync(project), "begun"].toSorted()
+    const { child, ended } = start(["run", "-m", "openai/m", "go"], { env: { TMPDIR: temporary } })
+    await vi.waitUntil(() => existsSync(join(project, "begun")), { timeout: 20_000 })
+    child.kill("SIGKILL")
+    await ended
+    expect(readdirSync(project)).toEqual(expect.arrayContaining([".mcp.json", ".skein", "skein.json"]))
+    expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^skein-tmp-/)])
+    writeFileSync(join(project, ".envrc"), "use nix\n")
+    writeFileSync(join(project, "wait.sh"), "#!/bin/bash\ntrue\n")
+    expect(await run({ TMPDIR: temporary })).toMatchObject({ code: 0 })
+    expect(readdirSync(project).toSorted()).toEqual([".envrc", ...before])
+    expect(readFileSync(join(project, ".envrc"), "utf8")).toBe("use nix\n")
+    expect(readdirSync(temporary)).toEqual([])
+    expect(readdirSync(join(home, "data", "skein", "placeholders"))).toEqual([])
+  }
+)
