@@ -93,12 +93,14 @@ describe.skipIf(!mounts)("a disk that is full (needs to mount one)", () => {
   })
 })
 
-/** A database with a session in it, of the schema before this one. */
+/** A database with a session in it, of the first schema. */
 const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
     db.exec("DROP INDEX inbox_mail")
+    db.exec("DROP INDEX approval_root")
+    db.exec("ALTER TABLE approval DROP COLUMN root_id")
     db.exec("PRAGMA user_version = 1")
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   })

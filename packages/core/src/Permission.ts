@@ -4,7 +4,7 @@ import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
 import type { Action, Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeBroker } from "./internal/broker.ts"
 import type { EventSource } from "./Journal.ts"
@@ -22,6 +22,8 @@ export interface Subject {
   readonly rules: Ruleset
   /** The ceilings of the session, of its agent, and of all above; each has a say, none can lift another. */
   readonly ceilings: ReadonlyArray<Ruleset>
+  /** The same as it is when it is asked for: agents may be switched and config may change while a call waits. */
+  readonly now?: Effect.Effect<Subject>
 }
 
 /** The tool that calls, by its name and by the permission key that it goes by. */
@@ -58,7 +60,10 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   ) => Effect.Effect<void, PermissionDenied | StorageError>
   /** Whether anything at all of a tool may ever be allowed: a model is not offered what is denied anyway. */
   readonly offered: (subject: Subject, tool: Caller) => boolean
-  /** Answers a question; all others of its tree are looked at again. */
+  /**
+   * Answers a question, once; all others of its tree are looked at again. `always` stores the patterns that the question
+   * offers: for the tree where no scope is named.
+   */
   readonly reply: (
     id: PermissionID,
     reply: PermissionReply,
@@ -66,11 +71,29 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   ) => Effect.Effect<void, PermissionNotFound | StorageError>
   /** The questions that wait, oldest first. */
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<PermissionRequest>>
-  /** What was allowed for a project from now on. */
-  readonly approvals: (projectID: string) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
-  /** Takes such an approval back. */
+  /** What was allowed in a project: all of it, or what holds for one of its trees, be it for that alone or for all. */
+  readonly approvals: (
+    projectID: string,
+    rootID?: SessionID
+  ) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
+  /** Takes an approval back: the next decision of any process goes without it. */
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
 }>() {
   /** Decides by rules, and meets questions as the options say. */
   static readonly layer = (options: PermissionOptions) => Layer.scoped(Permission, makeBroker(options))
+
+  /** Answers a question. */
+  static readonly reply = (
+    id: PermissionID,
+    reply: PermissionReply,
+    options?: { readonly message?: string; readonly scope?: "tree" | "project" }
+  ) => Effect.flatMap(Permission, (permission) => permission.reply(id, reply, options))
+
+  /** What was allowed in a project, or what of that holds for one of its trees. */
+  static readonly approvals = (projectID: string, rootID?: SessionID) =>
+    Effect.flatMap(Permission, (permission) => permission.approvals(projectID, rootID))
+
+  /** Takes an approval back. */
+  static readonly revoke = (projectID: string, id: string) =>
+    Effect.flatMap(Permission, (permission) => permission.revoke(projectID, id))
 }

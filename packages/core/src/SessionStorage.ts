@@ -15,10 +15,12 @@ import type * as Option from "effect/Option"
 import { makeMemoryStorage } from "./internal/memoryStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** An answer of `always` that holds for a project: it turns `ask` into `allow`. */
+/** An answer of `always`: from then on it turns `ask` into `allow`, in a project or in one tree of sessions of it. */
 export interface Approval {
   readonly id: string
   readonly projectID: string
+  /** The root of the only tree that it holds for, with which it is removed; it holds for the project where absent. */
+  readonly rootID?: SessionID
   readonly permission: string
   readonly pattern: string
   readonly created: number
@@ -150,7 +152,11 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    * After that it removes what a tree has beyond its most.
    */
   readonly prune: (events: Pruning) => Effect.Effect<number, StorageError>
-  readonly approvals: (projectID: string) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
+  /** Approvals of a project, oldest first: all of them, or those that hold for one of its trees, be it alone or with others. */
+  readonly approvals: (
+    projectID: string,
+    rootID?: SessionID
+  ) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
   readonly todos: (id: SessionID) => Effect.Effect<ReadonlyArray<Todo>, StorageError>
 }>() {
   /** Storage that lasts as long as the layer. */

@@ -1,7 +1,6 @@
 /** Finds what a process that is no more has asked a person for a call, and what it was answered. */
 import type { Event, EventProperties, PermissionRequest } from "@skein/domain/Event"
 import type { PartID } from "@skein/domain/Id"
-import type { Rule } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { SessionStorage } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
@@ -19,36 +18,15 @@ const isOf = (partID: PartID, ask: PermissionAsk) => (event: Event): boolean =>
   && event.properties.permission === ask.permission
   && JSON.stringify(event.properties.patterns) === JSON.stringify(ask.patterns)
 
-const logged = (rootID: PermissionRequest["rootID"]) =>
-  Effect.flatMap(SessionStorage, (storage) =>
-    Effect.map(
-      storage.events({ after: 0, rootID, types: ["permission.asked", "permission.replied"] }),
-      (rows) => rows.map(({ event }) => event)
-    ))
-
-/** What was allowed for the rest of a tree, by a process that may be no more. */
-export const allowedBefore = Effect.fnUntraced(function*(rootID: PermissionRequest["rootID"]) {
-  const asked = new Map<string, PermissionRequest>()
-  return (yield* logged(rootID)).flatMap((event): ReadonlyArray<Rule> => {
-    if (event.type === "permission.asked") asked.set(event.properties.id, event.properties)
-    if (event.type !== "permission.replied") return []
-    const { id, reply, scope } = event.properties
-    const request = reply === "always" && scope === "tree" ? asked.get(id) : undefined
-    return request === undefined ? [] : allowedBy(request)
-  })
-})
-
-/** The rules that the answer `always` makes of a question. */
-export const allowedBy = ({ always, permission }: PermissionRequest): ReadonlyArray<Rule> =>
-  always.map((pattern) => ({ permission, pattern, action: "allow" }))
-
 /** The question that the log of events has for just this. */
 export const askedBefore = Effect.fnUntraced(function*(
   rootID: PermissionRequest["rootID"],
   partID: PartID,
   ask: PermissionAsk
 ) {
-  const events = yield* logged(rootID)
+  const storage = yield* SessionStorage
+  const logged = yield* storage.events({ after: 0, rootID, types: ["permission.asked", "permission.replied"] })
+  const events = logged.map(({ event }) => event)
   const asked = events.find(isOf(partID, ask))
   if (asked?.type !== "permission.asked") return undefined
   const request = asked.properties

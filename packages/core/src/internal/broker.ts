@@ -1,39 +1,25 @@
 /** The broker of permission: rules decide first, then saved approvals, then a person. */
 import type { EventProperties, PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import { Ids, type PermissionID, type SessionID } from "@skein/domain/Id"
-import type { Action, Rule } from "@skein/domain/Rule"
+import type { Action } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { failpoint } from "../Failpoints.ts"
 import { type HookPlace, Hooks } from "../Hooks.ts"
 import { Journal } from "../Journal.ts"
 import type { AskingCall, Caller, PermissionOptions, Subject } from "../Permission.ts"
-import { PermissionDenied, PermissionNotFound } from "../PermissionError.ts"
-import { evaluate, expandHome, stricter } from "../Ruleset.ts"
-import { approvalRule, SessionStorage } from "../SessionStorage.ts"
+import { PermissionDenied } from "../PermissionError.ts"
+import { expandHome, stricter } from "../Ruleset.ts"
+import { SessionStorage, type Write } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
-import { allowedBefore, allowedBy, askedBefore } from "./askedBefore.ts"
-import { byOtherWords, byRules, countsFor, isOffered, remembered } from "./verdict.ts"
+import { isApproved, makeApprovals } from "./approvals.ts"
+import { askedBefore } from "./askedBefore.ts"
+import { byOtherWords, byRules, isOffered, remembered } from "./verdict.ts"
+import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 
 /** How long a question may wait before it counts as rejected. */
 const patience = Duration.hours(24)
-
-interface Answer {
-  readonly reply: PermissionReply
-  readonly message?: string
-  readonly scope?: "tree" | "project"
-}
-
-interface Pending {
-  readonly request: PermissionRequest
-  readonly subject: Subject
-  readonly tool: Caller
-  readonly ask: PermissionAsk
-  readonly answer: Deferred.Deferred<Answer>
-}
 
 /** An answer as the log of events has it. */
 const answerOf = ({ message, reply }: EventProperties<"permission.replied">): Answer => ({
@@ -43,6 +29,17 @@ const answerOf = ({ message, reply }: EventProperties<"permission.replied">): An
 
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
+
+const forbidden = (ask: PermissionAsk) =>
+  denied(
+    ask,
+    "rule",
+    false,
+    `Permission denied: a rule forbids ${ask.permission} (${ask.patterns.join(", ")}) here.`
+  )
+
+/** What only a person allows, each time anew. */
+const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
 
 const placeOf = ({ path, session }: Subject): HookPlace => ({
   sessionID: session.id,
@@ -58,69 +55,68 @@ export const makeBroker = (options: PermissionOptions) =>
     const storage = yield* SessionStorage
     const ids = yield* Ids
     const hooks = yield* Hooks
-    const scope = yield* Effect.scope
-    const pending = new Map<PermissionID, Pending>()
-    const approvedInTree = new Map<SessionID, ReadonlyArray<Rule>>()
+    const lifetime = yield* Effect.scope
+    const approvals = yield* makeApprovals
     const home = options.home
     const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
 
-    /** What was allowed for the rest of a tree, also before a restart. */
-    const approvedIn = (rootID: SessionID) => {
-      const known = approvedInTree.get(rootID)
-      if (known !== undefined) return Effect.succeed(known)
-      return Effect.map(Effect.provideService(allowedBefore(rootID), SessionStorage, storage), (rules) => {
-        // Another call may have been answered while this was read.
-        const rulesNow = approvedInTree.get(rootID) ?? rules
-        approvedInTree.set(rootID, rulesNow)
-        return rulesNow
-      })
-    }
+    /** What holds now, whenever the call began: ceilings may have narrowed while somebody thought about it. */
+    const present = (given: Subject) =>
+      Effect.map(given.now ?? Effect.succeed(given), (subject): Subject => ({
+        ...subject,
+        rules: expand(subject.rules),
+        ceilings: subject.ceilings.map(expand)
+      }))
 
-    const decide = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
-      const subject = { ...given, rules: expand(given.rules), ceilings: given.ceilings.map(expand) }
+    /** What rules and approvals say, and whether an approval of it could ever count. */
+    const weigh = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
+      const subject = yield* present(given)
       const actions = byRules(subject, tool, ask)
       const inOtherWords = byOtherWords(subject, tool, ask)
       const strictest = actions.reduce<Action>(stricter, inOtherWords)
-      if (strictest === "deny") return strictest
-      if (ask.protected === true || ask.unclear === true || ask.insists === true) return "ask"
-      if (strictest === "allow" || ask.consented === true) return "allow"
-      const project = (yield* storage.approvals(subject.session.projectID)).map(approvalRule)
-      const approved = [
-        ...(yield* approvedIn(subject.session.rootID)),
-        ...(home === undefined ? project : expandHome(project, home))
-      ]
-      const counts = countsFor(ask)
-      const open = ask.patterns.some((pattern, i) =>
-        actions[i] === "ask" && evaluate(approved, ask.permission, pattern, counts(pattern)) !== "allow"
-      )
-      return open || inOtherWords === "ask" ? "ask" : "allow"
+      const mustAsk = ask.protected === true || ask.unclear === true || ask.insists === true
+      const lasts = !mustAsk && ask.permission !== "doom_loop" && inOtherWords !== "ask"
+      const says = (action: Action) => ({ action, lasts })
+      if (strictest === "deny") return says("deny")
+      if (mustAsk) return says("ask")
+      if (strictest === "allow" || ask.consented === true) return says("allow")
+      if (inOtherWords === "ask") return says("ask")
+      const { projectID, rootID } = subject.session
+      const approved = yield* storage.approvals(projectID, rootID)
+      return says(isApproved(approved, ask, ask.patterns.filter((_, i) => actions[i] === "ask")) ? "allow" : "ask")
     })
 
-    const tell = (subject: Subject, request: PermissionRequest) =>
+    const decide = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
+      Effect.map(weigh(subject, tool, ask), ({ action }) => action)
+
+    const tell = ({ request, subject }: Pick<WaitingAsk, "request" | "subject">) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         failpoint("perm_before_commit").pipe(
           Effect.zipRight(journal.commit([], [journal.event(subject.session, "permission.asked", request, now)])),
           Effect.zipLeft(failpoint("perm_pending"))
         ))
 
-    const tellReply = (subject: Subject, id: PermissionID, answer: Answer) =>
+    const tellReply = (
+      { request: { id }, subject }: Pick<WaitingAsk, "request" | "subject">,
+      answer: Answer,
+      also: ReadonlyArray<Write> = []
+    ) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Effect.zipLeft(
-          journal.commit([], [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]),
+          journal.commit(also, [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]),
           failpoint("perm_reply_committed")
         ))
+
+    const waiting = makeWaitingAsks({ asked: tell, replied: tellReply })
 
     const askNobody = Effect.fnUntraced(function*(subject: Subject, request: PermissionRequest, ask: PermissionAsk) {
       const message = `Permission denied: ${ask.permission} (${
         ask.patterns.join(", ")
       }) needs a person's consent, and nobody can be asked here.`
-      yield* tell(subject, request)
-      yield* tellReply(subject, request.id, { reply: "reject", message })
+      yield* tell({ request, subject })
+      yield* tellReply({ request, subject }, { reply: "reject", message })
       return yield* denied(ask, "nobody", false, message)
     })
-
-    const expired: Answer = { reply: "reject", message: "Nobody answered within 24 hours." }
-    const withdrawn: Answer = { reply: "reject", message: "The call was stopped before anybody answered." }
 
     const heed = (ask: PermissionAsk, { message, reply: given }: Answer) =>
       given !== "reject" ? Effect.void : denied(
@@ -130,44 +126,9 @@ export const makeBroker = (options: PermissionOptions) =>
         message === undefined ? "Permission denied." : `Permission denied. The user says: ${message}`
       )
 
-    const askPerson = Effect.fnUntraced(
-      function*(
-        subject: Subject,
-        tool: Caller,
-        request: PermissionRequest,
-        ask: PermissionAsk,
-        left: Duration.Duration
-      ) {
-        const answer = yield* Deferred.make<Answer>()
-        pending.set(request.id, { request, subject, tool, ask, answer })
-        yield* tell(subject, request)
-        const given = yield* Deferred.await(answer).pipe(
-          Effect.timeoutOption(left),
-          Effect.flatMap(Option.match({
-            onSome: Effect.succeed,
-            onNone: () =>
-              pending.delete(request.id)
-                ? Effect.as(tellReply(subject, request.id, expired), expired)
-                : Deferred.await(answer)
-          })),
-          // Whoever shows the question must hear that it is no more.
-          Effect.onInterrupt(() =>
-            pending.has(request.id)
-              ? Effect.catchAll(
-                tellReply(subject, request.id, withdrawn),
-                (error) => Effect.logError("The end of a question could not be stored", error.message)
-              )
-              : Effect.void
-          )
-        )
-        yield* heed(ask, given)
-      },
-      (effect, _subject, _tool, request) =>
-        Effect.ensuring(
-          effect,
-          Effect.sync(() => pending.delete(request.id))
-        )
-    )
+    /** Consent lifts no denial, neither one from before nor one that came while it was waited for. */
+    const unlessDenied = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
+      Effect.flatMap(decide(subject, tool, ask), (action) => action === "deny" ? forbidden(ask) : Effect.void)
 
     const authorise = Effect.fnUntraced(function*(
       subject: Subject,
@@ -175,19 +136,9 @@ export const makeBroker = (options: PermissionOptions) =>
       ask: PermissionAsk,
       call?: AskingCall
     ) {
-      const action = yield* decide(subject, tool, ask)
-      if (action === "allow") {
-        return
-      }
-      if (action === "deny") {
-        return yield* denied(
-          ask,
-          "rule",
-          false,
-          `Permission denied: a rule forbids ${ask.permission} (${ask.patterns.join(", ")}) here.`
-        )
-      }
-      const alwaysAsks = ask.protected === true || ask.permission === "doom_loop"
+      const { action, lasts } = yield* weigh(subject, tool, ask)
+      if (action === "allow") return
+      if (action === "deny") return yield* forbidden(ask)
       const before = call?.resumes === true
         ? yield* Effect.provideService(
           askedBefore(subject.session.rootID, call.partID, ask),
@@ -204,7 +155,7 @@ export const makeBroker = (options: PermissionOptions) =>
         path: subject.path,
         permission: ask.permission,
         patterns: ask.patterns,
-        always: alwaysAsks ? [] : ask.always,
+        always: lasts ? ask.always : [],
         metadata: ask.metadata
       }
       const caller = { name: tool.name, permission: ask.permission }
@@ -213,87 +164,54 @@ export const makeBroker = (options: PermissionOptions) =>
           hooks.permissionRequest(placeOf(subject), caller, request),
           ({ message }) => denied(ask, "hook", false, message)
         )
-        if (allows && !alwaysAsks) return
+        if (allows && !alwaysAsks(ask)) return yield* unlessDenied(subject, tool, ask)
       }
-      if (options.asks === "auto" && !alwaysAsks) {
-        return
-      }
+      if (options.asks === "auto" && !alwaysAsks(ask)) return
       if (hooks.hears("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request)
         // The question does not wait for it; where there is none, the program might end before it is told.
-        yield* options.asks === "person" ? Effect.forkIn(notified, scope) : notified
+        yield* options.asks === "person" ? Effect.forkIn(notified, lifetime) : notified
       }
       if (options.asks !== "person") return yield* askNobody(subject, request, ask)
       const now = yield* Clock.currentTimeMillis
       const waited = Duration.millis(now - (before?.at ?? now))
-      return yield* askPerson(subject, tool, request, ask, Duration.subtract(patience, waited))
+      yield* heed(ask, yield* waiting.wait({ request, subject, tool, ask }, Duration.subtract(patience, waited)))
+      yield* unlessDenied(subject, tool, ask)
     })
 
-    const settle = Effect.fnUntraced(function*(each: Pending, answer: Answer) {
-      pending.delete(each.request.id)
-      yield* tellReply(each.subject, each.request.id, answer)
-      yield* Deferred.succeed(each.answer, answer)
+    /** Answers what an approval has decided by now. */
+    const lookAgain = Effect.fnUntraced(function*(concerns: (subject: Subject) => boolean) {
+      for (const { ask, request, subject, tool } of waiting.all()) {
+        if (!concerns(subject)) continue
+        const action = yield* decide(subject, tool, ask)
+        if (action === "allow") yield* waiting.answer(request.id, { reply: "once" })
+        if (action === "deny") {
+          yield* waiting.answer(request.id, { reply: "reject", message: "A rule forbids it now." })
+        }
+      }
     })
 
     const reply = Effect.fn("Permission.reply")(function*(
       id: PermissionID,
       answer: PermissionReply,
-      details?: { readonly message?: string; readonly scope?: "tree" | "project" }
+      { message, scope = "tree" }: { readonly message?: string; readonly scope?: "tree" | "project" } = {}
     ) {
-      const found = pending.get(id)
-      if (found === undefined) {
-        return yield* new PermissionNotFound({
-          id,
-          message: `No question ${id} waits for an answer; it may have been answered.`
-        })
+      const found = waiting.find(id)
+      if (found === undefined) return yield* noQuestion(id)
+      const { projectID, rootID } = found.subject.session
+      // Where nothing can be stored, more than this once was never offered.
+      const lasts = answer === "always" && found.request.always.length > 0
+      const given: Answer = {
+        reply: answer === "always" && !lasts ? "once" : answer,
+        ...(message === undefined ? {} : { message }),
+        ...(lasts ? { scope } : {})
       }
-      const { rootID } = found.subject.session
-      if (answer === "always") {
-        const { projectID } = found.subject.session
-        const rules = allowedBy(found.request)
-        if (details?.scope === "project") {
-          const created = yield* Clock.currentTimeMillis
-          const writes = yield* Effect.forEach(rules, ({ pattern, permission }) =>
-            Effect.map(ids.make("per"), (approvalID) => ({
-              _tag: "Approval" as const,
-              approval: { id: approvalID, projectID, permission, pattern, created }
-            })))
-          yield* journal.commit(writes, [])
-        } else approvedInTree.set(rootID, [...(yield* approvedIn(rootID)), ...rules])
-      }
-      yield* settle(found, {
-        reply: answer,
-        ...(details?.message === undefined ? {} : { message: details.message }),
-        ...(answer === "always" ? { scope: details?.scope ?? "tree" } : {})
-      })
-      for (const other of [...pending.values()]) {
-        if (other.subject.session.rootID !== rootID) {
-          continue
-        }
-        const action = yield* decide(other.subject, other.tool, other.ask)
-        if (action === "allow") {
-          yield* settle(other, { reply: "once" })
-        }
-        if (action === "deny") {
-          yield* settle(other, { reply: "reject", message: "A rule forbids it now." })
-        }
-      }
-    })
-
-    const revoke = Effect.fn("Permission.revoke")(function*(projectID: string, id: string) {
-      const known = yield* storage.approvals(projectID)
-      if (
-        !known.some((approval) =>
-          approval.id === id
-        )
-      ) {
-        return yield* new PermissionNotFound({
-          id,
-          message: `This project has no approval ${id}. See \`skein permissions\`.`
-        })
-      }
-      yield* journal.commit([{ _tag: "RemoveApproval", id }], [])
-    })
+      const writes = lasts ? yield* approvals.of(found, scope) : []
+      if (!(yield* waiting.answer(id, given, writes))) return yield* noQuestion(id)
+      yield* lookAgain(({ session }) =>
+        session.rootID === rootID || (lasts && scope === "project" && session.projectID === projectID)
+      )
+    }, Effect.uninterruptible)
 
     return {
       decide,
@@ -302,11 +220,9 @@ export const makeBroker = (options: PermissionOptions) =>
       reply,
       pending: (rootID?: SessionID) =>
         Effect.sync(() =>
-          [...pending.values()].map((each) => each.request).filter((each) =>
-            rootID === undefined || each.rootID === rootID
-          )
+          waiting.all().map(({ request }) => request).filter((each) => rootID === undefined || each.rootID === rootID)
         ),
       approvals: storage.approvals,
-      revoke
+      revoke: approvals.revoke
     }
   })

@@ -108,9 +108,15 @@ const deleteSession = (state: State, id: SessionID): State => {
     events,
     sessions: HashMap.filter(state.sessions, ({ info }) => !gone.has(info.id)),
     runs: HashMap.filter(state.runs, (run) => !gone.has(run.taskID)),
+    approvals: HashMap.filter(state.approvals, ({ rootID }) => rootID === undefined || !gone.has(rootID)),
     told: HashMap.filter(state.told, (row) => HashMap.has(inbox, row)),
     eventIDs: HashMap.fromIterable(Chunk.map(events, ({ event }) => [event.id, true] as const))
   }
+}
+
+const putApproval = (state: State, approval: Approval): Applied => {
+  const next = { ...state, approvals: HashMap.set(state.approvals, approval.id, approval) }
+  return approval.rootID === undefined ? Either.right(next) : Either.map(find(state, approval.rootID), () => next)
 }
 
 const putInbox = (state: State, row: InboxRow): Applied =>
@@ -245,7 +251,7 @@ export const apply = (state: State, write: Write): Applied => {
     case "Event":
       return Either.right(putEvent(state, write.event))
     case "Approval":
-      return Either.right({ ...state, approvals: HashMap.set(state.approvals, write.approval.id, write.approval) })
+      return putApproval(state, write.approval)
     case "RemoveApproval":
       return Either.right({ ...state, approvals: HashMap.remove(state.approvals, write.id) })
     case "Todos":

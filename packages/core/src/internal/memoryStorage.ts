@@ -145,11 +145,12 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         if (events.dryRun !== true) state = next
         return gone
       }),
-    approvals: (projectID) =>
+    approvals: (projectID, rootID) =>
       read(() =>
-        HashMap.toValues(state.approvals).filter((each) => each.projectID === projectID).toSorted(
-          Order.combine(byCreated, byID)
-        )
+        HashMap.toValues(state.approvals).filter((each) =>
+          each.projectID === projectID
+          && (rootID === undefined || each.rootID === undefined || each.rootID === rootID)
+        ).toSorted(Order.combine(byCreated, byID))
       ),
     todos: (id) =>
       read(() => Option.match(HashMap.get(state.sessions, id), { onNone: () => [], onSome: (held) => held.todos }))

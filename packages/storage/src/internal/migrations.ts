@@ -11,5 +11,6 @@ export interface Migration {
 /** All migrations in order; the schema of a database counts how many it has had. They are loaded only when one is missing. */
 export const migrations: ReadonlyArray<() => Promise<Migration>> = [
   () => import("../migrations/0001_tables.ts"),
-  () => import("../migrations/0002_mail.ts")
+  () => import("../migrations/0002_mail.ts"),
+  () => import("../migrations/0003_tree_approvals.ts")
 ]

@@ -1,5 +1,6 @@
 /** Decides how stored rows are found. */
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -22,6 +23,7 @@ const decodeTodos = makeDecode(Schema.Array(Todo))
 interface ApprovalRow {
   readonly id: string
   readonly project_id: string
+  readonly root_id: SessionID | null
   readonly permission: string
   readonly pattern: string
   readonly created: number
@@ -42,6 +44,7 @@ const toLease = (row: LeaseRow): StoredLease => ({
 const toApproval = (row: ApprovalRow): Approval => ({
   id: row.id,
   projectID: row.project_id,
+  ...(row.root_id === null ? {} : { rootID: row.root_id }),
   permission: row.permission,
   pattern: row.pattern,
   created: row.created
@@ -106,9 +109,15 @@ export const makeQueries = (
         (rows) => allReadable("inbox", rows, decodeInbox)
       ),
     events: makeReadEvents(read),
-    approvals: (projectID) =>
+    approvals: (projectID, rootID) =>
       Effect.map(
-        read<ApprovalRow>("approvals", "SELECT * FROM approval WHERE project_id = ? ORDER BY created, id", [projectID]),
+        read<ApprovalRow>(
+          "approvals",
+          `SELECT * FROM approval WHERE project_id = ?${
+            rootID === undefined ? "" : " AND (root_id IS NULL OR root_id = ?)"
+          } ORDER BY created, id`,
+          rootID === undefined ? [projectID] : [projectID, rootID]
+        ),
         (rows) => rows.map(toApproval)
       ),
     todos: (id) =>

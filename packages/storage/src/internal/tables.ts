@@ -97,10 +97,11 @@ export const inbox = table<InboxRow>("inbox", ["id"], {
   data: json
 })
 
-/** Approvals of a project. */
+/** Approvals of a project, or of a tree in it. */
 export const approval = table<Approval>("approval", ["id"], {
   id: (row) => row.id,
   project_id: (row) => row.projectID,
+  root_id: (row) => row.rootID,
   permission: (row) => row.permission,
   pattern: (row) => row.pattern,
   created: (row) => row.created

@@ -1,6 +1,7 @@
 /** Decides which tools a model is offered, and by which rules a session goes. */
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import { Agent } from "../../Agent.ts"
@@ -23,9 +24,8 @@ export const callerOf = (live: Live, model: ModelRef, byUser = false): ToolCalle
   consents: live.consents
 })
 
-/** The rules that hold for a session's calls now: its agent's, and the ceilings of it and of all above. */
-export const subjectOf = Effect.fnUntraced(function*(live: Live) {
-  const agents = yield* Agent
+/** The rules that hold for a session's calls at this moment. */
+const look = Effect.fnUntraced(function*(live: Live, agents: Context.Tag.Service<Agent>) {
   const own = yield* agents.get(live.info.agent)
   const ceilings: Array<Ruleset> = [...live.captured]
   for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
@@ -33,7 +33,24 @@ export const subjectOf = Effect.fnUntraced(function*(live: Live) {
     const ceiling = agents.ceiling(yield* agents.get(each.info.agent))
     if (ceiling.length > 0) ceilings.push(ceiling)
   }
-  const subject: Subject = { session: live.info, path: pathOf(live), rules: agents.rules(own), ceilings }
+  return { session: live.info, path: pathOf(live), rules: agents.rules(own), ceilings } satisfies Subject
+})
+
+const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
+
+/** The rules that hold for a session's calls: its agent's, and the ceilings of it and of all above. */
+export const subjectOf = Effect.fnUntraced(function*(live: Live) {
+  const agents = yield* Agent
+  const first = yield* look(live, agents)
+  const subject: Subject = {
+    ...first,
+    // An agent that is no more may do nothing.
+    now: Effect.catchTag(
+      look(live, agents),
+      "AgentNotFound",
+      () => Effect.succeed({ ...first, ceilings: [everything] })
+    )
+  }
   return subject
 })
 

@@ -82,6 +82,33 @@ export const lists: Tests = {
     expect(yield* use(approvals("other"))).toEqual([approval("c", 1, "other")])
   }),
 
+  "keeps approvals of a tree apart from those of its project, as long as there is the tree": Effect.fnUntraced(
+    function*(use) {
+      const approval = (id: string, created: number, root?: string): Approval => ({
+        id,
+        projectID: "project",
+        permission: "bash",
+        pattern: "ls",
+        created,
+        ...(root === undefined ? {} : { rootID: ids.ses(root) })
+      })
+      const put = (each: Approval) => ({ _tag: "Approval", approval: each }) as const
+      const all = [approval("a", 1, "one"), approval("b", 2), approval("c", 3, "two")] as const
+      // What it belongs to may come after it.
+      yield* use(commit([...all.map(put), write.session(session("one")), write.session(session("two"))]))
+      yield* use(commit([write.session(session("below", { parent: "one" }))]))
+      expect(yield* use(approvals("project"))).toEqual(all)
+      expect(yield* use(approvals("project", ids.ses("one")))).toEqual([all[0], all[1]])
+      expect(yield* use(approvals("project", ids.ses("three")))).toEqual([all[1]])
+      expect(yield* use(approvals("other", ids.ses("one")))).toEqual([])
+      expect(yield* use(reasonOf(commit([put(approval("d", 4, "none"))])))).toBe("constraint")
+      yield* use(commit([write.delete("below")]))
+      expect(yield* use(approvals("project"))).toEqual(all)
+      yield* use(commit([write.delete("one")]))
+      expect(yield* use(approvals("project"))).toEqual([all[1], all[2]])
+    }
+  ),
+
   "replaces the todos of a session": Effect.fnUntraced(function*(use) {
     const list: ReadonlyArray<Todo> = [
       { content: "b", status: "in_progress", priority: "high" },

@@ -1,0 +1,69 @@
+/** Decides what the answer `always` stores, what it covers from then on, and how it is taken back. */
+import { Ids } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../Journal.ts"
+import { PermissionNotFound } from "../PermissionError.ts"
+import { covers } from "../Ruleset.ts"
+import { type Approval, approvalRule, SessionStorage, type Write } from "../SessionStorage.ts"
+import type { PermissionAsk } from "../Tool.ts"
+import { countsFor } from "./verdict.ts"
+import type { WaitingAsk } from "./waitingAsks.ts"
+
+/** Whether approvals cover these patterns of a call; a permission is never a wildcard in them. */
+export const isApproved = (
+  approved: ReadonlyArray<Approval>,
+  ask: PermissionAsk,
+  patterns: ReadonlyArray<string>
+): boolean => {
+  const rules = approved.filter(({ permission }) => permission === ask.permission).map(approvalRule)
+  const counts = countsFor(ask)
+  return patterns.every((pattern) => {
+    const counting = counts(pattern)
+    return rules.some((rule) => (counting === undefined || counting(rule)) && covers(rule.pattern, pattern))
+  })
+}
+
+const isSame = (a: Approval, b: Approval): boolean =>
+  a.rootID === b.rootID && a.permission === b.permission && a.pattern === b.pattern
+
+/** Makes the part of the broker that keeps them. */
+export const makeApprovals = Effect.gen(function*() {
+  const journal = yield* Journal
+  const storage = yield* SessionStorage
+  const ids = yield* Ids
+
+  /** What is stored with the answer: the very patterns that were shown with the question. */
+  const of = Effect.fnUntraced(function*({ request, subject }: WaitingAsk, scope: "tree" | "project") {
+    const { projectID, rootID } = subject.session
+    const created = yield* Clock.currentTimeMillis
+    return yield* Effect.forEach(request.always, (pattern) =>
+      Effect.map(ids.make("per"), (id): Write => ({
+        _tag: "Approval",
+        approval: {
+          id,
+          projectID,
+          ...(scope === "tree" ? { rootID } : {}),
+          permission: request.permission,
+          pattern,
+          created
+        }
+      })))
+  })
+
+  const revoke = Effect.fn("Permission.revoke")(function*(projectID: string, id: string) {
+    const known = yield* storage.approvals(projectID)
+    const found = known.find((approval) => approval.id === id)
+    if (found === undefined) {
+      return yield* new PermissionNotFound({
+        id,
+        message: `This project has no approval ${id}. \`skein permissions\` lists those that it has.`
+      })
+    }
+    // The same may have been approved more than once.
+    const all = known.filter((approval) => isSame(approval, found))
+    yield* journal.commit(all.map((approval) => ({ _tag: "RemoveApproval", id: approval.id })), [])
+  })
+
+  return { of, revoke }
+})

@@ -1,0 +1,103 @@
+/** Owns the questions that wait for a person: each comes to one end, whoever brings it about first. */
+import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
+import type { PermissionID } from "@skein/domain/Id"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Caller, Subject } from "../Permission.ts"
+import { PermissionNotFound } from "../PermissionError.ts"
+import type { Write } from "../SessionStorage.ts"
+import type { StorageError } from "../StorageError.ts"
+import type { PermissionAsk } from "../Tool.ts"
+
+/** How a question ends. */
+export interface Answer {
+  readonly reply: PermissionReply
+  readonly message?: string
+  readonly scope?: "tree" | "project"
+}
+
+/** A call that cannot go on before somebody has answered. */
+export interface WaitingAsk {
+  readonly request: PermissionRequest
+  readonly subject: Subject
+  readonly tool: Caller
+  readonly ask: PermissionAsk
+}
+
+interface Waiting extends WaitingAsk {
+  readonly answer: Deferred.Deferred<Answer>
+  /** Who wants to end it waits for who is just doing so. */
+  readonly turn: Effect.Semaphore
+  ended: boolean
+}
+
+/** The refusal of an answer that nobody waits for. */
+export const noQuestion = (id: PermissionID) =>
+  new PermissionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
+
+const expired: Answer = { reply: "reject", message: "Nobody answered within 24 hours." }
+const withdrawn: Answer = { reply: "reject", message: "The call was stopped before anybody answered." }
+
+/** How questions and their ends are stored and told. */
+interface Tell {
+  readonly asked: (ask: WaitingAsk) => Effect.Effect<void, StorageError>
+  readonly replied: (ask: WaitingAsk, answer: Answer, also: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+}
+
+/** Makes the list of them. */
+export const makeWaitingAsks = (tell: Tell) => {
+  const waiting = new Map<PermissionID, Waiting>()
+
+  /** A question that could not be ended waits on. */
+  const end = (each: Waiting, answer: Answer, also: ReadonlyArray<Write> = []) =>
+    each.turn.withPermits(1)(Effect.suspend(() => {
+      if (each.ended) return Effect.succeed(false)
+      waiting.delete(each.request.id)
+      return tell.replied(each, answer, also).pipe(
+        Effect.onError(() => Effect.sync(() => waiting.set(each.request.id, each))),
+        Effect.zipRight(Effect.suspend(() => {
+          each.ended = true
+          return Deferred.succeed(each.answer, answer)
+        }))
+      )
+    })).pipe(Effect.uninterruptible)
+
+  /** Asks, and gives the answer. */
+  const wait = (ask: WaitingAsk, patience: Duration.Duration) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const answer = yield* Deferred.make<Answer>()
+        const each: Waiting = { ...ask, answer, turn: Effect.unsafeMakeSemaphore(1), ended: false }
+        waiting.set(ask.request.id, each)
+        yield* tell.asked(ask)
+        const given = yield* restore(Effect.timeoutOption(Deferred.await(answer), patience)).pipe(
+          // Whoever shows the question must hear that it is no more.
+          Effect.onInterrupt(() =>
+            Effect.catchAll(
+              end(each, withdrawn),
+              (error) => Effect.logError("The end of a question could not be stored", error.message)
+            )
+          )
+        )
+        if (Option.isSome(given)) return given.value
+        yield* end(each, expired)
+        return yield* Deferred.await(answer)
+      })
+    ).pipe(Effect.ensuring(Effect.sync(() => waiting.delete(ask.request.id))))
+
+  return {
+    wait,
+    /** Ends a question, and makes these changes with it; false where it has ended already, or never was. */
+    answer: (id: PermissionID, answer: Answer, also?: ReadonlyArray<Write>) =>
+      Effect.suspend(() => {
+        const found = waiting.get(id)
+        return found === undefined ? Effect.succeed(false) : end(found, answer, also)
+      }),
+    find: (id: PermissionID): WaitingAsk | undefined => waiting.get(id),
+    /** All of them, oldest first. */
+    all: (): ReadonlyArray<WaitingAsk> =>
+      [...waiting.values()].toSorted((a, b) => (a.request.id < b.request.id ? -1 : 1))
+  }
+}

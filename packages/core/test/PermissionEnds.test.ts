@@ -1,0 +1,137 @@
+/** However a question comes to its end, it does so once, everybody hears of it, and no denial is lifted by it. */
+import { describe, expect, it } from "@effect/vitest"
+import { on } from "@skein/core/Hooks"
+import { Permission } from "@skein/core/Permission"
+import { Session } from "@skein/core/Session"
+import { Tasks } from "@skein/core/Tasks"
+import { record } from "@skein/testing/RecordedEvents"
+import { tasks } from "@skein/testing/ScriptedProvider"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { begin, results, touching, waiting, with_ } from "./support/asking.ts"
+import { simulate } from "./support/simulate.ts"
+import { makeRecordedStorage } from "./support/storage.ts"
+import { callsMade, childrenOf, root, said } from "./support/tree.ts"
+
+it("of two answers to one question the second is not heard, and stores nothing", () => {
+  const storage = makeRecordedStorage({ latency: 10 })
+  simulate(
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const { heard, requests, turn } = yield* begin(id, 1)
+      const asked = requests[0]!.id
+      const [no, always] = yield* Effect.all([
+        Effect.exit(Permission.reply(asked, "reject", { message: "no" })),
+        Effect.exit(Permission.reply(asked, "always"))
+      ], { concurrency: 2 })
+      expect([Exit.isSuccess(no), Exit.isFailure(always)]).toEqual([true, true])
+      yield* Fiber.join(turn)
+      expect(heard.of("permission.replied")).toHaveLength(1)
+      expect(yield* Permission.approvals("/work")).toEqual([])
+      expect(yield* results(id)).toEqual(["Permission denied. The user says: no"])
+    }).pipe(Effect.scoped, with_({ build: [touching("a"), "Done."] }, { storage: storage.layer })),
+    { seed: 1 }
+  )
+})
+
+describe("an answer that cannot be stored", () => {
+  it.scoped("fails, allows nothing, and can be given again", () => {
+    const storage = makeRecordedStorage()
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const { requests, turn } = yield* begin(id, 1)
+      storage.failWhere(() => true)
+      expect(yield* Effect.flip(Permission.reply(requests[0]!.id, "always"))).toMatchObject({ _tag: "StorageError" })
+      storage.failWhere(() => false)
+      expect(yield* waiting).toEqual(requests)
+      expect(yield* Permission.approvals("/work")).toEqual([])
+      yield* Permission.reply(requests[0]!.id, "once")
+      expect((yield* Fiber.join(turn)).text).toBe("Done.")
+      expect(yield* results(id)).toEqual(["touched a"])
+    }).pipe(with_({ build: [touching("a"), "Done."] }, { storage: storage.layer }))
+  })
+})
+
+describe("a question of a child", () => {
+  const script = { build: [tasks({ worker: "w" }), "Done."], worker: [touching("a"), "ok"] }
+
+  it.scoped("is withdrawn when the root is stopped", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const { heard, requests, turn } = yield* begin(id, 1)
+      yield* Effect.flatMap(Session, (session) => session.stop(id))
+      yield* Fiber.await(turn)
+      expect(yield* waiting).toEqual([])
+      expect(heard.of("permission.replied").map(({ properties }) => properties)).toEqual([
+        { id: requests[0]!.id, reply: "reject", message: "The call was stopped before anybody answered." }
+      ])
+      expect(yield* Effect.flip(Permission.reply(requests[0]!.id, "once"))).toMatchObject({
+        _tag: "PermissionNotFound"
+      })
+      const [worker] = yield* childrenOf(id)
+      expect((yield* callsMade(worker!.id)).map(({ state }) => state.status)).toEqual(["error"])
+    }).pipe(with_(script)))
+
+  it("is withdrawn also where it was just being asked", () => {
+    const storage = makeRecordedStorage({ latency: 10 })
+    simulate(
+      Effect.gen(function*() {
+        const { id } = yield* root()
+        const heard = yield* record()
+        const turn = yield* Effect.fork(Session.prompt(id, "Begin"))
+        const isAsked = () =>
+          storage.log.some((entry) =>
+            entry.type === "asked"
+            && entry.writes.some((write) => write._tag === "Event" && write.event.type === "permission.asked")
+          )
+        while (!isAsked()) yield* Effect.sleep(1)
+        expect(heard.of("permission.asked")).toEqual([])
+        yield* Effect.flatMap(Session, (session) => session.stop(id))
+        yield* Fiber.await(turn)
+        expect(heard.of("permission.asked")).toHaveLength(1)
+        expect(heard.of("permission.replied").map(({ properties }) => properties.id)).toEqual(
+          heard.of("permission.asked").map(({ properties }) => properties.id)
+        )
+        expect(yield* waiting).toEqual([])
+      }).pipe(Effect.scoped, with_(script, { storage: storage.layer })),
+      { seed: 1 }
+    )
+  })
+})
+
+describe("consent", () => {
+  it.scoped("does not lift a ceiling that came down while it was waited for", () =>
+    Effect.gen(function*() {
+      const runs = yield* Tasks
+      const { id } = yield* root()
+      const heard = yield* record()
+      const task = yield* Effect.fork(
+        runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
+      )
+      yield* heard.first("permission.asked")
+      yield* Session.prompt(id, "Plan", { agent: "plan" })
+      const [request] = yield* waiting
+      yield* Permission.reply(request!.id, "always")
+      yield* Fiber.join(task)
+      const [worker] = yield* childrenOf(id)
+      expect((yield* callsMade(worker!.id)).map(said)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
+    }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] })))
+
+  it.scoped("of a hook does not either", () => {
+    const sessions: { switch: Effect.Effect<unknown> } = { switch: Effect.void }
+    const hook = on(
+      "PermissionRequest",
+      () => Effect.as(Effect.orDieWith(sessions.switch, String), { decision: "allow" as const })
+    )
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const runs = yield* Tasks
+      const { id } = yield* root()
+      sessions.switch = Effect.orDieWith(session.prompt(id, "Plan", { agent: "plan" }), String)
+      yield* runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
+      const [worker] = yield* childrenOf(id)
+      expect((yield* callsMade(worker!.id)).map(said)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
+    }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] }, { hooks: [hook] }))
+  })
+})
