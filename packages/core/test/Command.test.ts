@@ -15,6 +15,9 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { callsOf, childrenOf, messagesOf, root, said } from "./support/tree.ts"
 
+/** The directory of the sessions; there is no such thing. */
+const directory = "/project"
+
 const command = (name: string, template: string, more: Partial<CommandInfo> = {}): CommandInfo => ({
   name,
   template,
@@ -101,7 +104,7 @@ const stack = (
 
 const expanded = (name: string, args?: string | ReadonlyArray<string>) =>
   Effect.gen(function*() {
-    const { id } = yield* root()
+    const { id } = yield* root({ directory })
     const service = yield* Command
     return yield* service.expand(id, { name, ...(args === undefined ? {} : { arguments: args }) })
   })
@@ -112,7 +115,7 @@ describe("a command", () => {
   it.scoped("becomes a prompt of its agent and model, and is told", () =>
     Effect.gen(function*() {
       const events = yield* record()
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const turn = yield* Command.run(id, { name: "asks", arguments: "for more" })
       expect(turn.info.agent).toBe("other")
       const [prompt] = yield* messagesOf(id)
@@ -148,7 +151,7 @@ describe("a command", () => {
 
   it.effect("that is a subtask runs, and the model goes on with what came of it", () =>
     Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const turn = yield* Command.run(id, { name: "work", arguments: "it" })
       expect((yield* childrenOf(id)).map(({ agent, title }) => [agent, title])).toEqual([[
         "worker",
@@ -167,14 +170,14 @@ describe("a command", () => {
         "CommandNotFound",
         "There is no command \"plian\". Did you mean \"plain\"? See `skein commands`."
       ])
-      expect(yield* failed("broken")).toEqual(["CommandInvalid", "/work/broken.md:2: unknown key"])
+      expect(yield* failed("broken")).toEqual(["CommandInvalid", `${directory}/broken.md:2: unknown key`])
       expect((yield* failed("hidden"))[0]).toBe("CommandInvalid")
       expect((yield* failed("lost"))[0]).toBe("AgentNotFound")
     }).pipe(stack()))
 
   it.effect("takes the place of a built-in one of its name", () =>
     Effect.gen(function*() {
-      const { commands: all } = yield* Effect.flatMap(Command, ({ list }) => list("/work"))
+      const { commands: all } = yield* Effect.flatMap(Command, ({ list }) => list(directory))
       expect(all.filter(({ name }) => name === "init" || name === "review")).toMatchObject([
         { name: "init", origin: "test/init.md", hides: ["built in"] },
         { name: "review", origin: "built in", hides: [] }
@@ -238,7 +241,7 @@ describe("shell text of a command", () => {
   it.scoped("that a person refuses ends the command, and the session hears nothing of it", () =>
     Effect.gen(function*() {
       const events = yield* record()
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const fiber = yield* Effect.fork(Effect.flip(Command.run(id, { name: "shell" })))
       const { properties } = yield* events.first("permission.asked")
       expect(properties).toMatchObject({ rootID: id, permission: "bash", patterns: ["git status "] })
@@ -251,7 +254,7 @@ describe("shell text of a command", () => {
   it.scoped("ends when the session is stopped, and nothing is prompted", () => {
     let ended = 0
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const running = yield* Effect.fork(Effect.flip(Command.run(id, { name: "shell" })))
       while (ended === 0) yield* Effect.yieldNow()
       yield* Effect.flatMap(Session, (session) => session.stop(id))
@@ -283,7 +286,7 @@ describe("names with @", () => {
   it.effect("are asked for in a template, and not where a person wrote them; what is denied stays denied", () => {
     const tries = Effect.gen(function*() {
       const service = yield* Command
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const template = yield* service.expand(id, { name: "secret" })
       const prompt = yield* service.mentioned(id, "See @secret.txt")
       return [textsOf(template.parts)[1], textsOf(prompt)[1]]
@@ -305,7 +308,7 @@ describe("names with @", () => {
       worker: ["helped"]
     })
     return Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const parts = yield* Command.mentioned(id, "Ask @worker, not @build or @title")
       expect(parts).toEqual([
         { type: "text", text: "Ask @worker, not @build or @title" },
@@ -325,7 +328,7 @@ describe("names with @", () => {
 
   it.effect("without any, a text stays a text, also without a tool that reads", () =>
     Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       expect(yield* Command.mentioned(id, "me@home.org")).toEqual([{ type: "text", text: "me@home.org" }])
       const exit = yield* Effect.exit(Command.mentioned(id, "@a.txt"))
       expect(Exit.isSuccess(exit)).toBe(true)
@@ -333,7 +336,7 @@ describe("names with @", () => {
 
   it.effect("are looked for fifty times at most, and attached as long as there is room", () =>
     Effect.gen(function*() {
-      const { id } = yield* root()
+      const { id } = yield* root({ directory })
       const names = Array.from({ length: 60 }, (_, i) => `@f${i}`)
       const parts = yield* Command.mentioned(id, names.join(" "))
       expect(textsOf(parts).at(-1)).toContain("Only the first 50 names")

@@ -3,6 +3,7 @@ import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
@@ -179,6 +180,29 @@ describe("a question that waited", () => {
       }
     )
     expect(runs).toEqual([])
+  })
+
+  it("waits for a day in all, however many processes ask it", () => {
+    const tools = hourFirst("act", ask, ["before"])
+    generations(
+      { options: asks, tools, scripts: calling("act"), dies: Duration.toMillis("20 hours"), program: go },
+      {
+        options: asks,
+        tools,
+        scripts: { build: ["I see"] },
+        program: (id) =>
+          Effect.gen(function*() {
+            const permission = yield* Permission
+            const waiting = yield* Effect.fork(resumed(id))
+            yield* Effect.sleep("239 minutes")
+            expect(yield* permission.pending()).toHaveLength(1)
+            yield* Effect.sleep("2 minutes")
+            expect(yield* permission.pending()).toEqual([])
+            yield* Fiber.join(waiting)
+            expect((yield* callsMade(id)).map(said)).toEqual([expect.stringContaining("within 24 hours")])
+          })
+      }
+    )
   })
 
   it("ends its turn where it was rejected, also where the process died before the turn had ended", () => {

@@ -1,17 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { outputForm } from "../../src/internal/session/outputForm.ts"
-import { type Generation, generations, resumed } from "../support/generations.ts"
-import { root } from "../support/tree.ts"
-
-const begin = Effect.gen(function*() {
-  const { id } = yield* root()
-  yield* Session.prompt(id, "Go")
-})
+import { type Generation, generations, go, resumed } from "../support/generations.ts"
 
 describe("a task that is to answer in a form, and goes on", () => {
   it("is asked for that where its process died after it had answered in words", async () => {
@@ -29,14 +22,14 @@ describe("a task that is to answer in a form, and goes on", () => {
           : "Seven"
     }
     for (let at = 5; at <= 16; at++) {
-      generations({ options: formers, scripts, dies: { at, made: true }, program: begin }, {
+      generations({ options: formers, scripts, dies: { at, made: true }, program: go }, {
         options: formers,
         scripts,
         program: (id) =>
           Effect.gen(function*() {
             yield* resumed(id)
-            const storage = yield* SessionStorage
-            for (const { outcome } of (yield* storage.runs({ rootID: id })).rows) expect(outcome?.text).toContain("7")
+            const { rows } = yield* Effect.flatMap(SessionStorage, (storage) => storage.runs({ rootID: id }))
+            expect(rows.map(({ outcome }) => outcome?.text)).toEqual([expect.stringContaining("7")])
           })
       })
     }
