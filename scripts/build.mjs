@@ -5,7 +5,7 @@
 import * as esbuild from "esbuild"
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
-import { basename, dirname, join, relative } from "node:path"
+import { basename, join, relative } from "node:path"
 import zlib from "node:zlib"
 import { parseSync } from "oxc-parser"
 import { bundleDir, bundleEntry, bundleScript, codeCache, root } from "./layout.mjs"
@@ -13,40 +13,55 @@ import { bundleDir, bundleEntry, bundleScript, codeCache, root } from "./layout.
 const cli = join(root, "packages", "cli")
 
 /** Native modules and programs: they are looked up in node_modules at run time. */
-const external = ["better-sqlite3", "@vscode/ripgrep", "@parcel/watcher", "msgpackr-extract", "*.node"]
+const external = ["@vscode/ripgrep", "@parcel/watcher", "msgpackr-extract", "*.node"]
 
 /**
- * What the AI SDK does at more cost than it needs to: a package of it, the text, and what stands there instead.
- * @type {ReadonlyArray<readonly [name: string, text: RegExp, instead: string]>}
+ * What libraries do at more cost than they need to: a file of one, the text, and what stands there instead.
+ * @type {ReadonlyArray<readonly [file: string, text: RegExp, instead: string]>}
  */
 const leaner = [
   // zod imported as one object, of which nothing can be left out, has messages in fifty languages. As a namespace it is the
   // same, at a third of the size.
-  ["openai", /import \{ z \} from "zod\/v4";/g, "import * as z from \"zod/v4\";"],
-  ["openai", /import \{ z as (\w+) \} from "zod\/v4";/g, "import * as $1 from \"zod/v4\";"],
+  ["@ai-sdk/openai/dist/index.mjs", /import \{ z \} from "zod\/v4";/g, "import * as z from \"zod/v4\";"],
+  ["@ai-sdk/openai/dist/index.mjs", /import \{ z as (\w+) \} from "zod\/v4";/g, "import * as $1 from \"zod/v4\";"],
   // Node's own Headers, made and taken apart again twice a request, take a tenth of a short one, and their first use
   // loads all of undici before the first request.
-  ["provider-utils", /headers instanceof Headers(?=\))/, "typeof headers.getSetCookie === \"function\""],
   [
-    "provider-utils",
+    "@ai-sdk/provider-utils/dist/index.mjs",
+    /headers instanceof Headers(?=\))/,
+    "typeof headers.getSetCookie === \"function\""
+  ],
+  [
+    "@ai-sdk/provider-utils/dist/index.mjs",
     /new Headers\((normalizeHeaders\(headers\))\)/,
     "new Map(Object.entries($1).map(([name, value]) => [name, String(value).trim()]))"
+  ],
+  // Whether a minifier left the name of a function in stack traces is known here: to see it in one, V8 counts the lines of
+  // the whole program first.
+  ["effect/dist/esm/Utils.js", /(?<=const isNotOptimizedAway = ).*(?=;)/, "true"],
+  // Looks for its native part in a dozen places, each time with a stack trace; npm leaves it in this one.
+  [
+    "better-sqlite3/lib/database.js",
+    /require\('bindings'\)\('better_sqlite3\.node'\)/,
+    "require('better-sqlite3/build/Release/better_sqlite3.node')"
   ]
 ]
 
 /** @type {esbuild.Plugin} */
-const leanerAiSdk = {
-  name: "leaner-ai-sdk",
+const leanerLibraries = {
+  name: "leaner-libraries",
   setup: (build) => {
-    build.onLoad({ filter: /[\\/]@ai-sdk[\\/][^\\/]+[\\/]dist[\\/]index\.mjs$/ }, ({ path }) => {
-      const name = basename(dirname(dirname(path)))
-      const own = leaner.filter(([of]) => of === name)
-      const source = readFileSync(path, "utf8")
-      const warnings = own.filter(([, text]) => source.search(text) < 0).map(([, text]) => ({
-        text: `@ai-sdk/${name} has no ${text} any more: see what scripts/build.mjs replaces there, and why`
-      }))
-      return { contents: own.reduce((text, [, from, to]) => text.replace(from, to), source), warnings }
-    })
+    for (const file of new Set(leaner.map(([of]) => of))) {
+      const own = leaner.filter(([of]) => of === file)
+      const filter = new RegExp(`[\\\\/]node_modules[\\\\/]${file.replaceAll(".", "\\.").replaceAll("/", "[\\\\/]")}$`)
+      build.onLoad({ filter }, ({ path }) => {
+        const source = readFileSync(path, "utf8")
+        const warnings = own.filter(([, text]) => source.search(text) < 0).map(([, text]) => ({
+          text: `${file} has no ${text} any more: see what scripts/build.mjs replaces there, and why`
+        }))
+        return { contents: own.reduce((text, [, from, to]) => text.replace(from, to), source), warnings }
+      })
+    }
   }
 }
 
@@ -60,7 +75,7 @@ const common = {
   target: "node20",
   conditions: ["skein-source", "module"],
   external,
-  plugins: [leanerAiSdk],
+  plugins: [leanerLibraries],
   alias: {
     // Its main entry is UMD, whose inner requires a bundle cannot follow.
     "jsonc-parser": "jsonc-parser/lib/esm/main.js",
