@@ -105,29 +105,32 @@ describe("a session whose process died", () => {
     )
   })
 
-  it.effect("goes on in the order in which it was said, though the clock of the next process is behind", () =>
-    Effect.gen(function*() {
-      const inner = yield* lasting
-      const stack = (name: string, script: Scripted.Scripted) =>
-        Effect.provide(SkeinTest.layer(script, { storage: inner, owner: lonely(name) }))
-      yield* TestClock.setTime(3_600_000)
-      const { id } = yield* Effect.gen(function*() {
-        const { id } = yield* root()
-        yield* Session.prompt(id, "one")
-        yield* Effect.flatMap(Session, (session) => session.append(id, "noted"))
-        return { id }
-      }).pipe(stack("ahead", Scripted.make({ build: ["first"] })))
-      yield* TestClock.setTime(0)
-      const behind = Scripted.make({ build: ["second"] })
-      yield* Effect.gen(function*() {
-        yield* Session.prompt(id, "two")
-        const said = (yield* messagesOf(id)).flatMap(({ parts }) =>
-          parts.flatMap((part) => part.type === "text" ? [part.text] : [])
-        )
-        expect(said).toEqual(["one", "first", "noted", "two", "second"])
-        yield* expectStill(id, behind)
-      }).pipe(stack("behind", behind))
-    }).pipe(Effect.scoped))
+  for (const unread of [[], ["noted"]]) {
+    it.effect(`goes on in order${unread.length > 0 ? " with what is unread" : ""}, though the next clock is behind`, () =>
+      Effect.gen(function*() {
+        const inner = yield* lasting
+        const stack = (name: string, script: Scripted.Scripted) =>
+          Effect.provide(SkeinTest.layer(script, { storage: inner, owner: lonely(name) }))
+        yield* TestClock.setTime(3_600_000)
+        const { id } = yield* Effect.gen(function*() {
+          const info = yield* root()
+          yield* Session.prompt(info.id, "one")
+          yield* TestClock.adjust(1_000)
+          for (const text of unread) yield* Effect.flatMap(Session, (session) => session.append(info.id, text))
+          return info
+        }).pipe(stack("ahead", Scripted.make({ build: ["first"] })))
+        yield* TestClock.setTime(0)
+        const behind = Scripted.make({ build: ["second"] })
+        yield* Effect.gen(function*() {
+          yield* Session.prompt(id, "two")
+          const texts = (yield* messagesOf(id)).flatMap(({ parts }) =>
+            parts.flatMap((part) => part.type === "text" ? [part.text] : [])
+          )
+          expect(texts).toEqual(["one", "first", ...unread, "two", "second"])
+          yield* expectStill(id, behind)
+        }).pipe(stack("behind", behind))
+      }).pipe(Effect.scoped))
+  }
 
   it("is opened once, however many ask for it at the same time", () => {
     for (let seed = 1; seed <= 40; seed++) {
