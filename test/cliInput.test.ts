@@ -74,7 +74,8 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["one operand too many", ["models", "x"], /`skein models` does not take "x"/],
   ["an unknown shell", ["completions", "tcsh"], /knows no "tcsh"/],
   ["no session to continue", [...offline, "-c", "go"], /There is no session in .* to continue/],
-  ["an approval that is not there", ["permissions", "revoke", "per_x"], /This project has no approval per_x/]
+  ["an approval that is not there", ["permissions", "revoke", "per_x"], /This project has no approval per_x/],
+  ["approvals of a session that is not there", ["permissions", "-s", "ses_x"], /There is no session ses_x/]
 ])("%s", async (_name, args, line) => {
   const place = world({ "file.txt": "x" })
   const ended = await place.run(args)

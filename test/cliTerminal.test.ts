@@ -164,6 +164,40 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
   })
 
+  it("always in this session is stored and listed, and ends for who is at work when another process revokes it", async () => {
+    const listed: Array<ReadonlyArray<{ readonly id: string; readonly rootID?: string }>> = []
+    const sandboxed: { place?: Awaited<ReturnType<typeof world>>["place"] } = {}
+    const list = async (...args: ReadonlyArray<string>) =>
+      JSON.parse((await sandboxed.place?.run(["permissions", ...args, "--format", "json"]))?.stdout ?? "null")
+    const { place, run } = await world(async ({ messages, user }) => {
+      const results = messages.filter(({ role }) => role === "tool")
+      if (user.at(-1) === "again") {
+        return messages.at(-1)?.role === "user"
+          ? { calls: [{ tool: "write", args: { filePath: "d.txt", content: "" } }] }
+          : "refused"
+      }
+      if (results.length === 2) {
+        listed.push(await list())
+        await place.run(["permissions", "revoke", listed[0]?.[0]?.id ?? ""])
+      }
+      const filePath = ["a.txt", "b.txt", "c.txt"][results.length]
+      return filePath === undefined ? "Done." : { calls: [{ tool: "write", args: { filePath, content: "" } }] }
+    })
+    sandboxed.place = place
+    const { code, plain } = await run(["go"], [{ after: "[y] once", send: "a" }, { after: "▌ c.txt", send: "" }, {
+      after: "[y] once",
+      send: "y"
+    }])
+    expect([code, plain.match(/asks for permission/g)?.length]).toEqual([0, 2])
+    expect(plain).toContain("always would allow: edit *")
+    const [{ id = "", rootID = "" } = {}] = listed[0] ?? []
+    expect(listed).toMatchObject([[{ permission: "edit", pattern: "*", rootID: expect.stringMatching(/^ses_/) }]])
+    expect(id).toMatch(/^per_/)
+    expect(await list()).toEqual([])
+    expect((await run(["-s", rootID, "again"], [{ after: "▌ d.txt", send: "" }, { after: "[n] no", send: "n" }])).code)
+      .toBe(3)
+  })
+
   it("asks the person in front of it, though its input is a pipe", async () => {
     const { place, run } = await world(writes)
     const { code } = await run(["go"], [{ after: "[y] once", send: "y" }], {}, "more of the prompt")

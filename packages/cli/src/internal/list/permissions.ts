@@ -1,8 +1,11 @@
 /** What `skein permissions` does. */
 import { Permission } from "@skein/core/Permission"
+import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import type { Stdio } from "../../Stdio.ts"
@@ -11,26 +14,41 @@ import { directoryOf, projectOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
 
 interface Place {
+  readonly session: string | undefined
   readonly dir: string | undefined
   readonly db: string | undefined
 }
 
 const database = ({ db }: Place) => Layer.provideMerge(storage, platform({ database: db }))
 
+/** The project, and the tree where one was named. */
+const scopeOf = Effect.fnUntraced(function*({ dir, session }: Place) {
+  if (session === undefined) {
+    return { projectID: yield* Effect.flatMap(directoryOf(dir), projectOf), rootID: undefined }
+  }
+  const found = yield* Effect.flatMap(SessionStorage, (store) => store.session(session as SessionID))
+  return Option.isSome(found) ? found.value : yield* notFound(session)
+})
+
 /** Lists what was allowed. */
 export const listPermissions = ({ flags }: {
   readonly flags: Place & { readonly format: "default" | "json" }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
-    const approvals = yield* Effect.flatMap(SessionStorage, (store) => store.approvals(projectID))
+    const { projectID, rootID } = yield* scopeOf(flags)
+    const approvals = yield* Effect.flatMap(SessionStorage, (store) => store.approvals(projectID, rootID))
     return yield* printList({
       format: flags.format,
       json: approvals,
-      head: ["ID", "SINCE", "PERMISSION", "PATTERN"],
-      rows: approvals.map(({ created, id, pattern, permission }) => [id, formatTime(created), permission, pattern]),
-      empty:
-        "Nothing was allowed for this project beyond what its rules say. Answers of \"always in this project\" are listed here."
+      head: ["ID", "SINCE", "HOLDS FOR", "PERMISSION", "PATTERN"],
+      rows: approvals.map(({ created, id, pattern, permission, rootID: tree }) => [
+        id,
+        formatTime(created),
+        tree ?? "the project",
+        permission,
+        pattern
+      ]),
+      empty: "Nothing was allowed here beyond what rules say. Answers of \"always\" are listed here."
     })
   }).pipe(Effect.provide(database(flags)))
 
@@ -40,12 +58,8 @@ export const revokePermission = ({ flags, operands: [id = ""] }: {
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const directory = yield* directoryOf(flags.dir)
-    const projectID = yield* projectOf(directory)
-    const settled = yield* settle(directory)
-    yield* Effect.provide(
-      Effect.flatMap(Permission, (permission) => permission.revoke(projectID, id)),
-      services(settled, settled.agents, "nobody")
-    )
+    const { projectID } = yield* scopeOf(flags)
+    const settled = yield* Effect.flatMap(directoryOf(flags.dir), settle)
+    yield* Effect.provide(Permission.revoke(projectID, id), services(settled, settled.agents, "nobody"))
     return ExitCode.done
   }).pipe(Effect.provide(database(flags)))

@@ -1,0 +1,25 @@
+import { Bus } from "@skein/core/Bus"
+import { Permission } from "@skein/core/Permission"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+
+/** Answers the questions of a tree: edits are allowed from now on, all else is refused with a word that the model reads. */
+export const editsOnly = ({ rootID }: SessionInfo) =>
+  Effect.flatMap(Bus, (bus) => bus.subscribe({ rootID, deltas: false })).pipe(
+    Stream.unwrapScoped,
+    Stream.runForEach((event) => {
+      if (event.type !== "permission.asked") return Effect.void
+      const { id, permission } = event.properties
+      return permission === "edit"
+        ? Permission.reply(id, "always", { scope: "tree" })
+        : Permission.reply(id, "reject", { message: `Nobody allows ${permission} here.` })
+    })
+  )
+
+/** Asks again for everything that was allowed in a project, or in this one of its trees. */
+export const forget = ({ projectID, rootID }: SessionInfo) =>
+  Effect.flatMap(Permission.approvals(projectID, rootID), (approvals) =>
+    Effect.forEach(approvals, ({ id }) =>
+      // One that says the same as another goes with it.
+      Effect.catchTag(Permission.revoke(projectID, id), "PermissionNotFound", () => Effect.void)))
