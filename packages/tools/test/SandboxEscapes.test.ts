@@ -2,7 +2,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
-import { layerIn, runIn, works, world } from "./support/sandbox.ts"
+import { createServer } from "node:net"
+import * as path from "node:path"
+import { git, layerIn, runIn, works, world } from "./support/sandbox.ts"
 
 describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
   it.live("leads no power, not even that of root", () =>
@@ -37,5 +39,134 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
         )
       }).pipe(Effect.provide(layerIn(top)))
       expect(fs.existsSync(at("disk"))).toBe(false)
+    })))
+
+  it.live("leads no socket of another program, wherever that lies (S55)", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      const sockets = [at("in.sock"), path.join(top, "other", "docker.sock")]
+      for (const socket of sockets) {
+        yield* Effect.acquireRelease(
+          Effect.async<ReturnType<typeof createServer>>((resume) => {
+            const server = createServer((connection) => connection.end("heard"))
+            server.listen(socket, () => resume(Effect.succeed(server)))
+          }),
+          (server) => Effect.sync(() => server.close())
+        )
+      }
+      const talk = (socket: string) =>
+        `exec ${process.execPath} -e 'require("net").connect(process.argv[1]).on("error", () => process.exit(3)).on("data", (d) => console.log(String(d)))' ${socket}`
+      yield* Effect.gen(function*() {
+        for (const socket of sockets) {
+          expect(yield* runIn({ directory: repo, approved: [] }, talk(socket))).toMatchObject({ code: 3 })
+          expect(yield* runIn({ directory: repo, approved: [], readOnly: true }, talk(socket))).toMatchObject({
+            code: 3
+          })
+        }
+        // What somebody has consented to, and sockets of its own, are no way out.
+        expect(yield* runIn({ directory: repo, approved: sockets }, talk(sockets[1] ?? ""))).toMatchObject({
+          output: "heard\n"
+        })
+        const own = `${process.execPath} -e '
+          const net = require("net")
+          net.createServer((c) => c.end("own")).listen("mine", () => {
+            net.connect("mine").on("data", (d) => { console.log(String(d)); process.exit() })
+          })'`
+        expect(yield* runIn({ directory: repo, approved: [] }, own)).toMatchObject({ output: "own\n" })
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("leads no consent to one thing beside it, and none to what has become a link", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { repo, top } = yield* world
+      const other = (name: string) => path.join(top, "other", name)
+      fs.writeFileSync(other("old"), "old")
+      fs.mkdirSync(other("keys"))
+      fs.writeFileSync(path.join(other("keys"), "id"), "secret")
+      fs.symlinkSync(path.join(top, "data"), other("link"))
+      yield* Effect.gen(function*() {
+        const run = (approved: ReadonlyArray<string>, line: string) => runIn({ directory: repo, approved }, line)
+        expect(yield* run([other("new")], "echo new > ../other/new && cat ../other/new")).toEqual({
+          code: 0,
+          output: "new\n"
+        })
+        fs.rmSync(other("new"))
+        for (
+          const line of [
+            "echo x > ../other/old",
+            "rm ../other/old",
+            "echo x > ../other/keys/id",
+            "mv ../other/keys ../other/k"
+          ]
+        ) {
+          expect(yield* run([other("new")], line), line).not.toMatchObject({ code: 0 })
+        }
+        expect(yield* run([other("link")], "echo x > ../other/link/x")).not.toMatchObject({ code: 0 })
+        expect(yield* run([other("link/new")], "echo x > ../other/link/new")).not.toMatchObject({ code: 0 })
+        expect(yield* run(["/"], `echo x > ../other/old`)).not.toMatchObject({ code: 0 })
+        const many = Array.from({ length: 300 }, (_, index) => other(`many${index}`))
+        for (const each of many) fs.writeFileSync(each, "")
+        expect(yield* run(many, "echo x > ../other/many299")).toMatchObject({ code: 0 })
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readFileSync(other("old"), "utf8")).toBe("old")
+    })))
+
+  it.live("leads no tree that is the user's home, nor one with the files of Skein in it", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { top } = yield* world
+      const home = path.join(top, "home")
+      fs.mkdirSync(path.join(home, ".ssh"), { recursive: true })
+      fs.mkdirSync(path.join(home, "dots"))
+      fs.writeFileSync(path.join(home, "dots", "bashrc"), "mine")
+      fs.symlinkSync("dots/bashrc", path.join(home, ".bashrc"))
+      const before = fs.readdirSync(home).toSorted()
+      yield* Effect.gen(function*() {
+        for (
+          const line of [
+            "echo x >> .bashrc",
+            "echo x > .bash_profile",
+            "echo x > .zshenv",
+            "echo x > .ssh/authorized_keys",
+            "mkdir -p .config/autostart && echo x > .config/autostart/x",
+            "mkdir -p .local/bin"
+          ]
+        ) {
+          expect(yield* runIn({ directory: home, approved: [] }, line), line).not.toMatchObject({ code: 0 })
+        }
+        expect(yield* runIn({ directory: home, approved: [] }, "mkdir new && echo x > new/x")).toMatchObject({
+          code: 0
+        })
+        for (const line of ["echo x > data/skein.db", "rm -r data", "mv data d", "echo x >> home/.bashrc"]) {
+          expect(yield* runIn({ directory: top, approved: [] }, line), line).not.toMatchObject({ code: 0 })
+        }
+        expect(yield* runIn({ directory: "/", approved: [] }, `echo x > ${top}/x || test -r /proc/1/status && ls /run`))
+          .toMatchObject({ code: 0, output: expect.stringContaining("Read-only file system") })
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readdirSync(home).toSorted()).toEqual([...before, "new"].toSorted())
+    })))
+
+  it.live("leads no name of a tree, however it is written, and no way to it", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { top } = yield* world
+      for (const name of ["with space", "line\nbreak", "ünï'\"$(x)", "--bind", "-"]) {
+        const tree = path.join(top, "odd", name)
+        fs.mkdirSync(tree, { recursive: true })
+        git(tree, "init", "-q")
+        const link = path.join(top, "link")
+        fs.rmSync(link, { force: true })
+        fs.symlinkSync(tree, link)
+        yield* Effect.gen(function*() {
+          for (const directory of [tree, link]) {
+            const line =
+              "echo x > file; echo x > skein.json; echo x > .git/hooks/post-commit; echo x > ../x; ls; git status --porcelain"
+            expect((yield* runIn({ directory, approved: [] }, line)).output, name).toMatch(
+              /\bfile\nopencode.json\nskein.json\n\?\? file\n/
+            )
+          }
+        }).pipe(Effect.provide(layerIn(top)))
+        expect(fs.readdirSync(tree).toSorted()).toEqual([".git", "file"])
+        expect(fs.existsSync(path.join(tree, ".git/hooks/post-commit"))).toBe(false)
+        expect(fs.readdirSync(path.join(top, "odd"))).not.toContain("x")
+      }
     })))
 })

@@ -6,11 +6,14 @@ import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
 import * as NodeOwner from "../NodeOwner.ts"
 import { SandboxError, type SandboxOptions, type SandboxPlace } from "../Sandbox.ts"
+import { approvedPlaces, isIn } from "./approvedPlaces.ts"
 import { bwrapArguments } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
 import { guardedPlaces } from "./guardedPlaces.ts"
+import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
+import { attempt } from "./processes.ts"
 
 const unusable = (why: string) =>
   new SandboxError({
@@ -18,28 +21,21 @@ const unusable = (why: string) =>
   })
 
 /** Nothing but reading. */
-const nothing = { writable: [], readable: [], pinned: [], reopened: [], blocked: [], replaced: [] }
+const nothing = { writable: [], readable: [], pinned: [], reopened: [], replaced: [] }
 
 const isThere = (path: string): boolean => NodeFs.existsSync(path)
 
-/**
- * The places outside of the tree that a command may change: what is there, or the directory in which it is to be made,
- * unless that is so much that it cannot have been meant.
- */
-const outside = (
-  approved: ReadonlyArray<string>,
-  directory: string,
-  home: string | undefined
-): ReadonlyArray<string> =>
-  approved.flatMap((path) => {
-    if (path === directory || path.startsWith(`${directory}/`)) return []
-    if (isThere(path)) return [path]
-    const parent = dirname(path)
-    const isTooMuch = parent === "/" || parent === home || directory.startsWith(`${parent}/`) || !isThere(parent)
-    return isTooMuch ? [] : [parent]
-  })
+const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 
 const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+/** The sockets that a command would see: through them it could have others do what it may not do itself. */
+const sockets = (seen: ReadonlyArray<string>, approved: ReadonlyArray<string>): ReadonlyArray<string> =>
+  openSockets().filter((path) =>
+    !approved.includes(path)
+    && (!["/dev", "/proc", "/run", "/tmp"].some((hidden) => isIn(path, hidden)) ||
+      seen.some((place) => isIn(path, place)))
+  )
 
 /** Writes down what git must not see because it only stands in the place of what is missing, besides what it does not see anyway. */
 const excluding = (at: string, excludes: string, directory: string, blocked: ReadonlyArray<string>) =>
@@ -65,6 +61,11 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   )
   const placeholders = yield* makePlaceholders(records, owner)
   const given = { strength, network: options.network }
+  const { HOME, XDG_CONFIG_HOME } = options.environment
+  const home = HOME === undefined ? undefined : real(HOME)
+  // Approvals, trust and rules lie here: whoever could write them could allow himself anything.
+  const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
+  const ownPlaces = [options.dataDirectory, ...(config === undefined ? [] : [join(config, "skein")])].map(real)
 
   return Effect.fnUntraced(function*({ approved, directory: named, readOnly = false }: SandboxPlace) {
     const directory = yield* Effect.try({
@@ -72,15 +73,17 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       catch: () => new SandboxError({ message: `the directory ${named} is gone` })
     })
     const guarded = yield* Effect.mapError(
-      guardedPlaces({ directory, approved, isPlaceholder: placeholders.known() }),
+      guardedPlaces({ directory, approved, home, isPlaceholder: placeholders.known() }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
     const kept = [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere)
-    if (readOnly) {
+    // Nobody works in the whole machine: where the tree is all there is, it may only be read.
+    if (readOnly || directory === "/") {
       const writable = approved.filter(isFile)
+      const blocked = sockets([...kept, directory], approved)
       return [
         "bwrap",
-        ...bwrapArguments({ ...given, ...nothing, directory, writable, temporary, kept: [...kept, directory] })
+        ...bwrapArguments({ ...given, ...nothing, directory, writable, blocked, temporary, kept: [...kept, directory] })
       ]
     }
     const held = yield* Effect.mapError(
@@ -90,21 +93,30 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       ]),
       ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
     )
-    const blocked = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
+    const missing = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
+    const beyond = approvedPlaces({ approved, directory, home })
+    const writable = [...beyond.writable, ...guarded.writable]
+    const isOpen = (path: string) => writable.some((place) => isIn(path, place) && path !== place)
+    const own = ownPlaces.filter((path) => isOpen(path) && isThere(path) && !approved.some((each) => isIn(each, path)))
     const { excludes } = guarded
     return [
       "bwrap",
       ...bwrapArguments({
         ...given,
         directory,
-        writable: [...outside(approved, directory, options.environment["HOME"]), ...guarded.writable],
-        readable: [...guarded.readable, ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])],
+        writable,
+        readable: [
+          ...beyond.readable,
+          ...guarded.readable,
+          ...own,
+          ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])
+        ],
         pinned: guarded.pinned,
         reopened: guarded.reopened,
-        blocked,
-        replaced: excludes === undefined || blocked.length === 0
+        blocked: [...missing, ...sockets([...writable, ...kept], approved)],
+        replaced: excludes === undefined || missing.length === 0
           ? []
-          : [[excludes, yield* excluding(beside, excludes, directory, blocked)]],
+          : [[excludes, yield* excluding(beside, excludes, directory, missing)]],
         temporary,
         kept
       })

@@ -27,6 +27,26 @@ const found = [
 ]
   .concat([".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".inputrc"])
 
+/** What a login, or a program of the user, goes by: kept from being made where the tree is the user's home. */
+const ofHome = {
+  directories: [".ssh", ".config", ".gnupg", ".local"],
+  files: [".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".inputrc"]
+    .concat([
+      ".zshenv",
+      ".zprofile",
+      ".zshrc",
+      ".zlogin",
+      ".zlogout",
+      ".gitconfig",
+      ".npmrc",
+      ".netrc",
+      ".pam_environment"
+    ])
+}
+
+const isNamed = (name: string): boolean =>
+  [...directories, ...files, ...found, ...ofHome.directories, ...ofHome.files, ".git"].includes(name)
+
 /** What git runs, or goes by, below its directory. */
 const ofGit = ["hooks", "config", "modules", "info/attributes"]
 
@@ -71,7 +91,7 @@ const worktreeOf = (file: string): { readonly own: string; readonly common: stri
   return back === file && NodePath.dirname(own) === NodePath.join(common, "worktrees") ? { own, common } : undefined
 }
 
-const guard = ({ approved, directory, isPlaceholder }: Parameters<typeof guardedPlaces>[0]): Guarded => {
+const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof guardedPlaces>[0]): Guarded => {
   const writable: Array<string> = [directory]
   const readable: Array<string> = []
   const pinned: Array<string> = []
@@ -86,6 +106,12 @@ const guard = ({ approved, directory, isPlaceholder }: Parameters<typeof guarded
     const kind = isPlaceholder(path) ? "none" : kindOf(path)
     if (kind === "directory" || kind === "file") readable.push(path)
     else if (kind === "none") missing?.push(path)
+    else keepTarget(path)
+  }
+  // A link cannot be mounted over, but what it leads to can; outside of the tree nothing is changed anyway.
+  const keepTarget = (link: string) => {
+    const target = NodeFs.existsSync(link) ? NodeFs.realpathSync(link) : directory
+    if (target.startsWith(`${directory}/`) && kindOf(target) !== "other") keep(target)
   }
 
   for (const name of directories) keep(NodePath.join(directory, name), missingDirectories)
@@ -93,7 +119,17 @@ const guard = ({ approved, directory, isPlaceholder }: Parameters<typeof guarded
     const path = NodePath.join(directory, name)
     keep(path, kindOf(`${path}c`) === "none" ? missingFiles : undefined)
   }
-  for (const name of found) keep(NodePath.join(directory, name))
+  const isHome = home === directory
+  for (const name of found) if (!isHome || !ofHome.files.includes(name)) keep(NodePath.join(directory, name))
+
+  if (home !== undefined && home.startsWith(`${directory}/`)) keep(home)
+  if (isHome) {
+    for (const name of ofHome.directories) keep(NodePath.join(home, name), missingDirectories)
+    for (const name of ofHome.files) keep(NodePath.join(home, name), missingFiles)
+    for (const name of NodeFs.readdirSync(home)) {
+      if (name.startsWith(".") && !isNamed(name)) keep(NodePath.join(home, name))
+    }
+  }
 
   const git = NodePath.join(directory, ".git")
   if (kindOf(git) === "directory") {
@@ -141,6 +177,8 @@ export const guardedPlaces = (options: {
   readonly directory: string
   /** Paths that this very command may change. */
   readonly approved: ReadonlyArray<string>
+  /** The user's home, real. */
+  readonly home: string | undefined
   /** What is there only to be in the place of what is missing. */
   readonly isPlaceholder: (path: string) => boolean
 }): Effect.Effect<Guarded, Cause.UnknownException> => Effect.try(() => guard(options))

@@ -8,6 +8,7 @@ import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import type { Tracked } from "../Processes.ts"
+import { inheritedFiles } from "./inheritedFiles.ts"
 import { type ProcessGroup, processGroup } from "./processGroup.ts"
 
 /** A shell could not be started. */
@@ -41,7 +42,7 @@ const wrapped = "exec 3> >(trap \"\" TERM INT HUP; exec cat); exec \"$@\" >&3 2>
 const shells = {
   bash: ["-c", wrapped, "bash", "bash"],
   sh: ["-c", "exec \"$@\" 2>&1", "sh", "sh"]
-}
+} as const
 
 /** What to run, where, and what it may see. */
 export interface ShellStart {
@@ -55,12 +56,18 @@ export interface ShellStart {
   readonly confined: ReadonlyArray<string>
 }
 
-// What cannot confine it says so on its standard error, which nobody would read.
-const complaining = ["-c", "exec \"$@\" 2>&1", "sh"]
+/** Closes what this process was started with: through it a command could write where it may not. */
+const closing = (files: ReadonlyArray<number>): string => files.map((file) => `exec ${file}>&-; `).join("")
 
 const lineOf = (shell: keyof typeof shells, { command, confined, words }: ShellStart): [string, Array<string>] => {
-  const args = [...shells[shell], "-c", command, shell, ...words]
-  return confined.length === 0 ? [shell, args] : ["sh", [...complaining, ...confined, shell, ...args]]
+  const [flag, script, ...names] = shells[shell]
+  // Other shells than bash know no file by a number of two digits.
+  const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
+  if (confined.length === 0) return [shell, [flag, closing(files) + script, ...names, "-c", command, shell, ...words]]
+  // What cannot confine it says so on its standard error, which nobody would read.
+  const complaining = [flag, `${closing(files)}exec "$@" 2>&1`, shell]
+  const args = [...complaining, ...confined, shell, flag, script, ...names, "-c", command, shell, ...words]
+  return [files.length === 0 ? "sh" : shell, args]
 }
 
 /** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */

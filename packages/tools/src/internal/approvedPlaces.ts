@@ -1,0 +1,57 @@
+/** Decides what a command may change outside of its tree, because somebody has consented to that. */
+import * as NodeFs from "node:fs"
+import { dirname, join } from "node:path"
+import { attempt } from "./processes.ts"
+
+/** What may be changed, and what in it may not. */
+export interface ApprovedPlaces {
+  readonly writable: ReadonlyArray<string>
+  readonly readable: ReadonlyArray<string>
+}
+
+/** A directory with more in it is not opened for a new name: each thing in it costs a mount. */
+const most = 1_000
+
+/** Whether a path is a directory or what lies in it. */
+export const isIn = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
+
+/** The directory in which something is to be made, and that what is there stays as it is. */
+const placeFor = (path: string, approved: ReadonlyArray<string>): ApprovedPlaces | undefined => {
+  const parent = dirname(path)
+  const names = attempt(() => NodeFs.readdirSync(parent), undefined)
+  if (names === undefined || names.length > most) return undefined
+  const others = names.map((name) => join(parent, name)).filter((each) => !approved.some((one) => isIn(one, each)))
+  // Where a link leads cannot be mounted over, and is not opened by this.
+  return { writable: [parent], readable: others.filter((each) => !isLink(each)) }
+}
+
+const isLink = (path: string): boolean => attempt(() => NodeFs.lstatSync(path).isSymbolicLink(), true)
+
+/**
+ * What is there is opened itself, unless it leads elsewhere by now; for what is not there its directory, unless that is so
+ * much that it cannot have been meant.
+ */
+export const approvedPlaces = (options: {
+  readonly approved: ReadonlyArray<string>
+  readonly directory: string
+  readonly home: string | undefined
+}): ApprovedPlaces => {
+  const { approved, directory, home } = options
+  const writable = new Set<string>()
+  const readable = new Set<string>()
+  for (const path of approved) {
+    if (path === "/" || isIn(path, directory)) continue
+    if (NodeFs.existsSync(path)) {
+      if (attempt(() => NodeFs.realpathSync(path), "") === path) writable.add(path)
+      continue
+    }
+    const parent = dirname(path)
+    const isTooMuch = parent === "/" || parent === home || directory.startsWith(`${parent}/`)
+    const place = isTooMuch || attempt(() => NodeFs.realpathSync(parent), "") !== parent
+      ? undefined
+      : placeFor(path, approved)
+    for (const each of place?.writable ?? []) writable.add(each)
+    for (const each of place?.readable ?? []) readable.add(each)
+  }
+  return { writable: [...writable], readable: [...readable].filter((path) => !writable.has(path)) }
+}
