@@ -1,5 +1,6 @@
 /** The built program and the sandbox of commands: there, not there, and insisted on. */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import {
   existsSync,
   mkdirSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
-import { sandbox as world } from "./support/cli.ts"
+import { program, sandbox as world } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -131,5 +132,27 @@ it.skipIf(!works)(
     expect(readFileSync(join(project, ".envrc"), "utf8")).toBe("use nix\n")
     expect(readdirSync(temporary)).toEqual([])
     expect(readdirSync(join(home, "data", "skein", "placeholders"))).toEqual([])
+  }
+)
+
+it.skipIf(!works)(
+  "a file that Skein was started with is not handed on to commands, where there is bubblewrap",
+  async () => {
+    const { env, home, project } = await place({ permission: { bash: { "./write.sh": "allow" } } }, ["./write.sh"])
+    writeFileSync(join(project, "write.sh"), "#!/bin/bash\nls /proc/self/fd\necho x >&250\necho x >&7\n", {
+      mode: 0o755
+    })
+    const file = join(home, "outside")
+    const line = "exec 7>\"$1\" 250>>\"$1\"; shift; exec \"$@\""
+    const child = spawn("bash", ["-c", line, "bash", file, process.execPath, program, "run", "-m", "openai/m", "go"], {
+      cwd: project,
+      env: env(),
+      stdio: ["ignore", "pipe", "ignore"]
+    })
+    let stdout = ""
+    child.stdout.on("data", (text) => stdout += String(text))
+    await once(child, "close")
+    expect(stdout).toMatch(/^told: 0\n1\n2\n3\n.*250: Bad file descriptor/s)
+    expect(readFileSync(file, "utf8")).toBe("")
   }
 )
