@@ -21,8 +21,15 @@ const use = <A, E>(
 
 const long = (words: string) => `${words} ${"y".repeat(4_000)}`
 
-const talk = Effect.fnUntraced(function*(id: SessionID, prompts: ReadonlyArray<string>) {
-  for (const prompt of prompts) yield* Session.prompt(id, prompt)
+/** Says three things in a session. */
+const talk = (id: SessionID) => Effect.forEach(["1", "2", "3"], (prompt) => Session.prompt(id, prompt))
+
+/** A session in which three things were said. */
+const talked = Effect.gen(function*() {
+  const session = yield* Session
+  const { id } = yield* root()
+  yield* talk(id)
+  return { id, session }
 })
 
 describe("Session.compact", () => {
@@ -31,10 +38,8 @@ describe("Session.compact", () => {
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
         const events = yield* record()
-        const { id } = yield* root()
-        yield* talk(id, ["1", "2", "3"])
+        const { id, session } = yield* talked
         const done = yield* session.compact(id)
         expect(done).toMatchObject({ auto: false, messageID: (yield* messagesOf(id)).at(-1)?.info.id })
         expect(done.tokens.after).toBeLessThan(done.tokens.before)
@@ -54,8 +59,7 @@ describe("Session.compact", () => {
     return use(
       script,
       Effect.gen(function*() {
-        const { id } = yield* root()
-        yield* talk(id, ["1", "2", "3"])
+        const { id } = yield* talked
         expect((yield* Effect.flatMap(Session, (session) => session.compact(id))).auto).toBe(false)
       }),
       { config: { compaction: { auto: false }, small_model: "no/such" } }
@@ -82,7 +86,7 @@ describe("Session.compact", () => {
         })
         yield* TestClock.adjust(1_000)
         yield* Fiber.join(talking)
-        yield* talk(id, ["1", "2", "3"])
+        yield* talk(id)
         expect(yield* failure).toMatchObject({ reason: "model", message: expect.stringContaining("No key.") })
         expect((yield* Effect.flip(session.compact("ses_none" as SessionID)))._tag).toBe("SessionNotFound")
         expect(JSON.stringify(yield* messagesOf(id))).not.toContain("\"compaction\"")
@@ -95,8 +99,7 @@ describe("Session.compact", () => {
     return use(
       script,
       Effect.gen(function*() {
-        const { id } = yield* root()
-        yield* talk(id, ["1", "2", "3"])
+        const { id } = yield* talked
         const before = yield* messagesOf(id)
         const error = yield* Effect.flip(Effect.flatMap(Session, (session) => session.compact(id)))
         expect(error).toMatchObject({ reason: "nothing_to_do", message: expect.stringContaining("no shorter") })
@@ -110,9 +113,7 @@ describe("Session.compact", () => {
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* talk(id, ["1", "2", "3"])
+        const { id, session } = yield* talked
         const first = yield* Effect.fork(session.compact(id))
         yield* TestClock.adjust(10)
         expect(script.open.now).toBe(1)
@@ -134,9 +135,7 @@ describe("Session.compact", () => {
     return use(
       script,
       Effect.gen(function*() {
-        const session = yield* Session
-        const { id } = yield* root()
-        yield* talk(id, ["1", "2", "3"])
+        const { id, session } = yield* talked
         const compacting = yield* Effect.fork(session.compact(id))
         yield* TestClock.adjust(10)
         yield* session.prompt(id, "meanwhile")

@@ -1,4 +1,5 @@
 /** Decides which rules of Skein a rule of Claude Code stands for, such as `Bash(npm run test:*)` or `Read(./secrets/**)`. */
+import { toolsOfClaude } from "./claudeTools.ts"
 
 /** What a rule speaks of. */
 export interface Spoken {
@@ -6,21 +7,12 @@ export interface Spoken {
   readonly pattern: string
 }
 
+/** What a rule of a tool speaks of is its permission, and some tools there have one without being anything here. */
 const permissions: ReadonlyMap<string, string> = new Map([
-  ["Read", "read"],
-  ["Edit", "edit"],
-  ["MultiEdit", "edit"],
+  ...toolsOfClaude,
   ["Write", "edit"],
   ["NotebookEdit", "edit"],
-  ["Bash", "bash"],
-  ["Grep", "grep"],
-  ["Glob", "glob"],
-  ["LS", "list"],
-  ["WebFetch", "webfetch"],
-  ["Task", "task"],
-  ["Agent", "task"],
-  ["Skill", "skill"],
-  ["TodoWrite", "todowrite"]
+  ["Skill", "skill"]
 ])
 
 /** Agents that both programs bring, under the names of Skein. */

@@ -1,25 +1,11 @@
 /** Decides what the keys of an agent of OpenCode or Claude Code mean to Skein; what means nothing here is told. */
+import { toolsOfClaude } from "./claudeTools.ts"
 import { orderRules } from "./foreignRules.ts"
 import { plain } from "./located.ts"
 import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
 
 /** Another program whose agents are read. */
 export type Foreign = "opencode" | "claude"
-
-const tools: ReadonlyMap<string, string> = new Map([
-  ["Read", "read"],
-  ["Edit", "edit"],
-  ["MultiEdit", "edit"],
-  ["Write", "write"],
-  ["Bash", "bash"],
-  ["Grep", "grep"],
-  ["Glob", "glob"],
-  ["LS", "list"],
-  ["WebFetch", "webfetch"],
-  ["Task", "task"],
-  ["Agent", "task"],
-  ["TodoWrite", "todowrite"]
-])
 
 const unused: Readonly<Record<Foreign, ReadonlySet<string>>> = {
   opencode: new Set(["options", "textVerbosity", "reasoningSummary", "thinking"]),
@@ -103,7 +89,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, isKno
     if (!denies && names.includes("*")) return []
     const known = names.flatMap((name) => {
       const [, tool = name, scope] = /^([^(]*)(\(.*\))?$/s.exec(name) ?? []
-      const ours = tools.get(tool.trim())
+      const ours = toolsOfClaude.get(tool.trim())
       if (ours === undefined) note(at, key, `Skein has no tool ${JSON.stringify(tool)}`)
       else if (scope !== undefined) {
         // The stricter reading counts: a part of a tool is not given, and is taken away with the whole of it.
