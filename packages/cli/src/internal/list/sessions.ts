@@ -7,6 +7,7 @@ import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as NodeOwner from "@skein/tools/NodeOwner"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -167,38 +168,31 @@ const changing = <A>(
         Effect.provide(use(session), services(settled, settled.agents, "nobody")))
   ).pipe(Effect.provide(database(db)))
 
-/** Has one summarised. */
-export const summarizeSession = ({ flags, operands: [id = ""] }: {
+/** The same, and prints what came of it: as JSON, or in words. */
+const telling = <A>(
+  use: (service: Context.Tag.Service<Session>, id: SessionID) => Effect.Effect<A, CommandError>,
+  words: (result: A) => string
+) =>
+({ flags, operands: [id = ""] }: {
   readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   changing(flags.db, id, (session) =>
     Effect.gen(function*() {
       const stdio = yield* Stdio
-      const summary = yield* Effect.flatMap(Session, (service) => service.summarize(session.id))
-      stdio.out(
-        flags.format === "json" ? `${JSON.stringify(summary, undefined, 2)}\n` : `${escapeText(summary.text)}\n`
-      )
+      const result = yield* use(yield* Session, session.id)
+      stdio.out(flags.format === "json" ? `${JSON.stringify(result, undefined, 2)}\n` : `${words(result)}\n`)
       return ExitCode.done
     }))
 
+/** Has one summarised. */
+export const summarizeSession = telling((service, id) => service.summarize(id), ({ text }) => escapeText(text))
+
 /** Has a conversation made shorter. */
-export const compactSession = ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
-  readonly operands: ReadonlyArray<string>
-}): Effect.Effect<number, CommandError, Stdio> =>
-  changing(flags.db, id, (session) =>
-    Effect.gen(function*() {
-      const stdio = yield* Stdio
-      const done = yield* Effect.flatMap(Session, (service) => service.compact(session.id))
-      const { after, before } = done.tokens
-      stdio.out(
-        flags.format === "json"
-          ? `${JSON.stringify(done, undefined, 2)}\n`
-          : `About ${formatCount(before)} tokens of conversation became ${formatCount(after)}.\n`
-      )
-      return ExitCode.done
-    }))
+export const compactSession = telling(
+  (service, id) => service.compact(id),
+  ({ tokens: { after, before } }) => `About ${formatCount(before)} tokens of conversation became ${formatCount(after)}.`
+)
 
 /** Gives one another title. */
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {
