@@ -5,7 +5,8 @@ import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
 import { Tasks } from "@skein/core/Tasks"
 import { record } from "@skein/testing/RecordedEvents"
-import { tasks } from "@skein/testing/ScriptedProvider"
+import { call, tasks } from "@skein/testing/ScriptedProvider"
+import { tool } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -133,5 +134,39 @@ describe("consent", () => {
       const [worker] = yield* childrenOf(id)
       expect((yield* callsMade(worker!.id)).map(said)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
     }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] }, { hooks: [hook] }))
+  })
+
+  it.scoped("to a command runs it where nothing can be changed any more, if that is what holds by then", () => {
+    const ran: Array<boolean> = []
+    const make = tool("bash", (_, { readsOnly }) =>
+      Effect.sync(() => {
+        ran.push(readsOnly)
+        return "made"
+      }), {
+      permission: "bash",
+      authorise: () =>
+        Effect.succeed([{
+          permission: "bash",
+          patterns: ["make"],
+          exact: [],
+          always: [],
+          metadata: {},
+          confined: true
+        }])
+    })
+    return Effect.gen(function*() {
+      const runs = yield* Tasks
+      const { id } = yield* root()
+      const heard = yield* record()
+      const task = yield* Effect.fork(
+        runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
+      )
+      yield* heard.first("permission.asked")
+      yield* Session.prompt(id, "Plan", { agent: "plan" })
+      const [request] = yield* waiting
+      yield* Permission.reply(request!.id, "once")
+      yield* Fiber.join(task)
+      expect(ran).toEqual([true])
+    }).pipe(with_({ worker: [call("bash", {}), "ok"], plan: ["planning"] }, { tools: [make] }))
   })
 })

@@ -41,7 +41,7 @@ const subagents = [
 /** What a program is run with. */
 export const with_ = (
   script: Readonly<Record<string, Script>>,
-  options: Pick<SkeinTestOptions, "asks" | "rules" | "hooks" | "storage"> = {}
+  options: Pick<SkeinTestOptions, "asks" | "rules" | "hooks" | "storage" | "tools"> = {}
 ) => Effect.provide(layer(make(script), { tools: [touch], agents: subagents, asks: "person", ...options }))
 
 /** What the model is told of its calls. */

@@ -203,14 +203,14 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   })
 
   /** A call that another process had begun: what became of it, or the call anew where that does no harm. */
-  const goOn = (tool: AnyTool) =>
-    Effect.flatMap(recovered(tool, given, context), (found) => {
+  const goOn = (tool: AnyTool, present: ToolContext) =>
+    Effect.flatMap(recovered(tool, given, present), (found) => {
       if (found !== "again") return Effect.succeed(found)
       const { intent } = current
       const next = intent === undefined
         ? current
         : { ...current, intent: { ...intent, attempt: intent.attempt + 1, epoch: leases.epoch(live.info.rootID) } }
-      return Effect.zipRight(become(next), tool.execute(given, context))
+      return Effect.zipRight(become(next), tool.execute(given, present))
     })
 
   const run = Effect.gen(function*() {
@@ -227,10 +227,15 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     const executing = Effect.zipRight(
       // What cannot be undone begins only while the tree is held for certain.
       leases.renew(live.info.rootID),
-      Effect.suspend((): Effect.Effect<ToolResult, ToolError | StorageError> => {
-        live.unbegun.delete(part.id)
-        return wasBegun && resumes ? goOn(tool) : tool.execute(given, context)
-      })
+      Effect.flatMap(
+        subject.now ?? Effect.succeed(subject),
+        (now): Effect.Effect<ToolResult, ToolError | StorageError> => {
+          live.unbegun.delete(part.id)
+          // A ceiling may have come down while the call waited for a person, or for its turn.
+          const present = { ...context, readsOnly: readsOnly(now) }
+          return wasBegun && resumes ? goOn(tool, present) : tool.execute(given, present)
+        }
+      )
     )
     const effect = Effect.catchAllCause(
       Effect.locally(executing, currentCall, mine),

@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
+import { Agent } from "../../Agent.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
@@ -128,6 +129,8 @@ export const openRun = Effect.fnUntraced(function*(
     ({ message }) => new TaskRefused({ reason: "unknown_agent", message })
   )
   const { isNew, live, workspace } = yield* openChild(checked, request)
+  // Its own definition may change as well; what it forbade when the run began is kept while this process works on it.
+  const own = (yield* Agent).ceiling(checked.agent)
   const now = yield* Clock.currentTimeMillis
   const background = request.background === true
   const row: TaskRun = {
@@ -161,7 +164,7 @@ export const openRun = Effect.fnUntraced(function*(
       ...(background ? [journal.event(live.info, "background_task.started", facts, now)] : [])
     ])
   })
-  const task = makeRunning(row, live, reservation, captured, begin, {
+  const task = makeRunning(row, live, reservation, [...captured, own], begin, {
     timeout: row.timeout ?? checked.agent.timeout ?? defaultTimeout,
     isResumed: false,
     promotable: request.promotable ?? true,

@@ -1,0 +1,116 @@
+/** Config may change while a task runs: what it may do only narrows by that. */
+import { describe, expect, it } from "@effect/vitest"
+import { Agent } from "@skein/core/Agent"
+import { Permission } from "@skein/core/Permission"
+import * as Skein from "@skein/core/Skein"
+import { Tasks } from "@skein/core/Tasks"
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { PermissionConfig } from "@skein/domain/Rule"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import { agent } from "@skein/testing/SkeinTest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import { results, touch, touching, waiting } from "./support/asking.ts"
+import { childrenOf, root } from "./support/tree.ts"
+
+const forbidden = expect.stringContaining("a rule forbids")
+
+/** Agents that are others once config has changed. */
+const changing = (before: ReadonlyArray<AgentInfo>, after: ReadonlyArray<AgentInfo>) => {
+  let at = 0
+  const layer = Layer.effect(
+    Agent,
+    Effect.map(
+      Effect.forEach([before, after], (agents) => Effect.provide(Agent, Agent.layerWith(agents))),
+      (versions) => {
+        const now = () => versions[at] as Context.Tag.Service<Agent>
+        return {
+          get all() {
+            return now().all
+          },
+          get: (name: string) => Effect.suspend(() => now().get(name)),
+          rules: (each: AgentInfo) => now().rules(each),
+          ceiling: (each: AgentInfo) => now().ceiling(each)
+        }
+      }
+    )
+  )
+  return { layer, change: Effect.sync(() => void at++) }
+}
+
+const allowed = { edit: "allow", task: "allow" } as const
+const docs = { ...allowed, edit: { "*": "deny", docs: "allow" } } as const
+const chief = (permission: PermissionConfig) => agent("chief", { mode: "primary", permission })
+const worker = (permission: PermissionConfig) => agent("worker", { permission })
+
+/** A task that edits before config changes and after it, and once more in a run of its own. */
+const run = (before: ReadonlyArray<AgentInfo>, after: ReadonlyArray<AgentInfo>) => {
+  const { change, layer } = changing(before, after)
+  const script = Scripted.make({
+    worker: [touching("before"), { ...touching("after"), delay: { first: 1_000 } }, "ok", touching("resumed"), "ok"]
+  })
+  return Effect.gen(function*() {
+    const tasks = yield* Tasks
+    const { id } = yield* root({ agent: "chief" })
+    const request = { parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }
+    const fiber = yield* Effect.fork(tasks.run(request))
+    yield* TestClock.adjust(500)
+    yield* change
+    yield* TestClock.adjust("1 minute")
+    const { taskID } = yield* Fiber.join(fiber)
+    yield* tasks.run({ ...request, taskID })
+    return yield* results(taskID)
+  }).pipe(Effect.provide(Skein.layer({
+    provider: script.layer,
+    agents: layer,
+    tools: Effect.succeed([touch]),
+    permission: { asks: "nobody" }
+  })))
+}
+
+describe("config that changes", () => {
+  it.effect("narrows for a task that runs, be it what stands above or its own definition", () =>
+    Effect.gen(function*() {
+      const narrowed = ["touched before", forbidden, forbidden]
+      const free = [chief(allowed), worker(allowed)]
+      expect(yield* run(free, [chief(docs), worker(allowed)])).toEqual(narrowed)
+      expect(yield* run(free, [chief(allowed), worker(docs)])).toEqual(narrowed)
+    }))
+
+  it.effect("widens only for the next run of it", () =>
+    Effect.gen(function*() {
+      const widened = [forbidden, forbidden, "touched resumed"]
+      const free = [chief(allowed), worker(allowed)]
+      expect(yield* run([chief(docs), worker(allowed)], free)).toEqual(widened)
+      expect(yield* run([chief(allowed), worker(docs)], free)).toEqual(widened)
+    }))
+
+  it.scoped("leaves nothing to an agent that is no more, whatever a person answers", () => {
+    const asking = { ...allowed, edit: "ask" } as const
+    const { change, layer } = changing([chief(allowed), worker(asking)], [chief(allowed)])
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "chief" })
+      const heard = yield* record()
+      const tasks = yield* Tasks
+      const fiber = yield* Effect.fork(
+        tasks.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
+      )
+      yield* heard.first("permission.asked")
+      yield* change
+      const [request] = yield* waiting
+      yield* Permission.reply(request!.id, "once")
+      yield* Fiber.join(fiber)
+      const [child] = yield* childrenOf(id)
+      expect(yield* results(child!.id)).toEqual([forbidden])
+    }).pipe(Effect.provide(Skein.layer({
+      provider: Scripted.layer({ worker: [touching("a"), "ok"] }),
+      agents: layer,
+      tools: Effect.succeed([touch]),
+      permission: { asks: "person" }
+    })))
+  })
+})
