@@ -95,7 +95,26 @@ it("where a sandbox is insisted on, nothing begins without", async () => {
   expect(llm.requests).toEqual([])
   const checked = await doctor(bare())
   expect(checked.code).toBe(1)
-  expect(checked.stdout).toMatch(/^missing +sandbox +bubblewrap is not installed/m)
+  expect(checked.stdout).toMatch(/^missing +sandbox +bubblewrap is not installed.*\n? *(.*apt install bubblewrap)/m)
+})
+
+it("a bubblewrap that the system does not let work is none, and doctor says why", async () => {
+  const { doctor, llm, run } = await place({ sandbox: "on" }, ["echo one"])
+  const { PATH } = bare()
+  writeFileSync(join(PATH, "bwrap"), "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n", {
+    mode: 0o755
+  })
+  const { code, stderr } = await run({ PATH })
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining("setting up uid map: Permission denied")
+  })
+  expect(llm.requests).toEqual([])
+  const checked = await doctor({ PATH })
+  expect(checked.code).toBe(1)
+  expect(checked.stdout).toMatch(
+    /^warn +sandbox +bubblewrap does not work here \(bwrap: setting up uid map: Permission denied\)/m
+  )
 })
 
 it.skipIf(!works)("a kill of Skein ends all of a command, at once, where there is bubblewrap (C16)", async () => {

@@ -38,6 +38,13 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** Whether commands are confined here. */
   readonly confines: Effect.Effect<boolean>
 }>() {
+  /** Whether commands can be confined here at all; fails with why not. */
+  static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
+    Effect.flatMap(
+      Effect.promise(() => import("./internal/bwrapTrial.ts")),
+      ({ bwrapTrial }) => Effect.mapError(bwrapTrial(environment), (why) => new SandboxError({ message: why }))
+    )
+
   /** Nothing is confined. */
   static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
     confine: () => Effect.succeed([]),

@@ -228,4 +228,28 @@ describe("without bubblewrap", () => {
       const error = yield* Effect.flip(Effect.provide(confined, Sandbox.layerRequired(options)))
       expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringContaining("`skein doctor`") })
     }))
+
+  const fakes = {
+    "is refused by the system": [
+      "echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
+      /No permissions to create new namespace/
+    ],
+    "confines nothing": ["while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"", /confines nothing/],
+    "talks nonsense": ["echo hello", /confines nothing/],
+    "never ends": ["trap '' TERM; exec sleep 60", /did not end within 5 seconds/]
+  } as const
+  it.live.each(Object.entries(fakes))(
+    "a bubblewrap that %s is none",
+    ([, [script, why]]) =>
+      Effect.scoped(Effect.gen(function*() {
+        const bin = yield* Effect.acquireRelease(
+          Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "skein-bin-"))),
+          (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true }))
+        )
+        fs.writeFileSync(path.join(bin, "bwrap"), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+        const environment = { PATH: `${bin}:${process.env["PATH"]}` }
+        const error = yield* Effect.flip(Effect.provide(confined, Sandbox.layerRequired({ ...options, environment })))
+        expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringMatching(why) })
+      }))
+  )
 })

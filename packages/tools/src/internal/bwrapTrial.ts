@@ -38,7 +38,7 @@ const attempt = (flags: ReadonlyArray<string>, environment: SandboxOptions["envi
             ? resume(Effect.succeed(flags))
             : failed("the bwrap on the PATH confines nothing: it is no bubblewrap")
         }
-        if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH")
+        if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH (apt install bubblewrap)")
         if (error.killed === true) return failed(`bubblewrap (bwrap) did not end within ${patience / 1_000} seconds`)
         const said = complaints.trim().split("\n", 1).join("") || error.message.split("\n", 1).join("")
         failed(`bubblewrap does not work here (${said})`, true)
