@@ -38,8 +38,15 @@ const files = new Set([
 
 const invisible = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF]/g
 
-/** A name as a file system may compare it that knows no case, and only one of the ways to write an accent. */
-const fold = (name: string): string => name.normalize("NFC").replace(invisible, "").toLowerCase()
+/**
+ * A name as a file system may compare it: one that knows no case, only one of the ways to write an accent, no dots or
+ * blanks at the end, streams behind a colon, and short names.
+ */
+const fold = (name: string): string => {
+  const plain = name.normalize("NFC").replace(invisible, "").replace(/:.*$/, "").replace(/[. ]+$/, "")
+  const lower = plain.toUpperCase().toLowerCase()
+  return lower === "git~1" ? ".git" : lower
+}
 
 /** Whether a path, with `/` between its names, is protected. Plans (`.skein/plans/*.md`) are not. */
 export const isProtected = (path: string): boolean => {

@@ -49,13 +49,16 @@ const long = [
 ]
 
 const short: Readonly<Record<string, string>> = {
-  add: "ei",
+  add: "eip",
+  checkout: "p",
   "cherry-pick": "eS",
-  commit: "eS",
+  commit: "eSp",
   grep: "O",
   merge: "eSs",
   pull: "eSs",
   rebase: "ixSs",
+  reset: "p",
+  restore: "p",
   revert: "eS",
   tag: "esuv"
 }
@@ -70,9 +73,15 @@ export const gitRisk = (args: ReadonlyArray<Argument>, moved: boolean): Risk => 
   const rest = args.slice(at + 1)
   const found = findOption(rest, { long, short: short[name] ?? "" })
   if (found !== undefined) return `git ${name} ${found} may run or write something else`
-  if (rest.some(({ text }) => /^ext::|%G/.test(text))) return `git ${name} may run other programs with this`
-  const [first] = rest
-  return name === "remote" && first !== undefined && !/^(?:-v|--verbose|show|get-url)$/.test(first.text)
+  if (name in short && rest.some(({ text }) => /^--patch$/.test(text))) return `git ${name} --patch asks at a terminal`
+  if (rest.some(({ text }) => /^ext::|%G|%\(signature/.test(text))) {
+    return `git ${name} may run other programs with this`
+  }
+  if (name === "pull" && rest.some(({ text }) => /^(?:-r|--rebase=)[im]/.test(text))) {
+    return "git pull may ask an editor"
+  }
+  const first = rest.find(({ text }) => !/^(?:-v|--verbose)$/.test(text))
+  return name === "remote" && first !== undefined && !/^(?:show|get-url)$/.test(first.text)
     ? "git remote changes where code comes from"
     : undefined
 }

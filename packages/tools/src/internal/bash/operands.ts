@@ -17,6 +17,13 @@ const readers = new Set(
 /** Readers that only look at names. */
 const lookers = new Set(["ls", "readlink", "realpath", "stat"])
 
+/** Other programs that tell what is in the files that they are given. */
+const tellers = new Set(
+  `b2sum base32 basenc bat column date expand fmt hd iconv join less more pr ptx rev shuf tsort unexpand`.split(
+    /\s+/
+  )
+)
+
 /** Programs of which the first operand is a pattern or a script. */
 const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "mawk", "nawk", "rg", "sed"])
 
@@ -27,10 +34,11 @@ const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|unt
 export const onlyReads = ({ program, risk }: Invocation): boolean => readers.has(program) && risk === undefined
 
 /** Whether a program is only another way to redirect: what it is given it writes. */
-export const writesOperands = ({ program }: Invocation): boolean => program === "tee"
+export const writesOperands = ({ program }: Invocation): boolean => program === "tee" || program === "sponge"
 
 /** Whether a program tells what is in the files that it is given. */
-export const tellsContent = ({ program }: Invocation): boolean => readers.has(program) && !lookers.has(program)
+export const tellsContent = ({ program }: Invocation): boolean =>
+  tellers.has(program) || (readers.has(program) && !lookers.has(program))
 
 /** Whether a program reads what is below a directory, hidden files too. */
 export const readsBelow = ({ args, program }: Invocation): boolean => {

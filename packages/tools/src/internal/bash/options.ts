@@ -9,10 +9,12 @@ export interface Options {
   readonly long?: ReadonlyArray<string>
   /** Whole words, such as `-exec`. */
   readonly words?: ReadonlyArray<string>
+  /** Beginnings of words, of programs that take values behind them. */
+  readonly starts?: ReadonlyArray<string>
 }
 
-const names = ({ long = [], short = "", words = [] }: Options, text: string): boolean => {
-  if (words.includes(text)) return true
+const names = ({ long = [], short = "", starts = [], words = [] }: Options, text: string): boolean => {
+  if (words.includes(text) || starts.some((each) => text.startsWith(each))) return true
   const name = /^--([^=]+)/.exec(text)?.[1]
   if (name !== undefined) return long.some((each) => each.startsWith(name))
   return /^-[^-]/.test(text) && [...text.slice(1)].some((letter) => short.includes(letter))

@@ -7,8 +7,9 @@ import type { Moves } from "./takeApart.ts"
 /** How many paths of a line are followed. */
 const maximumPaths = 200
 
-/** How many directories a line may stand in. */
+/** How many directories a line may stand in, and how often it may change them. */
 const maximumDirectories = 8
+const maximumMoves = 32
 
 /** Looks up paths; `tooMany` once there are more than are followed. */
 export interface Places {
@@ -57,7 +58,10 @@ export const makePlaces = (
     let directories: ReadonlyArray<string> = [""]
     const visited: Array<Target> = []
     let linked = false
-    for (const to of moves.to) {
+    if (moves.to.length > maximumMoves) {
+      count = Infinity
+    }
+    for (const to of moves.to.slice(0, maximumMoves)) {
       // The shell goes up along the names that it came by, and not along what links lead to.
       if (/(?:^|\/)\.\.(?:\/|$)/.test(to) && (linked || upwards(to) !== undefined)) {
         count = Infinity
@@ -70,7 +74,10 @@ export const makePlaces = (
       )
       const reached = targets.map(({ real }) => real)
       directories = [...new Set(moves.sure ? reached : [...directories, ...reached])]
-      if (directories.length > maximumDirectories) count = maximumPaths
+      if (directories.length > maximumDirectories) {
+        count = maximumPaths
+        break
+      }
     }
 
     return {

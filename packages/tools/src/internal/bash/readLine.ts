@@ -45,6 +45,9 @@ const maximumLength = 131_072
 /** How deep substitutions may stand in one another, and how many characters of them are read: each is read anew. */
 const substituted = { depth: 16, length: 4 * maximumLength, count: 2_000 }
 
+/** How many nodes of a line are looked at: those of some five thousand commands. */
+const maximumNodes = 40_000
+
 const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
 
 const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
@@ -93,6 +96,7 @@ class Reader {
   #count = 0
   #repeats = 0
   #bodies = 0
+  #nodes = 0
 
   #doubt(reason: string): void {
     this.unclear ??= reason
@@ -119,6 +123,9 @@ class Reader {
   }
 
   read(node: SyntaxNode): void {
+    if (++this.#nodes > maximumNodes) {
+      return this.#doubt("It has more parts than are looked at. Write it to a script, or make several calls of it.")
+    }
     switch (node.type) {
       case "Script":
         for (const { message } of node.errors ?? []) this.#doubt(`It cannot be read: ${message}.`)

@@ -10,43 +10,85 @@ import type { Argument } from "./words.ts"
 
 /** Programs that run what they are given: code, commands, or what a file of theirs says. */
 const interpreters = new Set(
-  `. alias ash at atq bash batch bind bun busybox chroot cmake coproc compgen complete crontab csh dash dd deno docker doas ed emacs
-  enable entr env eval ex exec expect fc fish flock gdb getopts ghci groovy guile hash history irb java jobs jrunscript
-  jshell ksh launchctl less let lldb ltrace lua luajit man mapfile mksh more nano nc ncat node nodejs nsenter nvim
-  ocaml osascript parallel perf perl php pkexec podman powershell pwsh py pypy pypy3 python python2 python3 R readarray rlwrap
-  rsync Rscript ruby runcon run-parts scala scp screen script sftp sh shopt sleep-until socat source split csplit ssh
-  start-stop-daemon stdbuf strace su sudo swift systemctl systemd-run tar tclsh tcpdump telnet tmux toybox trap ts-node tsx
-  unalias unshare unzip valgrind vi view vim visudo watch wish xargs xterm zip zsh`.split(/\s+/)
+  `. 7z 7za alias ansible aria2c ash at atq bash batch bind bsdtar bun busctl busybox bwrap bzless catchsegv chroot chrt chronic
+  clisp cmake convert coproc compgen complete cpio crontab csh ctr cvs dash dbus-run-session dbus-send dc dd deno docker doas ed
+  elinks elixir elvish emacs enable entr env erl escript eval ex exec expect fakeroot fc firejail fish flock fossil fzf gdb gdbus
+  getopts ghci gnuplot gpg gpg2 groff groovy gs gtar guile hash hg history ifne info irb java jbang jobs jrunscript jshell julia ksh
+  latex latexmk launchctl ldd less let links lldb logsave ltrace lua luajit lualatex lynx lzless m4 machinectl magick mail mailx man
+  mapfile mariadb mksh mogrify mono more most mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu
+  numactl nvim ocaml octave open openssl openvpn osascript pandoc parallel patch pax pdflatex pdftex pee perf perl pg php pkexec
+  podman powershell prename prlimit psql pwsh py pypy pypy3 python python2 python3 R racket readarray rename rlwrap rsync Rscript ruby
+  run0 runcon run-parts runuser sbcl scala scp screen script sftp sg sh shopt sk sleep-until socat source split csplit sqlite sqlite3
+  ssh ssh-add ssh-agent ssh-copy-id ssh-keygen start-stop-daemon stdbuf strace su sudo svn swift systemctl systemd-run tar taskset tclsh
+  tcpdump telnet tex tmux toybox trap troff ts-node tsx unalias unbuffer unrar unshare unzip valgrind vi view vim visudo w3m watch
+  watchexec wine wish xargs xdg-open xelatex xonsh xsltproc xterm xvfb-run xzless yash zip zless zmore zsh`.split(/\s+/)
 )
 
 const options: Readonly<Record<string, Options>> = {
   ack: { long: ["pager", "output"] },
   ag: { long: ["pager"] },
+  b2sum: { short: "c", long: ["check"] },
+  bat: { long: ["pager"] },
   base64: { short: "o", long: ["output"] },
+  bundle: { words: ["exec"] },
   cargo: { long: ["config"], words: ["run", "install"] },
-  date: { short: "s", long: ["set"] },
+  cksum: { short: "c", long: ["check"] },
+  conda: { words: ["run"] },
+  cp: { short: "ls", long: ["link", "symbolic-link"] },
+  date: { short: "sf", long: ["set", "file"] },
   diff: { short: "lr", long: ["paginate", "recursive"] },
-  fd: { short: "xX", long: ["exec", "exec-batch"] },
-  fdfind: { short: "xX", long: ["exec", "exec-batch"] },
-  file: { short: "CmzZS", long: ["compile", "magic-file", "uncompress", "uncompress-noreport", "no-sandbox"] },
-  go: { words: ["run", "generate", "-exec", "-toolexec", "-vettool", "tool"] },
+  diff3: { long: ["diff-program"] },
+  du: { short: "LD", long: ["dereference", "dereference-args", "files0-from"] },
+  fd: { short: "xXL", long: ["exec", "exec-batch", "follow"] },
+  fdfind: { short: "xXL", long: ["exec", "exec-batch", "follow"] },
+  file: {
+    short: "CfmzZS",
+    long: ["compile", "files-from", "magic-file", "uncompress", "uncompress-noreport", "no-sandbox"]
+  },
+  gh: { words: ["alias", "extension", "extensions", "ext", "config", "codespace", "cs"] },
+  go: { words: ["run", "generate", "tool"], starts: ["-exec", "-toolexec", "-vettool", "-overlay", "-C"] },
+  gradle: { short: "Ibp", long: ["init-script", "build-file", "project-dir"] },
   grep: { short: "R", long: ["dereference-recursive"] },
   iconv: { short: "o", long: ["output"] },
+  install: { short: "s", long: ["strip", "strip-program"] },
+  ip: { words: ["netns", "vrf"], starts: ["-b"] },
+  jq: { short: "fL", long: ["from-file", "library-path"] },
+  kubectl: { words: ["exec", "plugin", "cp", "edit", "debug", "run", "config"], long: ["kubeconfig"] },
+  ln: { short: "s", long: ["symbolic"] },
+  ls: { short: "L", long: ["dereference"] },
   make: { short: "fCIEW", long: ["directory", "eval", "file", "include-dir", "makefile"] },
+  md5sum: { short: "c", long: ["check"] },
+  mvn: { short: "f", long: ["file"] },
   npm: {
+    short: "C",
     words: ["exec", "x", "init", "create", "config", "set", "explore"],
     long: ["script-shell", "node-options", "prefix", "userconfig", "globalconfig"]
   },
   pip: { long: ["global-option", "config-settings"] },
-  pnpm: { words: ["dlx", "exec", "create", "config"] },
+  pipenv: { words: ["run", "shell"] },
+  pnpm: { words: ["dlx", "exec", "create", "config"], short: "C", long: ["dir"] },
+  poetry: { words: ["run", "shell"] },
+  prettier: { short: "w", long: ["write", "config", "plugin"] },
+  ptx: { short: "G", long: ["traditional"] },
   rg: { short: "zL", long: ["pre", "hostname-bin", "search-zip", "follow"] },
+  sdiff: { short: "o", long: ["output", "diff-program"] },
+  sha1sum: { short: "c", long: ["check"] },
+  sha224sum: { short: "c", long: ["check"] },
+  sha256sum: { short: "c", long: ["check"] },
+  sha384sum: { short: "c", long: ["check"] },
+  sha512sum: { short: "c", long: ["check"] },
   shuf: { short: "o", long: ["output"] },
   sort: { short: "oT", long: ["output", "compress-program", "temporary-directory", "files0-from"] },
-  tree: { short: "oR", words: [] },
-  wget: { short: "OoaiePB", long: ["output-document", "use-askpass", "execute", "config", "input-file"] },
+  tree: { short: "oRl", long: ["fromfile"] },
+  uv: { words: ["run", "tool"] },
+  wc: { long: ["files0-from"] },
+  wget: {
+    short: "OoaiePB",
+    long: ["output-document", "use-askpass", "execute", "config", "input-file", "post-file", "body-file"]
+  },
   xmllint: { short: "o", long: ["output"] },
   xxd: { short: "r" },
-  yarn: { words: ["dlx", "exec", "create", "config", "node"] },
+  yarn: { words: ["dlx", "exec", "create", "config", "node"], long: ["cwd"] },
   yq: { short: "i", long: ["inplace", "in-place"] }
 }
 
@@ -88,11 +130,34 @@ const npmRisk = (args: ReadonlyArray<Argument>): Risk => {
   return found ? `npm ${name} runs or changes more than this project says` : undefined
 }
 
+/** jq reads modules from wherever its program says. */
+const jqRisk = (args: ReadonlyArray<Argument>): Risk =>
+  args.some(({ text }) => /\b(?:import|include)\b/.test(text)) ? "jq may read modules from elsewhere" : undefined
+
+/** What a compiler loads or runs beside itself. */
+const compilerRisk = (args: ReadonlyArray<Argument>): Risk => {
+  const found = args.find(({ text }) => /^(?:@|-(?:wrapper|fplugin|B|specs|plugin|load|Xclang|Wl,|Wa,))/.test(text))
+  return found === undefined ? undefined : `${found.text} may make the compiler run or load something`
+}
+
+/** date sets the clock to an operand that is no format. */
+const dateRisk = (args: ReadonlyArray<Argument>): Risk =>
+  args.some(({ text }) => /^\d{8,}(?:\.\d+)?$/.test(text)) ? "date may set the clock" : undefined
+
 const textLanguages: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["awk", awkRisk],
+  ["c++", compilerRisk],
+  ["cc", compilerRisk],
+  ["clang", compilerRisk],
+  ["clang++", compilerRisk],
   ["curl", curlRisk],
+  ["date", dateRisk],
   ["find", findRisk],
+  ["g++", compilerRisk],
   ["gawk", awkRisk],
+  ["gcc", compilerRisk],
+  ["jq", jqRisk],
+  ["ld", compilerRisk],
   ["mawk", awkRisk],
   ["nawk", awkRisk],
   ["npm", npmRisk],

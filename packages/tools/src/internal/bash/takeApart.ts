@@ -39,6 +39,9 @@ export interface Parts {
 /** How deep code that is handed to an interpreter is read for what rules forbid. */
 const maximumDepth = 3
 
+/** How many wrappers may stand before one another. */
+const maximumWrappers = 16
+
 /** How many words of a command are looked at as the beginning of another one, and how many it then has. */
 const suffixes = { count: 32, words: 256 }
 
@@ -46,10 +49,10 @@ const movers = new Set(["cd", "pushd", "popd"])
 
 /** Where a change of directory leads to, when its text says so. */
 const moveOf = ({ args, program, repeated }: Step): string | undefined => {
-  const operands = args.filter(({ text }) => !/^-[LPe@]*$/.test(text) || text === "-")
+  const operands = args.filter(({ text }) => !/^-(?:-|[LPe@]+)$/.test(text))
   const [to] = operands
   const plain = program === "cd" && !repeated && operands.length === 1 && to !== undefined && to.fixed
-  return plain && to.text !== "-" && to.tilde === to.text.startsWith("~") ? to.text : undefined
+  return plain && to.text !== "-" && to.text !== "" && to.tilde === to.text.startsWith("~") ? to.text : undefined
 }
 
 interface Step {
@@ -68,7 +71,7 @@ class Dismantler {
   unclear: string | undefined
 
   /** Follows a command through its wrappers to the programs that it runs. */
-  command({ repeated, settings, words }: SimpleCommand): void {
+  command({ repeated, settings, words }: SimpleCommand, wrappers = 0): void {
     const risky = settings.filter(({ name }) => !isHarmlessToPrograms(name)).map(({ source }) => source)
     const [first, ...args] = words
     if (first === undefined) return
@@ -83,7 +86,11 @@ class Dismantler {
     if (wrapped !== undefined && typeof wrapped === "object") {
       this.also.add(said([plainWord(program), ...args]))
       const sets = wrapped.sets.map(({ text }) => ({ name: text.split("=", 1).join(""), source: text }))
-      return this.command({ words: args.slice(wrapped.at), settings: [...settings, ...sets], repeated })
+      if (wrappers < maximumWrappers) {
+        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], repeated }
+        return this.command(inner, wrappers + 1)
+      }
+      this.unclear ??= "More programs stand before one another in it than are followed."
     }
     const step = { program, args, repeated, settings: risky }
     this.steps.push(wrapped === "unclear" ? { ...step, risk: `${program} runs something that is not known` } : step)

@@ -9,7 +9,6 @@ const spoken = new Set([
   "DEBIAN_FRONTEND",
   "FORCE_COLOR",
   "LANG",
-  "LANGUAGE",
   "LINES",
   "NODE_ENV",
   "NO_COLOR",
