@@ -126,12 +126,13 @@ const world = Effect.gen(function*() {
     Effect.sync(() => fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "skein-processes-")))),
     (path) => Effect.sync(() => fs.rmSync(path, { recursive: true }))
   )
-  const skein = (id: string, environment: Readonly<Record<string, string>> = {}) =>
-    Layer.build(
-      Processes.layer({ dataDirectory: top, environment }).pipe(
-        Layer.provide(Layer.succeed(Owner, { id, isGone: (owner) => Effect.succeed(owner.startsWith("dead")) }))
-      )
-    ).pipe(Effect.map(Context.get(Processes)))
+  const layerOf = (id: string, environment: Readonly<Record<string, string>> = {}) =>
+    Processes.layer({ dataDirectory: top, environment }).pipe(
+      Layer.provide(Layer.succeed(Owner, { id, isGone: (owner) => Effect.succeed(owner.startsWith("dead")) }))
+    )
+  /** Without what the layer does beside, which would find before the test what the test has left. */
+  const skein = (...args: Parameters<typeof layerOf>) =>
+    Effect.map(Effect.scoped(Layer.build(layerOf(...args))), Context.get(Processes))
   const dead = yield* skein("dead")
   const alive = yield* skein("alive")
   /** Starts what writes its number to the file `pid`, and is killed with the test. */
@@ -152,7 +153,7 @@ const world = Effect.gen(function*() {
     })
   const records = () => fs.readdirSync(join(top, "processes"))
   const reap = (of: typeof alive) => Effect.flatMap(Effect.fork(of.reap), elapse)
-  return { top, skein, dead, alive, start, records, reap }
+  return { top, layerOf, skein, dead, alive, start, records, reap }
 })
 
 describe("what a dead Skein has left", () => {
@@ -274,9 +275,9 @@ it.scoped("what a Skein in a command of another one starts belongs to both", () 
 
 it.scoped("the layer looks for what was left by itself", () =>
   Effect.gen(function*() {
-    const { dead, skein, start } = yield* world
+    const { dead, layerOf, start } = yield* world
     const { pid } = yield* start("echo $$ > pid; exec sleep 9999", yield* dead.track)
-    yield* skein("later")
+    yield* Layer.build(layerOf("later"))
     yield* gone(pid)
   }))
 
