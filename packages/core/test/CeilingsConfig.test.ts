@@ -1,6 +1,5 @@
 /** Config may change while a task runs: what it may do only narrows by that. */
 import { describe, expect, it } from "@effect/vitest"
-import { Agent } from "@skein/core/Agent"
 import { Permission } from "@skein/core/Permission"
 import * as Skein from "@skein/core/Skein"
 import { Tasks } from "@skein/core/Tasks"
@@ -9,38 +8,14 @@ import type { PermissionConfig } from "@skein/domain/Rule"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { agent } from "@skein/testing/SkeinTest"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { results, touch, touching, waiting } from "./support/asking.ts"
+import { changing } from "./support/changing.ts"
 import { childrenOf, root } from "./support/tree.ts"
 
 const forbidden = expect.stringContaining("a rule forbids")
-
-/** Agents that are others once config has changed. */
-const changing = (before: ReadonlyArray<AgentInfo>, after: ReadonlyArray<AgentInfo>) => {
-  let at = 0
-  const layer = Layer.effect(
-    Agent,
-    Effect.map(
-      Effect.forEach([before, after], (agents) => Effect.provide(Agent, Agent.layerWith(agents))),
-      (versions) => {
-        const now = () => versions[at] as Context.Tag.Service<Agent>
-        return {
-          get all() {
-            return now().all
-          },
-          get: (name: string) => Effect.suspend(() => now().get(name)),
-          rules: (each: AgentInfo) => now().rules(each),
-          ceiling: (each: AgentInfo) => now().ceiling(each)
-        }
-      }
-    )
-  )
-  return { layer, change: Effect.sync(() => void at++) }
-}
 
 const allowed = { edit: "allow", task: "allow" } as const
 const docs = { ...allowed, edit: { "*": "deny", docs: "allow" } } as const
@@ -49,7 +24,7 @@ const worker = (permission: PermissionConfig) => agent("worker", { permission })
 
 /** A task that edits before config changes and after it, and once more in a run of its own. */
 const run = (before: ReadonlyArray<AgentInfo>, after: ReadonlyArray<AgentInfo>) => {
-  const { change, layer } = changing(before, after)
+  const { change, layer } = changing({ agents: before }, { agents: after })
   const script = Scripted.make({
     worker: [touching("before"), { ...touching("after"), delay: { first: 1_000 } }, "ok", touching("resumed"), "ok"]
   })
@@ -91,7 +66,7 @@ describe("config that changes", () => {
 
   it.scoped("leaves nothing to an agent that is no more, whatever a person answers", () => {
     const asking = { ...allowed, edit: "ask" } as const
-    const { change, layer } = changing([chief(allowed), worker(asking)], [chief(allowed)])
+    const { change, layer } = changing({ agents: [chief(allowed), worker(asking)] }, { agents: [chief(allowed)] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "chief" })
       const heard = yield* record()

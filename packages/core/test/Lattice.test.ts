@@ -1,13 +1,18 @@
-/** No sequence of prompts, answers, resumes, agent switches, subtasks, hooks, config changes and crashes lifts a ceiling. */
+/**
+ * No sequence of prompts, answers, resumes, agent switches, commands, subtasks, agents of a model's own making, tasks in the
+ * background, hooks, changes of config and crashes lifts a ceiling. `SKEIN_LATTICE` says how many are tried.
+ */
 import { expect, it } from "@effect/vitest"
 import { Bus } from "@skein/core/Bus"
-import { on } from "@skein/core/Hooks"
+import { Command } from "@skein/core/Command"
+import { Hooks, on } from "@skein/core/Hooks"
 import { Permission } from "@skein/core/Permission"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Skein from "@skein/core/Skein"
 import type { SessionID } from "@skein/domain/Id"
-import type { Action } from "@skein/domain/Rule"
+import { type Action, fromConfig } from "@skein/domain/Rule"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
@@ -15,7 +20,8 @@ import * as fc from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
-import { lastingStorage, lonely, process } from "./support/mortal.ts"
+import { changing } from "./support/changing.ts"
+import { lastingStorage, lonely, process as mortal } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
 import { root } from "./support/tree.ts"
 
@@ -37,12 +43,12 @@ const step = fc.record({
   agent: fc.constantFrom("chief", "other"),
   /** Who works, from the root down. */
   chain: fc.array(fc.constantFrom("lead", "mid", "worker"), { minLength: 1, maxLength: 3 }),
-  /** How the first of them is called: anew, as a task of before, or without asking the model. */
-  how: fc.constantFrom("task", "again", "subtask")
+  /** How the first of them is called: by the model in one of these ways, as a part of the prompt, or by a command. */
+  how: fc.constantFrom("task", "again", "wrong", "inline", "background", "background", "subtask", "command")
 })
 
-const life = fc.record({
-  /** Config as it is in this life. */
+/** What config says of agents. */
+const config = fc.record({
   agents: fc.record({
     chief: definition,
     other: definition,
@@ -50,18 +56,29 @@ const life = fc.record({
     mid: definition,
     worker: definition
   }),
-  all: rules,
+  all: rules
+})
+
+const life = fc.record({
+  /** Config as it is in this life, and what it becomes. */
+  first: config,
+  later: config,
+  /** When it changes, in steps of the model. */
+  changes: fc.option(fc.integer({ min: 0, max: 20 }), { nil: undefined }),
+  /** What the root session itself may not do; the first life says it. */
+  ceiling: rules,
   asks: fc.constantFrom("auto" as const, "person" as const),
   answers: fc.array(
     fc.constantFrom(["once", undefined] as const, ["always", "tree"] as const, ["always", "project"] as const),
     { minLength: 1, maxLength: 4 }
   ),
   hooks: fc.subarray(["consents", "changes"] as const),
-  steps: fc.array(step, { minLength: 1, maxLength: 3 }),
+  steps: fc.array(step, { minLength: 1, maxLength: 4 }),
   /** The commit at which it dies, if it does. */
   dies: fc.option(fc.record({ at: fc.integer({ min: 3, max: 40 }), made: fc.boolean() }), { nil: undefined })
 })
 
+type Config = typeof config extends fc.Arbitrary<infer A> ? A : never
 type Life = typeof life extends fc.Arbitrary<infer A> ? A : never
 
 /** What rules say of a thing; the last that fits counts. */
@@ -69,18 +86,36 @@ const says = (all: Rules, thing: string): Action | undefined =>
   Object.entries(all).findLast(([pattern]) => pattern === "*" || pattern === thing)?.[1]
 
 /** Whether an agent lets nobody below it, nor itself, change a thing. */
-const forbids = ({ agents }: Life, name: string, thing: string, itself: boolean): boolean => {
-  const { ceiling, edit } = agents[name as keyof Life["agents"]]
+const forbids = ({ agents }: Config, name: string, thing: string, itself: boolean): boolean => {
+  const { ceiling, edit } = agents[name as keyof Config["agents"]]
   // A ceiling that is not declared is what the rules deny, with their exceptions.
   const above = says(ceiling ?? edit, thing) === "deny"
   return above || (itself && says(edit, thing) === "deny")
 }
 
-interface Touched {
+/** A moment of a tree: who worked, down to a session, and which config there was. */
+interface Moment {
   readonly life: number
+  readonly version: number
+  readonly sessionID: SessionID
   readonly path: ReadonlyArray<string>
-  readonly thing: string
 }
+
+interface Touched extends Moment {
+  readonly thing: string
+  /** When the run of the session began, and those of all above it, as far as they are runs. */
+  readonly begun: ReadonlyArray<Moment>
+}
+
+/** What is remembered over all lives of a tree. */
+interface Memory {
+  readonly touched: Array<Touched>
+  readonly known: Array<Known>
+  readonly begun: Map<SessionID, Moment>
+  readonly parents: Map<SessionID, SessionID>
+}
+
+const versionOf = ({ first, later }: Life, version: number): Config => version === 0 ? first : later
 
 interface Known {
   readonly id: SessionID
@@ -92,17 +127,25 @@ interface Known {
 const scripted = (known: ReadonlyArray<Known>) => (request: ModelRequest): Scripted.ScriptedStep | string => {
   if (request.messages.at(-1)?.role === "tool") return "Done"
   const [how = "", next, ...rest] = Scripted.lastText(request).split(" ")
-  const again = how === "again" ? known.findLast(({ agent, depth }) => agent === next && depth === 1)?.id : undefined
+  const again = how === "again"
+    ? known.findLast(({ agent, depth }) => agent === next && depth === 1)?.id
+    : how === "wrong"
+    ? known.findLast(({ agent }) => agent !== next)?.id
+    : undefined
   const call = {
     tool: "task",
     input: {
       description: "d",
       prompt: ["task", ...rest].join(" "),
       subagent_type: next,
-      ...(again === undefined ? {} : { task_id: again })
+      ...(again === undefined ? {} : { task_id: again }),
+      ...(how === "inline" ? { agent: { prompt: "You touch.", tools: ["touch", "task"] } } : {}),
+      ...(how === "background" ? { background: true } : {})
     }
   }
   return {
+    // Those below take longer, so that they still work when the root hears something else.
+    delay: { first: request.origin.path.length > 1 ? 4 * pace : pace },
     calls: [
       ...things.map((thing) => ({ tool: "touch", input: { thing } })),
       ...(next === undefined ? [] : [call])
@@ -110,18 +153,46 @@ const scripted = (known: ReadonlyArray<Known>) => (request: ModelRequest): Scrip
   }
 }
 
-const mayTask = (name: string) => name === "worker" ? {} : { task: "allow" as const }
+/** How long a model takes for an answer, in milliseconds: whatever else happens does so in between. */
+const pace = 10
 
-const live = (given: Life, n: number, touched: Array<Touched>, known: Array<Known>, id: SessionID | undefined) =>
+const mayTask = (name: string) => name === "worker" ? {} : { task: "allow" as const, task_agent: "allow" as const }
+
+const agentsOf = ({ agents }: Config) =>
+  names.map((name) => {
+    const { ceiling, edit } = agents[name]
+    return SkeinTest.agent(name, {
+      mode: name === "chief" || name === "other" ? "primary" : "subagent",
+      permission: { edit, ...mayTask(name) },
+      ...(ceiling === undefined ? {} : { ceiling: { edit: ceiling } })
+    })
+  })
+
+const commands = names.map((name) => ({ name, template: "$ARGUMENTS", agent: name, origin: "test", hides: [] }))
+
+const live = (given: Life, n: number, memory: Memory, id: SessionID | undefined) =>
 (
   alive: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
   storage: Parameters<
-    Parameters<typeof process>[2]
+    Parameters<typeof mortal>[2]
   >[1]
 ) => {
+  const { begun, known, parents, touched } = memory
+  const agents = changing(
+    ...[given.first, given.later].map((each) => ({ agents: agentsOf(each), rules: fromConfig({ edit: each.all }) }))
+  )
+  const line = (each: SessionID | undefined): ReadonlyArray<SessionID> =>
+    each === undefined ? [] : [each, ...line(parents.get(each))]
   const touch = SkeinTest.tool("touch", ({ thing }, { depth, path, sessionID }) =>
     alive(Effect.sync(() => {
-      touched.push({ life: n, path, thing: String(thing) })
+      touched.push({
+        life: n,
+        version: agents.version(),
+        sessionID,
+        path,
+        thing: String(thing),
+        begun: line(sessionID).flatMap((each) => begun.get(each) ?? [])
+      })
       known.push({ id: sessionID, agent: path.at(-1) ?? "", depth })
       return "touched"
     })), {
@@ -130,25 +201,19 @@ const live = (given: Life, n: number, touched: Array<Touched>, known: Array<Know
     authorise: ({ thing }) =>
       Effect.succeed([{ permission: "edit", patterns: [String(thing)], always: ["*"], metadata: {} }])
   })
-  const layer = SkeinTest.layer({ "*": scripted(known) }, {
-    agents: names.map((name) => {
-      const { ceiling, edit } = given.agents[name]
-      return SkeinTest.agent(name, {
-        mode: name === "chief" || name === "other" ? "primary" : "subagent",
-        permission: { edit, ...mayTask(name) },
-        ...(ceiling === undefined ? {} : { ceiling: { edit: ceiling } })
-      })
-    }),
-    rules: { edit: given.all },
-    asks: given.asks,
-    tools: [touch],
-    hooks: given.hooks.map((hook) =>
+  const layer = Skein.layer({
+    provider: Scripted.layer({ "*": scripted(known) }),
+    agents: agents.layer,
+    tools: Effect.succeed([touch]),
+    permission: { asks: given.asks },
+    commands: () => Effect.succeed({ commands, broken: [] }),
+    hooks: Hooks.layer(given.hooks.map((hook) =>
       hook === "consents"
         ? on("PermissionRequest", () => Effect.succeed({ decision: "allow" as const }))
         : on("PreToolUse", () => Effect.succeed({ decision: "allow" as const, input: { thing: "z" } }), {
           matcher: "touch"
         })
-    ),
+    )),
     storage,
     owner: lonely(`life ${n}`)
   })
@@ -158,6 +223,10 @@ const live = (given: Life, n: number, touched: Array<Touched>, known: Array<Know
     const asked = yield* Queue.bounded<Parameters<typeof permission.reply>[0]>(1_000)
     yield* bus.listen({ all: true }, (event) => {
       if (event.type === "permission.asked") Queue.unsafeOffer(asked, event.properties.id)
+      if (event.type !== "subagent.created") return
+      const { path, task_id: sessionID, trigger_session_id: parentID } = event.properties
+      begun.set(sessionID, { life: n, version: agents.version(), sessionID, path })
+      parents.set(sessionID, parentID)
     })
     let count = 0
     return yield* Effect.fork(Effect.forever(Effect.gen(function*() {
@@ -173,7 +242,10 @@ const live = (given: Life, n: number, touched: Array<Touched>, known: Array<Know
   const program = Effect.gen(function*() {
     const session = yield* Session
     const answering = yield* answered
-    const sessionID = id ?? (yield* root({ agent: "chief" })).id
+    if (given.changes !== undefined) {
+      yield* Effect.forkScoped(Effect.delay(agents.change, given.changes * pace + pace / 2))
+    }
+    const sessionID = id ?? (yield* root({ agent: "chief", permission: fromConfig({ edit: given.ceiling }) })).id
     if (id !== undefined) {
       yield* Effect.catchAll(Effect.zipRight(session.resume(id), session.untilIdle(id)), () => Effect.void)
     }
@@ -182,51 +254,68 @@ const live = (given: Life, n: number, touched: Array<Touched>, known: Array<Know
       const parts = how === "subtask"
         ? [{ type: "subtask" as const, agent: first, description: "d", prompt: ["task", ...rest].join(" ") }]
         : [how, ...chain].join(" ")
-      yield* Effect.catchAll(session.prompt(sessionID, parts, { agent }), () => Effect.void)
+      const turn = how === "command"
+        ? Command.run(sessionID, { name: first, arguments: ["task", ...rest].join(" ") })
+        : session.prompt(sessionID, parts, { agent })
+      yield* Effect.catchAll(turn, () => Effect.void)
     }
+    yield* Effect.catchAll(session.untilIdle(sessionID), () => Effect.void)
     yield* Fiber.interrupt(answering)
     return sessionID
   })
-  return Effect.flatMap(Layer.build(layer), (context) => Effect.provide(program, context))
+  return Effect.flatMap(Layer.build(layer), (context) => Effect.provide(Effect.scoped(program), context))
 }
 
 /** The lives of one tree, one after the other, on the same storage. */
 const lives = (given: ReadonlyArray<Life>, seed: number) => {
-  const touched: Array<Touched> = []
-  const known: Array<Known> = []
+  const memory: Memory = { touched: [], known: [], begun: new Map(), parents: new Map() }
   simulate(
     Effect.scoped(Effect.gen(function*() {
       const inner = yield* lastingStorage
       for (const [n, each] of given.entries()) {
         const [first] = (yield* inner.sessions({ roots: true })).rows
-        yield* process(
+        yield* mortal(
           inner,
           each.dies,
-          ({ alive }, storage) => live(each, n, touched, known, first?.id)(alive, storage)
+          ({ alive }, storage) => live(each, n, memory, first?.id)(alive, storage)
         )
       }
     })),
     { seed }
   )
-  return touched
+  return memory.touched
+}
+
+/** Who above it, or by its own definition, forbade what was done: as it was then, or when a run that led to it began. */
+const over = (scenario: ReadonlyArray<Life>, { begun, thing, ...done }: Touched): ReadonlyArray<string> => {
+  const at = ({ life: n, version }: Moment) => versionOf(scenario[n] as Life, version)
+  const held = done.path.filter((name, depth) => forbids(at(done), name, thing, depth === done.path.length - 1))
+  const captured = begun.flatMap((moment) => {
+    // What its own definition forbids it is kept for as long as the process that began the run lives.
+    const above = moment.life === done.life ? moment.path : moment.path.slice(0, -1)
+    return above.filter((name) => forbids(at(moment), name, thing, false)).map((name) => `${name} at its beginning`)
+  })
+  const ofRoot = says((scenario[0] as Life).ceiling, thing) === "deny" ? ["the root session"] : []
+  return [...held, ...captured, ...ofRoot]
 }
 
 it("no child does what a ceiling above it denies", () => {
-  const scenarios = fc.sample(fc.array(life, { minLength: 1, maxLength: 3 }), { numRuns: 150, seed: 20 })
-  let deep = 0
-  let later = 0
+  const numRuns = Number(process.env["SKEIN_LATTICE"] ?? 150)
+  const scenarios = fc.sample(fc.array(life, { minLength: 1, maxLength: 3 }), { numRuns, seed: 20 })
+  const seen = { deep: 0, later: 0, changed: 0, switched: 0 }
   for (const [seed, scenario] of scenarios.entries()) {
-    for (const { life: n, path, thing } of lives(scenario, seed)) {
-      const now = scenario[n] as Life
-      const over = path.filter((name, depth) => forbids(now, name, thing, depth === path.length - 1))
-      expect(over, `scenario ${seed}, life ${n}: ${path.join(" > ")} changed ${thing}`).toEqual([])
-      if (path.length > 2) deep++
-      if (n > 0) later++
+    for (const done of lives(scenario, seed)) {
+      const { begun: [run], life: n, path, thing, version } = done
+      expect(over(scenario, done), `scenario ${seed}, life ${n}: ${path.join(" > ")} changed ${thing}`).toEqual([])
+      if (path.length > 2) seen.deep++
+      if (n > 0) seen.later++
+      if (run?.life === n && run.version < version) seen.changed++
+      if (run !== undefined && run.path[0] !== path[0]) seen.switched++
     }
   }
   // Where nothing happens nothing is proved.
-  expect({ deep: deep > 100, later: later > 100 }).toEqual({ deep: true, later: true })
-}, 120_000)
+  expect(Object.entries(seen).filter(([, count]) => count < numRuns / 40)).toEqual([])
+}, 1_200_000)
 
 it("a task that a crash has cut off keeps the ceilings above it, also where config is laxer by then", () => {
   const touched: Array<string> = []
@@ -249,7 +338,7 @@ it("a task that a crash has cut off keeps the ceilings above it, also where conf
   simulate(
     Effect.scoped(Effect.gen(function*() {
       const inner = yield* lastingStorage
-      yield* process(inner, "by hand", ({ die }, storage) =>
+      yield* mortal(inner, "by hand", ({ die }, storage) =>
         Effect.gen(function*() {
           const { id } = yield* root({ agent: "chief" })
           yield* Session.prompt(id, "Begin")

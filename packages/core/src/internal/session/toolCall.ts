@@ -229,10 +229,10 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       leases.renew(live.info.rootID),
       Effect.flatMap(
         subject.now ?? Effect.succeed(subject),
-        (now): Effect.Effect<ToolResult, ToolError | StorageError> => {
+        (holds): Effect.Effect<ToolResult, ToolError | StorageError> => {
           live.unbegun.delete(part.id)
           // A ceiling may have come down while the call waited for a person, or for its turn.
-          const present = { ...context, readsOnly: readsOnly(now) }
+          const present = { ...context, readsOnly: readsOnly(holds) }
           return wasBegun && resumes ? goOn(tool, present) : tool.execute(given, present)
         }
       )
