@@ -24,6 +24,8 @@ export interface SandboxOptions {
   readonly network: boolean
   /** Where Skein keeps its files: commands can read the long outputs in it. Absolute. */
   readonly dataDirectory: string
+  /** Files that no command may change wherever they lie, such as scripts that run outside of the sandbox; absolute. */
+  readonly fixed?: ReadonlyArray<string>
   /** Where `bwrap` is looked for. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }

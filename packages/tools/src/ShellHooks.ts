@@ -2,12 +2,13 @@
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks, on } from "@skein/core/Hooks"
 import type { HookAnswer, HookName, HookPayload } from "@skein/domain/Hook"
-import type { HookConfig } from "@skein/domain/HookConfig"
+import type { HookConfig, HooksConfig } from "@skein/domain/HookConfig"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { HookEnd } from "./internal/hookProcess.ts"
+import { hookScripts } from "./internal/hookScripts.ts"
 import { unrecorded } from "./internal/processRecords.ts"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
 import type { Processes } from "./Processes.ts"
@@ -18,6 +19,11 @@ export interface ShellHookOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Variables that hooks see besides. */
   readonly pass?: ReadonlyArray<string>
+  /**
+   * Where the project lies, absolute: the scripts that hooks name are looked at in it when hooks are made, and have to be the
+   * same whenever they run. Without it, only those that are named by a whole path.
+   */
+  readonly directory?: string
   /** Keeps a record of those that run. Without it, what is left of one when this process crashes stays. */
   readonly processes?: typeof Processes.Service
 }
@@ -58,6 +64,12 @@ const commandsOf = ({ command, hooks = [], timeout }: HookConfig) =>
     }))
     : [{ command, timeout }]
 
+/** The files that hooks run outside of every sandbox: who could change them could do so as well. */
+export const scripts = (config: HooksConfig | undefined, directory: string): ReadonlyArray<string> =>
+  Object.values({ ...config }).flatMap((entries = []) =>
+    entries.flatMap(commandsOf).flatMap(({ command }) => hookScripts(command, directory).paths)
+  )
+
 /** The hooks of the config, in its order. They run in the working directory of the session that they are told of. */
 export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
   Effect.map(Config, ({ settings }) => {
@@ -65,19 +77,27 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
     // Loaded at first use: the program starts without it.
     const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)
-    const run = (command: string) => (payload: HookPayload) =>
-      loaded.pipe(
-        Effect.flatMap(({ runHook }) =>
-          runHook(processes, {
-            command,
-            directory: payload.cwd,
-            environment,
-            input: `${JSON.stringify(payload)}\n`
+    const run = (command: string) => {
+      const scripts = hookScripts(command, options.directory ?? "/")
+      return (payload: HookPayload) =>
+        Effect.suspend(() => {
+          const changed = scripts.changed(options.directory === undefined ? "/" : payload.cwd)
+          return changed === undefined ? loaded : new HookFailed({
+            message: `${changed} is not what it was when Skein was started. Look at it, and start Skein again.`
           })
-        ),
-        Effect.flatMap(answerOf),
-        Effect.map((answer) => answer as HookAnswer | undefined)
-      )
+        }).pipe(
+          Effect.flatMap(({ runHook }) =>
+            runHook(processes, {
+              command,
+              directory: payload.cwd,
+              environment,
+              input: `${JSON.stringify(payload)}\n`
+            })
+          ),
+          Effect.flatMap(answerOf),
+          Effect.map((answer) => answer as HookAnswer | undefined)
+        )
+    }
     return Object.entries(settings.hooks ?? {}).flatMap(([name, entries]) =>
       (entries ?? []).flatMap((entry: HookConfig) =>
         commandsOf(entry).map(({ command, timeout }) =>

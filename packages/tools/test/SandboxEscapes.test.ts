@@ -145,6 +145,26 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
       expect(fs.readdirSync(home).toSorted()).toEqual([...before, "new"].toSorted())
     })))
 
+  it.live("leads no script that runs outside of it", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      fs.mkdirSync(at("tools/deep"), { recursive: true })
+      fs.writeFileSync(at("tools/deep/hook.sh"), "mine")
+      yield* Effect.gen(function*() {
+        const lines = [
+          "echo x > tools/deep/hook.sh",
+          "rm tools/deep/hook.sh",
+          "mv tools t && mkdir -p tools/deep && echo x > tools/deep/hook.sh",
+          "mv tools/deep tools/d && mkdir tools/deep && echo x > tools/deep/hook.sh"
+        ]
+        for (const line of lines) {
+          expect(yield* runIn({ directory: repo, approved: [] }, line), line).not.toMatchObject({ code: 0 })
+        }
+        expect(yield* runIn({ directory: repo, approved: [] }, "echo x > tools/deep/new")).toMatchObject({ code: 0 })
+      }).pipe(Effect.provide(layerIn(top, { fixed: [at("tools/deep/hook.sh"), at("none"), "/etc/hostname"] })))
+      expect(fs.readFileSync(at("tools/deep/hook.sh"), "utf8")).toBe("mine")
+    })))
+
   it.live("leads no name of a tree, however it is written, and no way to it", () =>
     Effect.scoped(Effect.gen(function*() {
       const { top } = yield* world

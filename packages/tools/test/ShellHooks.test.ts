@@ -17,7 +17,7 @@ const tool = { name: "write", permission: "edit" }
 const input = { path: "a.ts" }
 
 /** A directory with scripts in it, and the hooks of a config that work there. */
-const world = (config: HooksConfig, files: Readonly<Record<string, string>> = {}) =>
+const world = (config: HooksConfig, files: Readonly<Record<string, string>> = {}, knows = false) =>
   Effect.gen(function*() {
     const cwd = yield* Effect.acquireRelease(
       Effect.sync(() => fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "skein-hooks-")))),
@@ -28,7 +28,9 @@ const world = (config: HooksConfig, files: Readonly<Record<string, string>> = {}
     }
     const environment = { ...process.env, OPENAI_API_KEY: "sk-secret", HOOK_MODE: "strict", OTHER: "unseen" }
     const context = yield* Layer.build(
-      ShellHooks.layer({ environment, pass: ["HOOK_MODE"] }).pipe(Layer.provide(Config.layer({ hooks: config })))
+      ShellHooks.layer({ environment, pass: ["HOOK_MODE"], ...(knows ? { directory: cwd } : {}) }).pipe(
+        Layer.provide(Config.layer({ hooks: config }))
+      )
     )
     const hooks = yield* Effect.provide(Hooks, context)
     const id = "ses_1" as SessionID
@@ -260,4 +262,57 @@ describe("a shell hook that fails", () => {
       expect(message).toContain(`${started.join()} abc`)
       expect(started.length).toBe(1)
     }))
+})
+
+describe("a script of a hook", () => {
+  const command = "SOME=1 ./guard.sh >> log.txt && sh 'other file.sh' in.txt"
+  const files = {
+    "guard.sh": "#!/bin/sh\nexit 0\n",
+    "other file.sh": "exit 0\n",
+    "in.txt": "data",
+    "log.txt": ""
+  }
+  it.scopedLive("is what it was when hooks were made, or does not run", () =>
+    Effect.gen(function*() {
+      const { before, cwd, refusal } = yield* world({ PreToolUse: [{ command }] }, files, true)
+      expect(yield* before).toEqual({})
+      fs.writeFileSync(join(cwd, "in.txt"), "changed")
+      fs.writeFileSync(join(cwd, "log.txt"), "changed")
+      expect(yield* before).toEqual({})
+      for (const name of ["guard.sh", "other file.sh"] as const) {
+        fs.writeFileSync(join(cwd, name), "touch pwned\n")
+        expect(yield* refusal).toContain(`${join(cwd, name)} is not what it was when Skein was started`)
+        fs.writeFileSync(join(cwd, name), files[name])
+      }
+      expect(yield* before).toEqual({})
+      fs.rmSync(join(cwd, "guard.sh"))
+      expect(yield* refusal).toContain("guard.sh is not what it was")
+      expect(fs.existsSync(join(cwd, "pwned"))).toBe(false)
+    }))
+
+  it.scopedLive("that was not there does not run when somebody makes it, nor does the one of another directory", () =>
+    Effect.gen(function*() {
+      const { at, before, cwd, hooks, refusal } = yield* world(
+        { PreToolUse: [{ command: "sh late.sh || true" }] },
+        {},
+        true
+      )
+      expect(yield* before).toEqual({})
+      fs.mkdirSync(join(cwd, "tree"))
+      fs.writeFileSync(join(cwd, "tree", "late.sh"), "touch pwned\n")
+      const elsewhere = yield* Effect.flip(hooks.preToolUse({ ...at, cwd: join(cwd, "tree") }, tool, input))
+      expect(elsewhere.message).toContain(join(cwd, "tree", "late.sh"))
+      fs.writeFileSync(join(cwd, "late.sh"), "touch pwned\n")
+      expect(yield* refusal).toContain("late.sh is not what it was")
+    }))
+
+  it("is found in a line however that is written", () => {
+    const config = (line: string) => ({ Stop: [{ command: line }] })
+    const found = (line: string) => ShellHooks.scripts(config(line), "/p")
+    expect(found("'/a b'/./guard.sh --x y/z")).toEqual(["/a b/guard.sh"])
+    expect(found("cd x; FOO=1 exec node --no-warnings tools/h.mjs data.json | tee out.txt")).toEqual(["/p/tools/h.mjs"])
+    expect(found("bash -c 'python3 a.py && ./b' > log")).toEqual(["/p/a.py", "/p/b"])
+    expect(found("jq . package.json; prettier --check src/a.ts")).toEqual([])
+    expect(found("if test -f x; then . ./env.sh; fi")).toEqual(["/p/env.sh"])
+  })
 })

@@ -58,7 +58,7 @@ export const settle = Effect.fnUntraced(
       providers: ["openai", "offline", ...Object.keys(presets)]
     })
     const { agents, permission } = yield* agentsFrom(loaded.settings, builtins, loaded.origins)
-    return { ...loaded, agents, permission }
+    return { ...loaded, directory, agents, permission }
   }
 )
 
@@ -88,7 +88,7 @@ const skillsOf = Effect.map(
 
 /** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config. */
 export const services = (
-  { origins, permission, settings }: Settled,
+  { directory, origins, permission, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
   asks: PermissionOptions["asks"],
   heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks
@@ -96,7 +96,7 @@ export const services = (
   Layer.unwrapEffect(
     Effect.gen(function*() {
       const { home } = yield* DataDirs
-      const hooks = ShellHooks.hooks({ environment: yield* environment, processes: yield* Processes })
+      const hooks = ShellHooks.hooks({ environment: yield* environment, directory, processes: yield* Processes })
       return Skein.layer({
         provider: Providers.layer,
         storage: Layer.effect(SessionStorage, SessionStorage),
@@ -116,9 +116,12 @@ export const services = (
         permission: { asks, home }
       })
     })
-  ).pipe(Layer.provide(workbench(settings)))
+  ).pipe(Layer.provide(workbench(settings, directory)))
 
-const workbench = ({ sandbox = "auto", sandbox_network: network = false }: Settled["settings"]) =>
+const workbench = (
+  { hooks, sandbox = "auto", sandbox_network: network = false }: Settled["settings"],
+  directory: string
+) =>
   Layer.unwrapEffect(
     Effect.gen(function*() {
       const { data } = yield* DataDirs
@@ -127,7 +130,9 @@ const workbench = ({ sandbox = "auto", sandbox_network: network = false }: Settl
       return Layer.merge(
         BuiltinTools.layerWorkbench({
           ...place,
-          sandbox: typeof confined === "function" ? confined({ ...place, network }) : confined
+          sandbox: typeof confined === "function"
+            ? confined({ ...place, network, fixed: ShellHooks.scripts(hooks, directory) })
+            : confined
         }),
         Worktrees.layer(place)
       )

@@ -25,6 +25,12 @@ const nothing = { writable: [], readable: [], pinned: [], reopened: [], replaced
 
 const isThere = (path: string): boolean => NodeFs.existsSync(path)
 
+/** The directories between a place and what lies deep in it, the outer ones first. */
+const between = (path: string, place: string): ReadonlyArray<string> => {
+  const parent = dirname(path)
+  return parent !== place && isIn(parent, place) ? [...between(parent, place), parent] : []
+}
+
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 
 const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
@@ -98,6 +104,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     const writable = [...beyond.writable, ...guarded.writable]
     const isOpen = (path: string) => writable.some((place) => isIn(path, place) && path !== place)
     const own = ownPlaces.filter((path) => isOpen(path) && isThere(path) && !approved.some((each) => isIn(each, path)))
+    const fixed = (options.fixed ?? []).filter(isFile).map(real).filter(isOpen)
     const { excludes } = guarded
     return [
       "bwrap",
@@ -109,9 +116,10 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ...beyond.readable,
           ...guarded.readable,
           ...own,
+          ...fixed,
           ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])
         ],
-        pinned: guarded.pinned,
+        pinned: [...guarded.pinned, ...fixed.flatMap((path) => between(path, directory))],
         reopened: guarded.reopened,
         blocked: [...missing, ...sockets([...writable, ...kept], approved)],
         replaced: excludes === undefined || missing.length === 0

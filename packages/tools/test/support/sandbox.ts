@@ -1,5 +1,5 @@
 /** Repositories in which lines run as the tool `bash` would run them, in the sandbox. */
-import { Sandbox, type SandboxPlace } from "@skein/tools/Sandbox"
+import { Sandbox, type SandboxOptions, type SandboxPlace } from "@skein/tools/Sandbox"
 import * as Effect from "effect/Effect"
 import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -44,9 +44,10 @@ export const worldIn = (directory: string) =>
 export const world = worldIn("/var/tmp")
 
 /** The sandbox of a world. */
-export const layerIn = (top: string, network = false) =>
+export const layerIn = (top: string, options: Partial<SandboxOptions> = {}) =>
   Sandbox.layer({
-    network,
+    network: false,
+    ...options,
     dataDirectory: path.join(top, "data"),
     environment: { PATH: process.env["PATH"], HOME: path.join(top, "home") }
   })
