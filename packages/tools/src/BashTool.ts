@@ -1,14 +1,11 @@
 /** The tool `bash`: runs a command line. */
-import * as FileSystem from "@effect/platform/FileSystem"
 import { type Positional, positional } from "@skein/core/ShellLine"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { resolve } from "node:path"
-import { makeFileChanges } from "./internal/fileChanges.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
-import { SeenFiles } from "./SeenFiles.ts"
 import { Shell } from "./Shell.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
@@ -52,12 +49,11 @@ const askedOf = (input: BashInput) => {
 export const makeBash: Effect.Effect<
   Tool<BashInput>,
   never,
-  FileSystem.FileSystem | Paths | SeenFiles | Shell | SpillFiles
+  Paths | Shell | SpillFiles
 > = Effect.gen(function*() {
   const shell = yield* Shell
   const spill = yield* SpillFiles
   const paths = yield* Paths
-  const { linked } = makeFileChanges(yield* FileSystem.FileSystem, yield* SeenFiles)
   // What the calls are going to change as far as their lines say; when they are made, somebody has consented to that.
   const approved = new WeakMap<BashInput, ReadonlyArray<string>>()
   // Loaded at first use: the program starts without a parser.
@@ -76,7 +72,7 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const confined = yield* shell.confines
-      const asks = (yield* bashAsks({ linked, paths }, call, caller)).map((ask) =>
+      const asks = (yield* bashAsks(paths, call, caller)).map((ask) =>
         confined && ask.permission === "bash" ? { ...ask, confined } : ask
       )
       const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)

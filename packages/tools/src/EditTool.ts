@@ -45,7 +45,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, linked, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<EditInput>({
       name: "edit",
@@ -57,7 +57,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         yield* check(input)
         const target = yield* paths.decide(input, input.filePath, caller)
         const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
-        return changeAsks([target], { linked: yield* linked([target]), metadata })
+        return changeAsks([target], { metadata })
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.filePath, context)

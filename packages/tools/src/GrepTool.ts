@@ -4,7 +4,8 @@ import { bound } from "@skein/core/Spill"
 import { define, type PermissionAsk, type Tool, type ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { lookAsks } from "./internal/asks.ts"
+import { isOutside, lookAsks } from "./internal/asks.ts"
+import { hasOtherNames } from "./internal/realPath.ts"
 import { cannot, refuse } from "./internal/refusal.ts"
 import { below, incomplete, lookingIn, placeOf, search } from "./internal/workspaceFiles.ts"
 import { Paths, type Target } from "./Paths.ts"
@@ -108,53 +109,79 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
         const mode = input.mode ?? "content"
         const limit = input.limit ?? limits.usual
         const inDirectory = yield* isDirectory(target)
-        const found: Array<string> = []
+        const found: Array<{ readonly name: string; readonly line: string }> = []
         let bytes = 0
         let isCut = false
 
-        const end = yield* lookingIn(target, ({ forOthers, path }) =>
-          search(ripgrep, {
-            args: [
-              ...modes[mode],
-              "--null",
-              "--with-filename",
-              "--sort=path",
-              ...(input.glob === undefined ? [] : globArgs(input.glob)),
-              ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
-              `--regexp=${input.pattern}`,
-              "--",
-              inDirectory ? "./" : forOthers
-            ],
-            directory: inDirectory ? path : "/",
-            separator: mode === "files" ? "\0" : "\n",
-            each: (record) => {
-              const [name = "", ...text] = record.split("\0")
-              const shown = inDirectory ? below(target, name) : target.shown
-              const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
-              bytes += Buffer.byteLength(line) + 1
-              isCut = found.length === limit || bytes > bound.bytes - 1_024
-              if (!isCut) found.push(line)
-              return !isCut
-            }
-          }))
+        /** Files of a directory that are hard links: each may be one to anywhere, and nobody was asked for it. */
+        const linkedIn = (directory: string) =>
+          Effect.map(
+            Effect.filter(
+              [...new Set(found.map(({ name }) => name))].filter((name) =>
+                target.place === "inside" && isOutside({ ...target, shown: below(target, name), linked: true })
+              ),
+              (name) => hasOtherNames(`${directory}/${name}`),
+              { concurrency: 16 }
+            ),
+            (names) => new Set(names)
+          )
+
+        const [end, linked] = yield* lookingIn(target, ({ forOthers, path }) =>
+          Effect.flatMap(
+            search(ripgrep, {
+              args: [
+                ...modes[mode],
+                "--null",
+                "--with-filename",
+                "--sort=path",
+                ...(input.glob === undefined ? [] : globArgs(input.glob)),
+                ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
+                `--regexp=${input.pattern}`,
+                "--",
+                inDirectory ? "./" : forOthers
+              ],
+              directory: inDirectory ? path : "/",
+              separator: mode === "files" ? "\0" : "\n",
+              each: (record) => {
+                const [name = "", ...text] = record.split("\0")
+                const shown = inDirectory ? below(target, name) : target.shown
+                const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
+                bytes += Buffer.byteLength(line) + 1
+                isCut = found.length === limit || bytes > bound.bytes - 1_024
+                if (!isCut) found.push({ name, line })
+                return !isCut
+              }
+            }),
+            (ended) =>
+              Effect.map(
+                inDirectory ? linkedIn(path) : Effect.succeed(new Set<string>()),
+                (names) => [ended, names] as const
+              )
+          ))
+        const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)
         yield* fault(input, end)
 
         const notes = [
           ...(isCut
             ? [
-              `(The first ${found.length}; there are more: narrow pattern, path or glob${
+              `(The first ${shown.length}; there are more: narrow pattern, path or glob${
                 found.length === limit ? ", or set limit" : ""
               }.)`
             ]
             : []),
+          ...(linked.size === 0 ? [] : [
+            `(Left out: what was found in ${linked.size} hard links, which may lead outside. Look at them by path: ${
+              [...linked].slice(0, 3).map((name) => below(target, name)).join(", ")
+            }.)`
+          ]),
           ...(end === undefined ? [incomplete.late] : []),
           ...[incomplete.unreadable(end?.complaints ?? "")].filter((note) => note !== undefined)
         ]
-        const text = found.length === 0 ? `Nothing fits ${input.pattern} in ${placeOf(target)}.` : found.join("\n")
+        const text = shown.length === 0 ? `Nothing fits ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
         return {
           title: input.pattern,
           output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),
-          metadata: { pattern: input.pattern, path: target.shown, mode, count: found.length, cut: isCut }
+          metadata: { pattern: input.pattern, path: target.shown, mode, count: shown.length, cut: isCut }
         }
       })
     })

@@ -71,7 +71,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, linked, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     const locate = (
       input: PatchInput,
@@ -140,7 +140,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         yield* requireDistinct(located)
         const targets = targetsOf(located)
         const metadata = { files: targets.map(({ shown }) => shown), diff: bounded(input.patchText.split("\n")) }
-        return changeAsks(targets, { linked: yield* linked(targets), metadata })
+        return changeAsks(targets, { metadata })
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const located = yield* locate(input, context, paths.confirm)

@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { isProtected } from "./internal/protectedNames.ts"
-import { makeRealPath } from "./internal/realPath.ts"
+import { hasOtherNames, makeRealPath } from "./internal/realPath.ts"
 import { refuse } from "./internal/refusal.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
@@ -23,6 +23,8 @@ export interface Target {
   readonly place: "inside" | "outside" | "spill"
   /** Whether a person is asked for each change of it. */
   readonly protected: boolean
+  /** Whether it is a file inside that has other names, by which it may be outside as well. */
+  readonly linked: boolean
 }
 
 /** Where the paths of calls lead. */
@@ -49,7 +51,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const path = yield* Path.Path
         const spill = yield* SpillFiles
         const realPath = makeRealPath(fs, path)
-        const decided = new WeakMap<object, Map<string, string>>()
+        const decided = new WeakMap<object, Map<string, Target>>()
 
         const within = (directory: string, at: string) =>
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
@@ -92,29 +94,35 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const inside = (directory: string, real: string, lexical: string, caller: ToolCaller): Target => {
           const shown = posix(path.relative(directory, real)) || "."
           const written = within(caller.directory, lexical) ? posix(path.relative(caller.directory, lexical)) : shown
-          return { real, shown, place: "inside", protected: isProtected(shown) || isProtected(written) }
+          const guarded = isProtected(shown) || isProtected(written)
+          return { real, shown, place: "inside", protected: guarded, linked: false }
         }
 
         const outside = (real: string, lexical: string, caller: ToolCaller) =>
           Effect.map(realPath(spill.directory(caller.sessionID)), (kept): Target => {
             const guarded = isProtected(posix(real)) || isProtected(posix(lexical))
-            return { real, shown: posix(real), place: within(kept, real) ? "spill" : "outside", protected: guarded }
+            const place = within(kept, real) ? "spill" : "outside"
+            return { real, shown: posix(real), place, protected: guarded, linked: false }
           })
 
+        const named = (target: Target): Effect.Effect<Target> =>
+          target.place === "inside"
+            ? Effect.map(hasOtherNames(target.real), (linked) => linked ? { ...target, linked } : target)
+            : Effect.succeed(target)
+
         const decide = (input: object, given: string, caller: ToolCaller) =>
-          Effect.tap(locate(given, caller), (target) => {
+          Effect.tap(Effect.flatMap(locate(given, caller), named), (target) => {
             const known = decided.get(input)
-            if (known === undefined) decided.set(input, new Map([[given, target.real]]))
-            else known.set(given, target.real)
+            if (known === undefined) decided.set(input, new Map([[given, target]]))
+            else known.set(given, target)
           })
 
         const confirm = (input: object, given: string, caller: ToolCaller) =>
           Effect.flatMap(locate(given, caller), (target) => {
             const known = decided.get(input)?.get(given)
-            if (known === target.real || (known === undefined && target.place !== "outside")) {
-              return Effect.succeed(target)
-            }
-            return known === undefined
+            // Who opens the file sees whether it has other names by then.
+            if (known?.real === target.real) return Effect.succeed({ ...target, linked: known.linked })
+            return known === undefined && target.place !== "outside" ? Effect.succeed(target) : known === undefined
               ? refuse(
                 "unasked",
                 `${given} leads outside of the working directory, and permission was not asked for since Skein was started anew. Call the tool again.`

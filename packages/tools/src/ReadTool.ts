@@ -2,11 +2,12 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { define, type Tool, type ToolContext, type ToolError, type ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { isUtf8 } from "node:buffer"
 import { imageType, isBinary } from "./FileKind.ts"
-import { lookAsks } from "./internal/asks.ts"
+import { isOutside, lookAsks } from "./internal/asks.ts"
 import { holdFound } from "./internal/heldPath.ts"
 import { type Lines, lineWindow, maximumLine } from "./internal/lineWindow.ts"
 import { makeReadDirectory, makeSimilarNames } from "./internal/readDirectory.ts"
@@ -118,6 +119,15 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
       return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
     }
 
+    /** Permission was asked for a file with one name; what has others by now may be one from outside. */
+    const requireNames = (target: Target, names: number) =>
+      names > 1 && target.place === "inside" && isOutside({ ...target, linked: true }) && !target.linked
+        ? refuse(
+          "moved",
+          `${target.shown} is a hard link now, and was none when permission was given. Call the tool again.`
+        )
+        : Effect.void
+
     const pieces = Effect.fnUntraced(function*(input: ReadInput, target: Target, size: number) {
       const decoder = new TextDecoder()
       const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
@@ -125,6 +135,8 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
       let isValid = true
       let isText = true
       const { path } = yield* Effect.mapError(holdFound(target.real), cannot("read", target.shown))
+      const { nlink } = yield* Effect.mapError(fs.stat(path), cannot("read", target.shown))
+      yield* requireNames(target, Option.getOrElse(nlink, () => 1))
       yield* fs.stream(path).pipe(
         Stream.takeWhile((bytes) => {
           if (isFirst) isText = !isBinary(bytes)
@@ -176,7 +188,10 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
               onSuccess: (found): Effect.Effect<ToolResult, ToolError> => {
                 switch (found.type) {
                   case "file":
-                    return whole(input, target, context, found.bytes)
+                    return Effect.zipRight(
+                      requireNames(target, found.names),
+                      Effect.suspend(() => whole(input, target, context, found.bytes))
+                    )
                   case "large":
                     return pieces(input, target, found.size)
                   case "directory":

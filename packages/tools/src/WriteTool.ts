@@ -41,7 +41,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, linked, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<WriteInput>({
       name: "write",
@@ -53,7 +53,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
       authorise: Effect.fnUntraced(function*(input, caller) {
         const target = yield* paths.decide(input, input.filePath, caller)
         const metadata = { filePath: target.shown, diff: preview("", input.content) }
-        return changeAsks([target], { linked: yield* linked([target]), metadata })
+        return changeAsks([target], { metadata })
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.filePath, context)

@@ -69,15 +69,25 @@ layer(Workspace.layer)((it) => {
 
   it.effect("where it reads, rules of reading hold, and what is outside is asked for", () =>
     Effect.gen(function*() {
-      const { top } = yield* Workspace
-      expect(yield* asked("cat .env src/a < b")).toMatchObject([
-        { permission: "read", patterns: ["b", ".env", "src/a"], always: ["b", ".env", "src/a"] },
+      const { at, top, write } = yield* Workspace
+      expect(yield* asked("cat .env src/a < c")).toMatchObject([
+        { permission: "read", patterns: ["c", ".env", "src/a"], always: ["c", ".env", "src/a"] },
         {}
       ])
       expect(yield* asked("grep -r KEY src")).toMatchObject([{
         permission: "read",
         patterns: ["src", "src/.env", ".env"]
       }, {}])
+      write("node_modules/p/a", "")
+      write("one", "")
+      fs.linkSync(at("one"), at("two"))
+      fs.linkSync(at("node_modules/p/a"), at("node_modules/p/b"))
+      expect(yield* asked("cat one")).toMatchObject([
+        { permission: "external_directory", patterns: [at("one")] },
+        {},
+        {}
+      ])
+      expect(yield* asked("cat node_modules/p/b")).toMatchObject([{ permission: "read" }, {}])
       expect(yield* asked("cat ../x")).toMatchObject([
         { permission: "external_directory", patterns: [`${top}/w/x`], always: [`${top}/w/*`] },
         {}

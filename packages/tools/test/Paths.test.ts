@@ -66,6 +66,19 @@ describe("paths", () => {
       yield* call("read", { filePath: "hard" })
       const { asks } = yield* call("edit", { filePath: "hard", oldString: "secret", newString: "public" })
       expect(asks).toContainEqual(external(at("hard")))
+      for (const name of ["plain", "node_modules/p/a"]) {
+        write(name, "key")
+        fs.linkSync(at(name), at(`${name}2`))
+      }
+      const reads = [["read", { filePath: "plain" }], ["grep", { pattern: "key", path: "plain" }]] as const
+      for (const [tool, input] of reads) expect((yield* call(tool, input)).asks).toContainEqual(external(at("plain")))
+      // Package managers make hard links of what they keep.
+      expect((yield* call("read", { filePath: "node_modules/p/a" })).asks).toMatchObject([{ permission: "read" }])
+      write("alone", "key")
+      const { output } = yield* call("grep", { pattern: "key" })
+      expect(output).toContain("alone:1:key")
+      expect(output).not.toContain("plain:1")
+      expect(output).toContain("Left out: what was found in 2 hard links")
       expect(read("hard")).toBe("public")
       expect(read("../../home/key")).toBe("secret")
     }).pipe(Effect.provide(Workspace.layer)))
@@ -105,6 +118,23 @@ describe("paths", () => {
       expect(read("was/x")).toBe("new")
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect("lead to no file that got a second name since permission was given", () =>
+    Effect.gen(function*() {
+      const { at, context, tools, write } = yield* Workspace
+      write("a", "inside")
+      write("big", "x\n".repeat(5 * 1024 * 1024))
+      write("../out/secret", "outside")
+      for (const name of ["a", "big"]) {
+        const input = { filePath: name }
+        const read = tools.get("read")
+        yield* read?.authorise(input, context()) ?? Effect.void
+        if (name === "a") fs.unlinkSync(at(name))
+        fs.linkSync(at(name === "a" ? "../out/secret" : name), at(name === "a" ? name : "second"))
+        const error = yield* Effect.flip(read?.execute(input, context()) as Effect.Effect<unknown, ToolError>)
+        expect(error.kind).toBe("moved")
+      }
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("must not contain a NUL, nor be a URL that names no file (P27)", () =>
     Effect.gen(function*() {
       const { asks } = yield* Workspace
@@ -135,6 +165,12 @@ describe("paths", () => {
         ".GIT/Hooks/x",
         "sub/.git/config",
         ".git/hooks/.",
+        ".git./config",
+        ".git /config",
+        ".git::$INDEX_ALLOCATION/config",
+        "GIT~1/config",
+        "\u017Fkein.json",
+        ".\u017F\u212Aein/x",
         ".g\u200Bit/config",
         ".skein/agent/a.md",
         ".Skein/Config.json",

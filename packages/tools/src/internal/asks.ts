@@ -19,12 +19,30 @@ const rulesFor = (path: string, directory: boolean): ReadonlyArray<string> => {
 const externalAsk = (
   target: Target,
   options: { readonly directory: boolean; readonly metadata: Readonly<Record<string, unknown>> }
-): PermissionAsk => ({
-  permission: "external_directory",
-  patterns: [target.real],
-  always: asRules(rulesFor(target.real, options.directory)),
-  metadata: options.metadata
-})
+): PermissionAsk =>
+  target.linked
+    ? {
+      permission: "external_directory",
+      patterns: [target.real],
+      always: asRules([target.real]),
+      metadata: {
+        ...options.metadata,
+        reason: "The file is a hard link: it has other names, which may be outside."
+      }
+    }
+    : {
+      permission: "external_directory",
+      patterns: [target.real],
+      always: asRules(rulesFor(target.real, options.directory)),
+      metadata: options.metadata
+    }
+
+/**
+ * Whether to look at this is to look outside. A hard link may be one to anywhere, but for those that package managers make
+ * of what they keep.
+ */
+export const isOutside = ({ linked, place, shown }: Target): boolean =>
+  place === "outside" || (linked && !/(?:^|\/)node_modules\//.test(shown))
 
 /** What a call needs that looks at a file, or at a directory and what is in it: nothing for the session's own long outputs. */
 export const lookAsks = (
@@ -38,7 +56,7 @@ export const lookAsks = (
   }
 ): ReadonlyArray<PermissionAsk> =>
   target.place === "spill" ? [] : [
-    ...(target.place === "outside" ? [externalAsk(target, options)] : []),
+    ...(isOutside(target) ? [externalAsk(target, options)] : []),
     { permission, patterns: [options.pattern], always: asRules([options.pattern]), metadata: options.metadata }
   ]
 
@@ -46,23 +64,15 @@ export const lookAsks = (
 export const changeAsks = (
   targets: ReadonlyArray<Target>,
   options: {
-    /** Those that have a second name somewhere: that may be outside, so they count as outside. */
-    readonly linked: ReadonlyArray<Target>
     readonly metadata: Readonly<Record<string, unknown>>
   }
 ): ReadonlyArray<PermissionAsk> => {
-  const { linked, metadata } = options
+  const { metadata } = options
   const patterns = targets.map(({ shown }) => shown)
   return [
-    ...targets.filter(({ place }) => place !== "inside").map((target) =>
+    ...targets.filter(({ linked, place }) => place !== "inside" || linked).map((target) =>
       externalAsk(target, { directory: false, metadata })
     ),
-    ...linked.filter(({ place }) => place === "inside").map((target): PermissionAsk => ({
-      permission: "external_directory",
-      patterns: [target.real],
-      always: asRules([target.real]),
-      metadata: { ...metadata, reason: "The file is a hard link: it has other names, which may be outside." }
-    })),
     targets.some((target) => target.protected)
       ? { permission: "edit", patterns, always: [], metadata, protected: true }
       : { permission: "edit", patterns, always: ["*"], metadata }

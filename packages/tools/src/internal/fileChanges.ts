@@ -69,15 +69,6 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
     }
   }, Effect.scoped)
 
-  /** Those of the files that have a second name. */
-  const linked = (targets: ReadonlyArray<Target>): Effect.Effect<ReadonlyArray<Target>> =>
-    Effect.filter(targets, (target) =>
-      fs.stat(target.real).pipe(
-        Effect.map(({ nlink, type }) => type === "File" && Option.getOrElse(nlink, () => 1) > 1),
-        // What cannot be looked at is told when it is to be changed.
-        Effect.orElseSucceed(() => false)
-      ))
-
   /** Refuses to overwrite what the session has not seen. */
   const requireSeen = (
     session: SessionID,
@@ -192,5 +183,5 @@ export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFile
     }
   }, Effect.scoped)
 
-  return { existing, linked, requireSeen, apply, tidy }
+  return { existing, requireSeen, apply, tidy }
 }

@@ -14,6 +14,13 @@ const resolved = (path: string): Effect.Effect<string, Failure> =>
     NodeFs.realpath.native(path, (error, real) => resume(error === null ? Effect.succeed(real) : Effect.fail(error)))
   })
 
+/** Whether a real path is that of a file which has other names besides; nobody can say where these are. */
+export const hasOtherNames = (real: string): Effect.Effect<boolean> =>
+  Effect.async((resume) => {
+    // What cannot be looked at is told when it is to be used.
+    NodeFs.lstat(real, (error, stats) => resume(Effect.succeed(error === null && stats.isFile() && stats.nlink > 1)))
+  })
+
 /** How many links may lead to one another. */
 const maximumLinks = 40
 

@@ -6,6 +6,7 @@ import { isUtf8 } from "node:buffer"
 import { join, relative, resolve, sep } from "node:path"
 import { isBinary } from "../FileKind.ts"
 import { cannot, refuse } from "./refusal.ts"
+import { wholeFile } from "./wholeFile.ts"
 
 /** How many files are named, and how deep they are looked for. */
 const most = { files: 100, depth: 5 }
@@ -56,13 +57,12 @@ export const readBeside = Effect.fnUntraced(
     if (!isInside(top, path)) {
       return yield* refuse("outside", `${file} is not in the folder of the skill ${name}. Use read for other files.`)
     }
-    const info = yield* Effect.mapError(fs.stat(path), failed)
-    if (info.type !== "File") return yield* refuse("not_a_file", `${file} is no file. Name one of the skill's files.`)
-    if (info.size > longest) {
+    const found = yield* Effect.mapError(wholeFile(path, longest), failed)
+    if (found.type === "large" || (found.type === "file" && found.bytes.length > longest)) {
       return yield* refuse("too_large", `${file} is longer than 1 MiB. Use read, which shows files in pieces.`)
     }
-    const read = yield* Effect.mapError(fs.readFile(path), failed)
-    const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
+    if (found.type !== "file") return yield* refuse("not_a_file", `${file} is no file. Name one of the skill's files.`)
+    const { bytes } = found
     return isBinary(bytes) || !isUtf8(bytes)
       ? yield* refuse("binary", `${file} is no text in UTF-8, so it is not shown.`)
       : bytes.toString("utf8")

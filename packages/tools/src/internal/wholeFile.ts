@@ -6,10 +6,10 @@ import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { checkHandle } from "./heldPath.ts"
 
-/** What there is at a path. Only a file that is not larger than what was allowed has been read. */
+/** What there is at a path; `names` is how many names a file has. Only a file that is not larger than what was allowed has been read. */
 export type Found =
-  | { readonly type: "file"; readonly bytes: Buffer; readonly mode: number }
-  | { readonly type: "large"; readonly size: number }
+  | { readonly type: "file"; readonly bytes: Buffer; readonly mode: number; readonly names: number }
+  | { readonly type: "large"; readonly size: number; readonly names: number }
   | { readonly type: "directory" }
   | { readonly type: "other"; readonly what: string }
 
@@ -37,22 +37,23 @@ export const wholeFile = (
         return
       }
       const end = (result: Effect.Effect<Found, NodeJS.ErrnoException>) => NodeFs.close(file, () => resume(result))
-      const read = (bytes: Buffer, at: number, size: number, mode: number) =>
+      const read = (bytes: Buffer, at: number, size: number, stats: NodeFs.Stats) =>
         NodeFs.read(file, bytes, at, bytes.length - at, null, (error, count) => {
           const filled = at + count
           if (error !== null) end(Effect.fail(error))
           else if (count === 0 || filled === size) {
-            end(Effect.succeed({ type: "file", bytes: bytes.subarray(0, filled), mode }))
-          } else if (filled > maximum) end(Effect.succeed({ type: "large", size: filled }))
-          else read(filled < bytes.length ? bytes : Buffer.concat([bytes], filled + piece), filled, size, mode)
+            const { mode, nlink } = stats
+            end(Effect.succeed({ type: "file", bytes: bytes.subarray(0, filled), mode: mode & 0o7777, names: nlink }))
+          } else if (filled > maximum) end(Effect.succeed({ type: "large", size: filled, names: stats.nlink }))
+          else read(filled < bytes.length ? bytes : Buffer.concat([bytes], filled + piece), filled, size, stats)
         })
       const look = () =>
         NodeFs.fstat(file, (error, stats) => {
           if (error !== null) end(Effect.fail(error))
           else if (stats.isDirectory()) end(Effect.succeed({ type: "directory" }))
           else if (!stats.isFile()) end(Effect.succeed({ type: "other", what: nameOf(stats) }))
-          else if (stats.size > maximum) end(Effect.succeed({ type: "large", size: stats.size }))
-          else read(Buffer.allocUnsafeSlow(stats.size === 0 ? piece : stats.size), 0, stats.size, stats.mode & 0o7777)
+          else if (stats.size > maximum) end(Effect.succeed({ type: "large", size: stats.size, names: stats.nlink }))
+          else read(Buffer.allocUnsafeSlow(stats.size === 0 ? piece : stats.size), 0, stats.size, stats)
         })
       checkHandle(file, real, (error) => {
         if (error === null) look()

@@ -8,7 +8,7 @@ import { type Change, makeFileChanges } from "../../src/internal/fileChanges.ts"
 import type { Target } from "../../src/Paths.ts"
 import { SeenFiles } from "../../src/SeenFiles.ts"
 
-const target = (real: string): Target => ({ real, shown: real, place: "inside", protected: false })
+const target = (real: string): Target => ({ real, shown: real, place: "inside", protected: false, linked: false })
 
 const full = new SystemError({ module: "FileSystem", method: "rename", reason: "Unknown", description: "no space" })
 

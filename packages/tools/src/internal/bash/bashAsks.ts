@@ -2,18 +2,11 @@
 import type { PermissionAsk, ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
-import { asRules, changeAsks, lookAsks } from "../asks.ts"
+import { asRules, changeAsks, isOutside, lookAsks } from "../asks.ts"
 import { offersFor } from "./offers.ts"
 import { isStream, onlyReads, pathsOf, readsBelow, tellsContent, writesOperands } from "./operands.ts"
 import { makePlaces, type Places } from "./places.ts"
 import { type Parts, takeApart } from "./takeApart.ts"
-
-/** What decides about files. */
-interface Files {
-  readonly paths: typeof Paths.Service
-  /** Those of the files that have a second name somewhere. */
-  readonly linked: (targets: ReadonlyArray<Target>) => Effect.Effect<ReadonlyArray<Target>>
-}
 
 interface BashCall {
   readonly command: string
@@ -34,7 +27,7 @@ class Touched {
   }
 
   looked(target: Target): void {
-    if (target.place === "outside") this.outside.set(target.real, target)
+    if (isOutside(target)) this.outside.set(target.real, target)
   }
 }
 
@@ -107,11 +100,11 @@ const bashAsk = (
 }
 
 /** What a call of `bash` needs permission for. */
-export const bashAsks = Effect.fnUntraced(function*(files: Files, call: BashCall, caller: ToolCaller) {
+export const bashAsks = Effect.fnUntraced(function*(paths: typeof Paths.Service, call: BashCall, caller: ToolCaller) {
   const parts = takeApart(call.command)
   const metadata = { command: call.command, description: call.description }
   const places: Effect.Effect<Places, ToolError> = makePlaces(
-    files.paths,
+    paths,
     call,
     caller,
     parts.moves ?? { to: [], sure: false }
@@ -127,7 +120,7 @@ export const bashAsks = Effect.fnUntraced(function*(files: Files, call: BashCall
   const read = [...touched.read]
   const asks = [
     ...external,
-    ...(changed.length === 0 ? [] : changeAsks(changed, { linked: yield* files.linked(changed), metadata })),
+    ...(changed.length === 0 ? [] : changeAsks(changed, { metadata })),
     ...(read.length === 0 ? [] : [{ permission: "read", patterns: read, always: asRules(read), metadata }]),
     bashAsk(call, parts, touched, metadata)
   ]

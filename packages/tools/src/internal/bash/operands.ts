@@ -25,7 +25,7 @@ const tellers = new Set(
 )
 
 /** Programs of which the first operand is a pattern or a script. */
-const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "mawk", "nawk", "rg", "sed"])
+const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "nawk", "rg", "sed"])
 
 /** Options of git whose value is text. */
 const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|until))$/
