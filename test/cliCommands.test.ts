@@ -42,11 +42,15 @@ describe("skein run", () => {
     expect(events.at(-1)).toMatchObject({ type: "result", text: "heard: Fix the bug, then rest." })
   })
 
-  it("never runs what arguments say", async () => {
+  it("never runs what arguments say (S43)", async () => {
     const { place, run } = await world()
     expect((await run("--command", "find", "\"; touch PWNED; #")).stdout).toBe(
       "heard: Found: \"; touch PWNED; # here\n"
     )
+    for (const words of ["$(touch PWNED)", "`touch PWNED`", "' ; touch PWNED ; '", "\n touch PWNED\n"]) {
+      expect(await run("--command", "find", words)).toMatchObject({ code: 0 })
+      expect(existsSync(join(place.project, "PWNED")), words).toBe(false)
+    }
     expect((await run("--command", "find", "don't")).stdout).toBe("heard: Found: we don't know\n")
     expect(existsSync(join(place.project, "PWNED"))).toBe(false)
   })

@@ -102,10 +102,11 @@ describe("hooks of the user's config", () => {
     expect(stderr).toContain("> task failed: The call was blocked by a hook")
   })
 
-  it("that hang, are not executable or say something else keep a call from being made", async () => {
+  it("that fail, hang, are not executable or say something else keep a call from being made (S46)", async () => {
     for (
       const [hook, why] of [
         [{ command: "sleep 300", timeout: 300 }, "it did not answer within 0.3 s"],
+        [{ command: "exit 1" }, "it ended with exit code 1"],
         [{ command: "./plain.txt" }, "it ended with exit code 126"],
         [{ command: "echo sure" }, "its answer is not JSON"]
       ] as const

@@ -113,7 +113,8 @@ describe("plan", () => {
 })
 
 describe("the ceiling of an agent", () => {
-  it.effect("is what its definition denies, for its children too", () => {
+  it.effect("is what its definition denies, for its children too, whatever theirs allow (S07)", () => {
+    const free = SkeinTest.agent("worker", { permission: { bash: { "*": "allow", ls: "allow" } } })
     const strict = SkeinTest.agent("strict", { permission: { task: "allow", bash: "deny" } })
     return turn(
       "build",
@@ -129,7 +130,7 @@ describe("the ceiling of an agent", () => {
             "wrote a"
           ])
         }),
-      { agents: [...agents, strict] }
+      { agents: [lead, free, strict] }
     )
   })
 

@@ -27,7 +27,36 @@ describe("a question", () => {
     ])
   })
 
-  it("hides nothing: controls, strange spaces, and spaces at the end", () => {
+  it("hides nothing: controls, strange spaces, and spaces at the end (S50)", () => {
+    const shownAs = (command: string) => askLines(bash(command), 2_000, colourless)[1]?.slice(4)
+    expect(shownAs(`ls${" ".repeat(200)}`)).toBe(`ls${"\\x20".repeat(200)}`)
+    expect(shownAs(`ls${" ".repeat(200)};rm`)).toBe(`ls${" ".repeat(200)};rm`)
+    for (
+      const [raw, shown] of [
+        ["\u001b]52;c;eA==\u0007", "\\x1b]52;c;eA==\\x07"],
+        ["\u001b]8;;http://x\u001b\\", "\\x1b]8;;http://x\\x1b\\"],
+        ["\u009b2J", "\\x9b2J"],
+        ["a\rb", "a\\rb"],
+        ["\u202egnp.sh", "\\u202egnp.sh"],
+        ["r\u200bm", "r\\u200bm"],
+        ["rm\u3000-rf", "rm\\u3000-rf"],
+        ["rm\u2003x", "rm\\u2003x"]
+      ] as const
+    ) {
+      expect(shownAs(raw)).toBe(shown)
+      const everywhere = askLines(
+        bash("x", {
+          path: [raw],
+          permission: raw,
+          always: [raw],
+          metadata: { [raw]: "key", value: raw, lines: `${raw}\n` }
+        }),
+        2_000,
+        colourless
+      )
+      expect(everywhere.join("")).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+      expect(everywhere.at(-1)).toBe(`  always would allow: ${shown} ${shown}`)
+    }
     expect(askLines(bash("ls  \u001b[8mrm\u00a0-rf\t~ "), 80, colourless)[1]).toBe(
       "  ▌ ls  \\x1b[8mrm\\u00a0-rf\\t~\\x20"
     )

@@ -2,7 +2,7 @@ import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
 import { escapeLine, escapeText } from "../../src/internal/escape.ts"
 
-describe("what a terminal would obey or hide is shown", () => {
+describe("what a terminal would obey or hide is shown (S50)", () => {
   it.each([
     ["\u001b[31m", "\\x1b[31m"],
     ["\u009b31m", "\\x9b31m"],

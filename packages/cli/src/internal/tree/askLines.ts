@@ -21,14 +21,14 @@ const details = (request: PermissionRequest, columns: number): ReadonlyArray<str
     const text = value === undefined ? "" : textOf(value)
     if (text === "" || request.patterns.includes(text)) return []
     return text.includes("\n")
-      ? [`    ${escapeLine(key)}:`, ...block(text, "    │ ", columns)]
+      ? [`    ${visible(key)}:`, ...block(text, "    │ ", columns)]
       : block(`${key}: ${text}`, "    ", columns)
   })
 
 /** The question, to be printed for good: all of it is there to be read, whatever the size of the terminal. */
 export const askLines = (request: PermissionRequest, columns: number, style: Style): ReadonlyArray<string> => [
   style.bold(
-    style.yellow(`? ${request.path.map(escapeLine).join(" > ")} asks for permission: ${escapeLine(request.permission)}`)
+    style.yellow(`? ${request.path.map(visible).join(" > ")} asks for permission: ${visible(request.permission)}`)
   ),
   ...request.patterns.flatMap((pattern) => block(pattern, "  ▌ ", columns)),
   ...details(request, columns).map(style.dim),
