@@ -78,10 +78,10 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
     const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)
     const run = (command: string) => {
-      const scripts = hookScripts(command, options.directory ?? "/")
+      const files = hookScripts(command, options.directory ?? "/")
       return (payload: HookPayload) =>
         Effect.suspend(() => {
-          const changed = scripts.changed(options.directory === undefined ? "/" : payload.cwd)
+          const changed = files.changed(options.directory === undefined ? "/" : payload.cwd)
           return changed === undefined ? loaded : new HookFailed({
             message: `${changed} is not what it was when Skein was started. Look at it, and start Skein again.`
           })

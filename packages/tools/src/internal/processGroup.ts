@@ -26,6 +26,8 @@ export const processGroup = (options: {
   readonly mark: string
   readonly ended: Effect.Effect<unknown, unknown>
   readonly clock: Clock.Clock
+  /** Whether the group is a sandbox, with which all in it ends at once. */
+  readonly isSandbox?: boolean
 }): ProcessGroup => {
   const { clock, ended, mark, pid } = options
   const began = clock.unsafeCurrentTimeMillis()
@@ -40,7 +42,8 @@ export const processGroup = (options: {
   return {
     stop: Effect.gen(function*() {
       const asked = outside()
-      signalGroup(pid, "SIGTERM")
+      // Who is in a sandbox can put things away only while that stands; there are two in it once a command has begun.
+      if (options.isSandbox !== true || asked.length < 2) signalGroup(pid, "SIGTERM")
       signalStrays(asked, "SIGTERM")
       const [inTime] = yield* Effect.all([leaderInTime, endedInTime(asked)], { concurrency: 2 })
       const left = [...asked, ...strays(pid)]

@@ -117,7 +117,13 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
           if (child.pid !== undefined) {
             const { pid } = child
             start.tracked.started(pid)
-            const group = processGroup({ pid, mark: start.tracked.mark, ended: Deferred.await(ended), clock })
+            const group = processGroup({
+              pid,
+              mark: start.tracked.mark,
+              ended: Deferred.await(ended),
+              clock,
+              isSandbox: start.confined.length > 0
+            })
             child.once("spawn", () => resume(Effect.succeed(handle(child.stdout, ended, group))))
           }
           child.on("error", (error: NodeJS.ErrnoException) =>

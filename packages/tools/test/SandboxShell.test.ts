@@ -1,0 +1,101 @@
+/** Commands that run in the sandbox as they run outside of it: asked to end first, bounded, and never left behind. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { describe, expect, it } from "@effect/vitest"
+import * as NodeOwner from "@skein/tools/NodeOwner"
+import { Processes } from "@skein/tools/Processes"
+import { Shell } from "@skein/tools/Shell"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { layerIn, works, world } from "./support/sandbox.ts"
+
+/** A repository, and what runs a line in it. */
+const place = Effect.gen(function*() {
+  const { at, repo, top } = yield* world
+  const processes = Processes.layer({ dataDirectory: path.join(top, "data"), environment: {} })
+  const context = yield* Layer.build(
+    Shell.layer({ environment: { PATH: process.env["PATH"] } }).pipe(
+      Layer.provide(Layer.mergeAll(layerIn(top), NodeFileSystem.layer, Layer.provide(processes, NodeOwner.layer)))
+    )
+  )
+  const spilled = path.join(top, "spilled")
+  const run = (command: string, timeout = 30_000) =>
+    Effect.provide(
+      Effect.flatMap(Shell, (shell) =>
+        shell.run({
+          command,
+          directory: repo,
+          timeout,
+          spill: Effect.sync(() => (fs.rmSync(spilled, { force: true }), spilled)),
+          watch: () => Effect.void
+        })),
+      context
+    )
+  return { at, run, top, spilled: () => fs.statSync(spilled).size }
+})
+
+/** Waits for what is outside of Effect; fails by the test's own timeout. */
+const until = (holds: () => boolean): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    holds()
+      ? Effect.void
+      : Effect.zipRight(Effect.promise(() => new Promise((resolve) => setImmediate(resolve))), until(holds))
+  )
+
+const isThere = (line: string): boolean => spawnSync("ps", ["-eo", "args"], { encoding: "utf8" }).stdout.includes(line)
+
+describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
+  it.scopedLive("that is cut off is asked to end first, and can put things away", () =>
+    Effect.gen(function*() {
+      const { at, run } = yield* place
+      const line = "trap 'sleep 0.1; echo bye > bye; exit' TERM; echo > begun; while :; do sleep 0.01; done"
+      const fiber = yield* Effect.fork(run(line))
+      yield* until(() => fs.existsSync(at("begun")))
+      yield* Fiber.interrupt(fiber)
+      expect(fs.readFileSync(at("bye"), "utf8")).toBe("bye\n")
+    }))
+
+  it.scopedLive("that ignores this is ended all the same, with all that it has started", () =>
+    Effect.gen(function*() {
+      const { at, run } = yield* place
+      const name = `sleep 7${process.pid}.5`
+      const line =
+        `trap '' TERM; (env -i setsid sh -c "trap '' TERM; ${name}; :" &); echo > begun; while :; do ${name}; done`
+      const fiber = yield* Effect.fork(run(line))
+      yield* until(() => fs.existsSync(at("begun")) && isThere(name))
+      yield* Fiber.interrupt(fiber)
+      expect(isThere(name)).toBe(false)
+    }))
+
+  it.scopedLive("leaves nothing, whenever it is cut off", () =>
+    Effect.gen(function*() {
+      const { at, run, top } = yield* place
+      // From then on it is known that there is a sandbox.
+      yield* run("true")
+      const before = fs.readdirSync(path.dirname(at("x")))
+      const name = `sleep 8${process.pid}.5`
+      for (const delay of [0, 1, 2, 4, 8, 12, 16, 24, 32, 48, 64]) {
+        const fiber = yield* Effect.fork(run(`(setsid ${name} &); ${name}`))
+        // An instant is what is wanted here, and not that anything has happened by then.
+        yield* Effect.sleep(delay)
+        yield* Fiber.interrupt(fiber)
+        expect(isThere(name), String(delay)).toBe(false)
+        expect(fs.readdirSync(path.dirname(at("x"))), String(delay)).toEqual(before)
+      }
+      expect(fs.readdirSync(path.join(top, "data", "processes"))).toEqual([])
+    }))
+
+  it.scopedLive("ends with its shell, whatever it has left, and its output is bounded", () =>
+    Effect.gen(function*() {
+      const { run, spilled } = yield* place
+      expect(yield* run("sleep 100 & echo ended")).toMatchObject({ exit: 0, output: "ended\n" })
+      expect(yield* run("(setsid yes & yes & disown); exit 7")).toMatchObject({ exit: 7 })
+      const { output, timedOut } = yield* run("yes | tr -d '\\n'", 1_000)
+      expect(timedOut).toBe(true)
+      expect(output.length).toBeLessThan(51_200)
+      expect(spilled()).toBeLessThanOrEqual(64 * 1024 * 1024)
+    }))
+})
