@@ -3,6 +3,7 @@ import type { FileContent, ModelRequest, PromptMessage, ToolSpec } from "@skein/
 import { argumentsOf, readFile } from "../content.ts"
 import { Unaskable } from "../errors.ts"
 import { cleanBody } from "../wellFormed.ts"
+import { makeGrowing, separated } from "./growing.ts"
 
 /** In what servers with this API differ. */
 export interface Dialect {
@@ -21,35 +22,33 @@ export interface Dialect {
  * of a conversation that grows, are the same objects in each request: their bytes are kept for as long as they are.
  */
 export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequest) => Buffer => {
-  const written = new WeakMap<object, Buffer>()
-  const once = <A extends object>(value: A, write: (value: A) => Buffer): Buffer => {
-    const known = written.get(value)
+  const writtenTools = new WeakMap<ToolSpec, Buffer>()
+  const toolBytes = (tool: ToolSpec): Buffer => {
+    const known = writtenTools.get(tool)
     if (known !== undefined) return known
-    const made = write(value)
-    written.set(value, made)
+    const made = toTool(tool)
+    writtenTools.set(tool, made)
     return made
   }
-  const toBytes = (message: PromptMessage) => bytesOf(toMessages(message, dialect))
+  const conversation = makeGrowing((message: PromptMessage) => bytesOf(toMessages(message, dialect)))
   return (request) => {
     const { messages, toolChoice, tools } = request
     const rest = { model, stream: true, ...dialect.settings(request) }
-    return Buffer.concat([
-      Buffer.from(cleanBody(JSON.stringify(rest)).slice(0, -1)),
-      // The system prompt is made anew for each request.
-      ...list("messages", messages.map((each) => each.role === "system" ? toBytes(each) : once(each, toBytes))),
-      ...tools.length === 0 ? [] : list("tools", tools.map((tool) => once(tool, toTool))),
-      Buffer.from(tools.length === 0 ? "}" : `,"tool_choice":"${toolChoice}"}`)
-    ])
+    // The system prompt is made anew for each request.
+    const begin = messages[0]?.role === "system" ? 1 : 0
+    return conversation(messages.slice(begin), {
+      before: Buffer.from(`${cleanBody(JSON.stringify(rest)).slice(0, -1)},"messages":[`),
+      first: messages.slice(0, begin),
+      after: tools.length === 0
+        ? [Buffer.from("]}")]
+        : [
+          Buffer.from("],\"tools\":["),
+          ...separated(tools.map(toolBytes)),
+          Buffer.from(`],"tool_choice":"${toolChoice}"}`)
+        ]
+    })
   }
 }
-
-const comma = Buffer.from(",")
-
-const list = (name: string, items: ReadonlyArray<Buffer>): ReadonlyArray<Buffer> => [
-  Buffer.from(`,"${name}":[`),
-  ...items.filter((item) => item.length > 0).flatMap((item, at) => at === 0 ? [item] : [comma, item]),
-  Buffer.from("]")
-]
 
 /** The elements of a list, without what is around them. */
 const bytesOf = (elements: ReadonlyArray<object>): Buffer =>
