@@ -4,7 +4,6 @@ import { ToolError } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import { PCGRandom } from "effect/Utils"
 import { bounded, madeFor, readIn, within } from "./support/bounded.ts"
 import { simulate } from "./support/simulate.ts"
@@ -43,11 +42,8 @@ describe("a request after a conversation was shortened", () => {
       const { prompts, script, tools } = scene(seed)
       const program = Effect.gen(function*() {
         const { id } = yield* root()
-        for (const prompt of prompts) {
-          const end = yield* Effect.either(Session.prompt(id, prompt))
-          // A strict provider's refusal would be a ModelError.
-          if (Either.isLeft(end)) expect(end.left, `seed ${seed}`).toMatchObject({ _tag: "ContextOverflow" })
-        }
+        // A strict provider's refusal would be a ModelError.
+        for (const prompt of prompts) yield* Session.prompt(id, prompt)
         const all = yield* messagesOf(id)
         expect(all.filter(({ info }) => info.role === "user").length).toBeGreaterThanOrEqual(prompts.length)
         compactions += all.filter(({ parts }) => parts.some((part) => part.type === "compaction")).length
