@@ -37,19 +37,38 @@ const everyRule = (_rule: Rule): boolean => true
 /** A rule, and whether it covers a pattern. */
 interface Reader {
   readonly rule: Rule
-  readonly covers: (text: string) => boolean
+  readonly covers: (text: string, spaced: string) => boolean
 }
 
-/** What a wildcard covers, decided by how it begins before anything else: of many rules, few begin alike. */
+/** What `glob` says of one pattern, made ready for many texts: how a text begins and ends decides nearly always. */
+const globOf = (pattern: string): (text: string) => boolean => {
+  const [first = "", ...pieces] = pattern.split("*")
+  if (pattern.includes("?")) {
+    const beginning = first.split("?", 1).join("")
+    return (text) => text.startsWith(beginning) && glob(pattern, text)
+  }
+  const last = pieces.pop()
+  if (last === undefined) return (text) => text === pattern
+  return (text) => {
+    const end = text.length - last.length
+    if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
+    let at = first.length
+    for (const piece of pieces) {
+      const found = text.indexOf(piece, at)
+      if (found < 0) return false
+      at = found + piece.length
+    }
+    return at <= end
+  }
+}
+
+/** A trailing ` *` covers with a space behind the text just what it covers with and without arguments. */
 const readerOf = (rule: Rule): Reader => {
   const { pattern } = rule
-  const wild = pattern.search(/[*?]/)
-  if (wild < 0) return { rule, covers: (text) => text === pattern }
-  const beginning = pattern.slice(0, wild)
-  const bare = pattern.endsWith(" *") ? pattern.slice(0, -2) : pattern
-  return wild === pattern.length - 1 && pattern.endsWith("*")
-    ? { rule, covers: (text) => text.startsWith(beginning) || text === bare }
-    : { rule, covers: (text) => text.startsWith(bare.slice(0, wild)) && covers(pattern, text) }
+  const covered = globOf(pattern)
+  if (!pattern.endsWith(" *")) return { rule, covers: covered }
+  const [beginning = ""] = pattern.slice(0, -2).split(/[*?]/, 1)
+  return { rule, covers: (text, spaced) => text.startsWith(beginning) && covered(spaced) }
 }
 
 /** Sets of rules do not change, and the same few are asked about all the time: those that speak of a permission, last first. */
@@ -73,8 +92,11 @@ export const evaluate = (
   permission: string,
   pattern: string,
   counts: (rule: Rule) => boolean = everyRule
-): Action | undefined =>
-  readersOf(rules, permission).find((reader) => reader.covers(pattern) && counts(reader.rule))?.rule.action
+): Action | undefined => {
+  const spaced = `${pattern} `
+  return readersOf(rules, permission).find((reader) => reader.covers(pattern, spaced) && counts(reader.rule))?.rule
+    .action
+}
 
 /** Whether a rule counts for what no wildcard may allow: those that allow have to name it in full. */
 export const allowsInFull = ({ action, pattern }: Rule): boolean => action !== "allow" || !/[*?]/.test(pattern)

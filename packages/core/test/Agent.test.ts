@@ -104,6 +104,23 @@ describe("the built-in agents", () => {
       )
   )
 
+  it.effect.each(["ask", "allow"] as const)(
+    "deny what they deny, also where rules for all say: %s",
+    (action) =>
+      Effect.gen(function*() {
+        for (const [path, permission, pattern, said] of table) {
+          if (said === "deny") expect(yield* decided(path.split("/"), permission, pattern), path).toBe("deny")
+        }
+      }).pipe(Effect.provide(Skein.layer({
+        provider: make({}).layer,
+        agents: Agent.layerWith([], [
+          { permission: "*", pattern: "*", action },
+          { permission: "edit", pattern: "*", action },
+          { permission: "bash", pattern: "*", action }
+        ])
+      })))
+  )
+
   it("tell subagents that they have one task, and that their last message is the result", () => {
     for (const { mode, name, prompt } of builtins) {
       if (mode === "subagent") expect(prompt, name).toMatch(/one task[\s\S]*final message is the result[\s\S]*missing/)

@@ -10,7 +10,8 @@ import { tool } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { begin, results, touching, waiting, with_ } from "./support/asking.ts"
+import { begin, results, touch, touching, waiting, with_ } from "./support/asking.ts"
+import { generations, go, resumed } from "./support/generations.ts"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
 import { callsMade, childrenOf, root, said } from "./support/tree.ts"
@@ -52,6 +53,44 @@ describe("an answer that cannot be stored", () => {
       expect(yield* results(id)).toEqual(["touched a"])
     }).pipe(with_({ build: [touching("a"), "Done."] }, { storage: storage.layer }))
   })
+})
+
+it("a question of yesterday has a day in all, however often the program was started anew", () => {
+  const options = { asks: "person", tools: [touch] } as const
+  const dying = { options, scripts: { build: [touching("a")] }, tools: () => [touch] }
+  generations(
+    { ...dying, dies: 20 * 3_600_000, program: go },
+    {
+      ...dying,
+      dies: 3 * 3_600_000,
+      program: (id) =>
+        Effect.gen(function*() {
+          yield* Effect.fork(resumed(id))
+          yield* Effect.sleep("2 hours")
+          expect(yield* waiting).toHaveLength(1)
+          yield* Effect.never
+        })
+    },
+    {
+      ...dying,
+      scripts: { build: ["On."] },
+      program: (id) =>
+        Effect.gen(function*() {
+          const turn = yield* Effect.fork(resumed(id))
+          yield* Effect.sleep("59 minutes")
+          expect(yield* waiting).toHaveLength(1)
+          yield* Effect.sleep("2 minutes")
+          expect(yield* waiting).toEqual([])
+          yield* Fiber.join(turn)
+          expect(yield* results(id)).toEqual([expect.stringContaining("24 hours")])
+        })
+    },
+    {
+      ...dying,
+      scripts: { build: [] },
+      program: (id) => Effect.map(results(id), (found) => expect(found).toHaveLength(1))
+    }
+  )
 })
 
 describe("a question of a child", () => {
