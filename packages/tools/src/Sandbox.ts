@@ -16,6 +16,8 @@ export interface SandboxPlace {
   readonly approved: ReadonlyArray<string>
   /** Whether it may change nothing in the directory either: then of what is approved only files that are there. */
   readonly readOnly?: boolean
+  /** Told, when the scope closes, what it has done that could only be undone: sentences for the model, which the log has as well. */
+  readonly tell?: (note: string) => Effect.Effect<void>
 }
 
 /** What sandboxes go by. */

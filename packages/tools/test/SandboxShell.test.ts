@@ -7,10 +7,11 @@ import { Shell } from "@skein/tools/Shell"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { layerIn, works, world } from "./support/sandbox.ts"
+import { git, layerIn, works, world } from "./support/sandbox.ts"
 
 /** A repository, and what runs a line in it. */
 const place = Effect.gen(function*() {
@@ -33,8 +34,8 @@ const place = Effect.gen(function*() {
           watch: () => Effect.void
         })),
       context
-    )
-  return { at, run, top, spilled: () => fs.statSync(spilled).size }
+    ).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+  return { at, repo, run, top, spilled: () => fs.statSync(spilled).size }
 })
 
 /** Waits for what is outside of Effect; fails by the test's own timeout. */
@@ -97,5 +98,81 @@ describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
       expect(timedOut).toBe(true)
       expect(output.length).toBeLessThan(51_200)
       expect(spilled()).toBeLessThanOrEqual(64 * 1024 * 1024)
+    }))
+
+  it.scopedLive("may make a repository; hooks and programs in it are put aside, and told", () =>
+    Effect.gen(function*() {
+      const { at, repo, run } = yield* place
+      const fresh = Effect.sync(() => fs.rmSync(at(".git"), { recursive: true }))
+      yield* fresh
+      const plain = yield* run(
+        "git init -q -b main . && git add a.txt && git -c user.name=t -c user.email=t@e.com commit -qm x"
+      )
+      expect(plain).toMatchObject({ exit: 0, output: "" })
+      yield* fresh
+      const hooked = yield* run(
+        "git init -q . && echo 'touch pwned' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit"
+      )
+      expect(hooked.output).toMatch(
+        /^\n?\[\.git\/hooks is protected.*git would run what is in it.*\.git\/hooks\.set-aside.*\]$/
+      )
+      expect(fs.existsSync(at(".git/hooks"))).toBe(false)
+      expect(fs.readdirSync(at(".git/hooks.set-aside"))).toContain("pre-commit")
+      yield* fresh
+      const evil = [
+        "git init -q . && git config core.fsmonitor ./x",
+        "git init -q . && git config core.hooksPath x",
+        "git init -q . && printf '[include]\\n path = ../x\\n' >> .git/config",
+        "git init -q . && printf '[remote \"o\"] \\n url = ext::sh -c x\\n' >> .git/config",
+        "git init -q . && git config filter.x.clean ./x",
+        "mkdir sub && git init -q --bare sub/git && echo 'gitdir: sub/git' > .git",
+        "git init -q sub2 && ln -s sub2/.git .git"
+      ]
+      for (const line of evil) {
+        expect((yield* run(line)).output, line).toContain("[.git is protected")
+        expect(fs.existsSync(at(".git")), line).toBe(false)
+      }
+      expect(fs.readdirSync(repo).filter((name) => name.startsWith(".git.set-aside"))).toHaveLength(evil.length)
+    }))
+
+  it.scopedLive("finds protected names that are links as they were", () =>
+    Effect.gen(function*() {
+      const { at, run } = yield* place
+      fs.mkdirSync(at("docs/ai"), { recursive: true })
+      fs.writeFileSync(at("docs/ai/rules"), "mine")
+      fs.symlinkSync("docs/ai", at(".claude"))
+      fs.symlinkSync("docs/ai/rules", at("AGENTS.md"))
+      const lines = [
+        "echo x > .claude/rules",
+        "echo x > AGENTS.md",
+        "mv docs d && mkdir -p docs/ai && echo x > AGENTS.md"
+      ]
+      for (const line of lines) expect(yield* run(line), line).not.toMatchObject({ exit: 0 })
+      const { output } = yield* run("rm .claude AGENTS.md && mkdir .claude && echo x > .claude/settings.json")
+      expect(output).toMatch(/^\[\.claude is protected.*is now \.claude\.set-aside\./m)
+      expect(fs.readlinkSync(at(".claude"))).toBe("docs/ai")
+      expect(fs.readlinkSync(at("AGENTS.md"))).toBe("docs/ai/rules")
+      expect(fs.readFileSync(at("AGENTS.md"), "utf8")).toBe("mine")
+    }))
+
+  it.scopedLive("changes nothing that git runs in the repositories of a tree either", () =>
+    Effect.gen(function*() {
+      const { at, run } = yield* place
+      for (const name of ["one", "group/two"]) {
+        fs.mkdirSync(at(name), { recursive: true })
+        git(at(name), "init", "-q", "-b", "main")
+      }
+      fs.mkdirSync(at("three"))
+      fs.writeFileSync(at("three/.git"), "gitdir: ../.git/modules/three\n")
+      const lines = [
+        "echo x > one/.git/hooks/pre-commit",
+        "git -C group/two config core.fsmonitor x",
+        "mv one o && mkdir -p one/.git/hooks",
+        "mv group g && mkdir -p group",
+        "echo 'gitdir: ../x' > three/.git"
+      ]
+      for (const line of lines) expect(yield* run(line), line).not.toMatchObject({ exit: 0 })
+      const line = "cd group/two && echo b > b && git add b && git -c user.name=t -c user.email=t@e.com commit -qm b"
+      expect(yield* run(line)).toEqual({ exit: 0, output: "", timedOut: false })
     }))
 })

@@ -2,6 +2,7 @@
 import * as NodeFs from "node:fs"
 import { dirname, join } from "node:path"
 import { attempt } from "./processes.ts"
+import { isIn } from "./within.ts"
 
 /** What may be changed, and what in it may not. */
 export interface ApprovedPlaces {
@@ -11,9 +12,6 @@ export interface ApprovedPlaces {
 
 /** A directory with more in it is not opened for a new name: each thing in it costs a mount. */
 const most = 1_000
-
-/** Whether a path is a directory or what lies in it. */
-export const isIn = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
 
 /** The directory in which something is to be made, and that what is there stays as it is. */
 const placeFor = (path: string, approved: ReadonlyArray<string>): ApprovedPlaces | undefined => {

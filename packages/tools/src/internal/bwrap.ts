@@ -6,14 +6,16 @@ import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
 import * as NodeOwner from "../NodeOwner.ts"
 import { SandboxError, type SandboxOptions, type SandboxPlace } from "../Sandbox.ts"
-import { approvedPlaces, isIn } from "./approvedPlaces.ts"
+import { aftermath } from "./aftermath.ts"
+import { approvedPlaces } from "./approvedPlaces.ts"
 import { bwrapArguments } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
-import { guardedPlaces } from "./guardedPlaces.ts"
+import { guardedPlaces, protectedAtTop } from "./guardedPlaces.ts"
 import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
 import { attempt } from "./processes.ts"
+import { between, isIn } from "./within.ts"
 
 const unusable = (why: string) =>
   new SandboxError({
@@ -24,12 +26,6 @@ const unusable = (why: string) =>
 const nothing = { writable: [], readable: [], pinned: [], reopened: [], replaced: [] }
 
 const isThere = (path: string): boolean => NodeFs.existsSync(path)
-
-/** The directories between a place and what lies deep in it, the outer ones first. */
-const between = (path: string, place: string): ReadonlyArray<string> => {
-  const parent = dirname(path)
-  return parent !== place && isIn(parent, place) ? [...between(parent, place), parent] : []
-}
 
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 
@@ -73,7 +69,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
   const ownPlaces = [options.dataDirectory, ...(config === undefined ? [] : [join(config, "skein")])].map(real)
 
-  return Effect.fnUntraced(function*({ approved, directory: named, readOnly = false }: SandboxPlace) {
+  return Effect.fnUntraced(function*({ approved, directory: named, readOnly = false, tell }: SandboxPlace) {
     const directory = yield* Effect.try({
       try: () => NodeFs.realpathSync(named),
       catch: () => new SandboxError({ message: `the directory ${named} is gone` })
@@ -98,6 +94,10 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         ...guarded.missingDirectories.map((path) => [path, "directory"] as const)
       ]),
       ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
+    )
+    const look = aftermath({ directory, names: protectedAtTop(directory === home), approved })
+    yield* Effect.addFinalizer(() =>
+      Effect.forEach(look(), (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void))
     )
     const missing = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
     const beyond = approvedPlaces({ approved, directory, home })

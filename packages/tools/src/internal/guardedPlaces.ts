@@ -3,6 +3,8 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import * as NodePath from "node:path"
+import { nestedRepositories } from "./nestedRepositories.ts"
+import { between, isIn } from "./within.ts"
 
 /** Directories of which everything is kept; those that are missing are kept from being made. */
 const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
@@ -43,6 +45,16 @@ const ofHome = {
       ".pam_environment"
     ])
 }
+
+/** The protected names at the top of a tree, `.git` left out. */
+export const protectedAtTop = (
+  isHome: boolean
+): ReadonlyArray<string> => [
+  ...directories,
+  ...files,
+  ...found,
+  ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
+]
 
 const isNamed = (name: string): boolean =>
   [...directories, ...files, ...found, ...ofHome.directories, ...ofHome.files, ".git"].includes(name)
@@ -111,7 +123,9 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   // A link cannot be mounted over, but what it leads to can; outside of the tree nothing is changed anyway.
   const keepTarget = (link: string) => {
     const target = NodeFs.existsSync(link) ? NodeFs.realpathSync(link) : directory
-    if (target.startsWith(`${directory}/`) && kindOf(target) !== "other") keep(target)
+    if (target === directory || !isIn(target, directory) || kindOf(target) === "other") return
+    pinned.push(...between(target, directory))
+    keep(target)
   }
 
   for (const name of directories) keep(NodePath.join(directory, name), missingDirectories)
@@ -131,14 +145,26 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     }
   }
 
-  const git = NodePath.join(directory, ".git")
-  if (kindOf(git) === "directory") {
-    pinned.push(git)
+  // What git runs stays as it is where it is, wherever its directory lies in the tree.
+  const keepGit = (git: string) => {
+    pinned.push(...between(git, directory), git)
     if (kindOf(NodePath.join(git, "info")) === "directory") pinned.push(NodePath.join(git, "info"))
     for (const name of ofGit) {
       keep(NodePath.join(git, name), name === "hooks" || name === "modules" ? missingDirectories : undefined)
     }
     keep(NodePath.join(git, "config.worktree"), missingFiles)
+  }
+
+  const named = NodePath.join(directory, ".git")
+  const led = kindOf(named) === "other" && NodeFs.existsSync(named) ? NodeFs.realpathSync(named) : named
+  const git = isIn(led, directory) ? led : named
+  if (kindOf(git) === "directory") keepGit(git)
+  for (const each of nestedRepositories(directory)) {
+    if (kindOf(each) === "directory") keepGit(each)
+    else {
+      pinned.push(...between(each, directory))
+      keep(each)
+    }
   }
   if (kindOf(git) === "file") {
     keep(git)

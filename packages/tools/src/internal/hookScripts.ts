@@ -48,7 +48,7 @@ const scriptsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
 }
 
 /** The files that a line runs, as they stand in it. */
-export const scriptsIn = (line: string): ReadonlyArray<string> => commandsIn(line).flatMap(scriptsOf)
+const scriptsIn = (line: string): ReadonlyArray<string> => commandsIn(line).flatMap(scriptsOf)
 
 const hashOf = (path: string): string | undefined =>
   attempt(() => createHash("sha256").update(NodeFs.readFileSync(path)).digest("hex"), undefined)

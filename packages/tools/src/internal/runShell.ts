@@ -45,7 +45,11 @@ interface Place {
   readonly sandbox: typeof Sandbox.Service
 }
 
-const run = Effect.fnUntraced(function*({ environment, fs, processes, sandbox }: Place, command: ShellCommand) {
+const run = Effect.fnUntraced(function*(
+  { environment, fs, processes, sandbox }: Place,
+  command: ShellCommand,
+  tell: (note: string) => Effect.Effect<void>
+) {
   const buffer = outputBuffer()
   const writer = yield* makeSpillWriter(fs, command.spill)
   const changed = yield* Effect.makeLatch(false)
@@ -53,7 +57,8 @@ const run = Effect.fnUntraced(function*({ environment, fs, processes, sandbox }:
     sandbox.confine({
       directory: command.directory,
       approved: command.approved ?? [],
-      readOnly: command.readOnly ?? false
+      readOnly: command.readOnly ?? false,
+      tell
     }),
     ({ message }) => new NotStarted({ code: undefined, reason: message })
   )
@@ -97,4 +102,12 @@ const run = Effect.fnUntraced(function*({ environment, fs, processes, sandbox }:
 
 /** Runs a command; nothing of it is left when this ends. */
 export const runShell = (place: Place, command: ShellCommand): Effect.Effect<ShellEnd, NotStarted> =>
-  Effect.scoped(run(place, command))
+  Effect.suspend(() => {
+    const notes: Array<string> = []
+    const tell = (note: string) =>
+      Effect.sync(() => notes.push(`[${note} Tell the user, who can look at it and put it back.]`))
+    return Effect.map(
+      Effect.scoped(run(place, command, tell)),
+      (end) => notes.length === 0 ? end : { ...end, output: [end.output.trimEnd(), ...notes].join("\n") }
+    )
+  })

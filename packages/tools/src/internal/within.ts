@@ -1,0 +1,11 @@
+/** Compares absolute paths name by name. */
+import { dirname } from "node:path"
+
+/** Whether a path is a directory or what lies in it. */
+export const isIn = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`)
+
+/** The directories between one and what lies deep in it, the outer ones first. */
+export const between = (path: string, directory: string): ReadonlyArray<string> => {
+  const parent = dirname(path)
+  return parent !== directory && isIn(parent, directory) ? [...between(parent, directory), parent] : []
+}
