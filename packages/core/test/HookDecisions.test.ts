@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { type Hook, on } from "@skein/core/Hooks"
 import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
-import { define, ToolError } from "@skein/core/Tool"
+import { ToolError } from "@skein/core/Tool"
 import type { PermissionConfig } from "@skein/domain/Rule"
 import { record } from "@skein/testing/RecordedEvents"
 import { call, make, type Script } from "@skein/testing/ScriptedProvider"
@@ -10,35 +10,23 @@ import { layer } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import { touch } from "./support/asking.ts"
 import { callsMade, messagesOf, root, said } from "./support/tree.ts"
 
 /** What the tool has done. */
 let done: Array<string> = []
 
-/** Goes by the permission `edit`, for the path that it is given; fails at `bad`. */
-const touch = define({
-  name: "touch",
-  permission: "edit",
-  describe: "Touches a file.",
-  parameters: Schema.Struct({ path: Schema.String, guarded: Schema.optional(Schema.Boolean) }),
-  effect: "safe",
-  title: ({ path }) => path,
-  authorise: ({ guarded, path }) =>
-    Effect.succeed([{
-      permission: "edit",
-      patterns: [path],
-      always: [path],
-      metadata: {},
-      protected: guarded === true
-    }]),
-  execute: ({ path }) =>
+/** Writes down what it has done, and fails at `bad`. */
+const noted = {
+  ...touch,
+  execute: ({ path }: { readonly path: string }) =>
     Effect.suspend(() => {
       done.push(path)
       return path === "bad"
         ? Effect.fail(new ToolError({ kind: "failed", message: "it cannot be touched" }))
         : Effect.succeed({ title: path, output: `touched ${path}`, metadata: {} })
     })
-})
+}
 
 /** Runs a turn in which these calls are made one after the other; gives what the model reads of them. */
 const run = (
@@ -55,7 +43,7 @@ const run = (
     Effect.provide(
       layer(make({ build: [...calls.map((each) => call("touch", each)), "done"] as Script }), {
         hooks,
-        tools: [touch],
+        tools: [noted],
         rules: { edit: "allow" },
         ...more
       })
@@ -95,7 +83,7 @@ describe("a hook before a call", () => {
       const raw = make({ build: [{ calls: [{ tool: "touch", raw: "{not json" }] }, "done"] })
       yield* Effect.provide(
         Effect.flatMap(root(), ({ id }) => Session.prompt(id, "Go")),
-        layer(raw, { hooks: [see], tools: [touch] })
+        layer(raw, { hooks: [see], tools: [noted] })
       )
       expect(told.at(-1)).toBe("{not json")
     }))
@@ -128,7 +116,7 @@ describe("a hook before a call", () => {
     }).pipe(
       Effect.provide(layer(make({ build: [call("touch", { path: "a" }), "done"] }), {
         hooks: [on("PreToolUse", () => Effect.succeed({ decision: "ask", reason: "sure?" } as const))],
-        tools: [touch],
+        tools: [noted],
         rules: { edit: "allow" },
         asks: "person"
       }))

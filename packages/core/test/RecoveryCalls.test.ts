@@ -14,12 +14,21 @@ const options = {}
 
 const calling = (name: string) => ({ build: [Scripted.call(name, { n: 1 }), "All right"] })
 
+/** A process that dies while its tool is at work. */
+const cutOff = (name: string, tools: ReturnType<typeof hourFirst>) => ({
+  options,
+  scripts: calling(name),
+  tools,
+  program: go,
+  dies: 1_000
+})
+
 describe("a call that a crash cut off", () => {
   it("is made again where it is safe, with one result", () => {
     const runs: Array<string> = []
     const tools = hourFirst("look", { effect: "safe" }, runs)
     generations(
-      { options, scripts: calling("look"), tools, program: go, dies: 1_000 },
+      cutOff("look", tools),
       {
         options,
         scripts: { build: ["All right"] },
@@ -42,7 +51,7 @@ describe("a call that a crash cut off", () => {
     const runs: Array<string> = []
     const tools = hourFirst("act", { effect: "never" }, runs)
     generations(
-      { options, scripts: calling("act"), tools, program: go, dies: 1_000 },
+      cutOff("act", tools),
       {
         options,
         scripts: { build: ["I see"] },
@@ -67,7 +76,7 @@ describe("a call that a crash cut off", () => {
         Effect.succeed(found === "again" ? found : { title: "t", output: "was done before", metadata: {} })
       const tools = hourFirst("change", { effect: "verify", recover }, runs)
       generations(
-        { options, scripts: calling("change"), tools, program: go, dies: 1_000 },
+        cutOff("change", tools),
         {
           options,
           scripts: { build: ["All right"] },
