@@ -176,7 +176,7 @@ describe("a budget of a root", () => {
 })
 
 describe("a title", () => {
-  it.effect("is paid from the budget of its session, and not asked for where that is used up or cannot be kept", () => {
+  it.effect("is paid from the budget of its session, and not asked for where that cannot be kept", () => {
     const title = { text: "A name", ...uses(30), delay: { first: 10 } }
     const untitled = (budget: Limit, info = {}) => {
       const script = Scripted.make({ build: [{ text: "done", ...uses(100) }], title: [title] }, info)
@@ -192,6 +192,19 @@ describe("a title", () => {
       expect(yield* untitled({ tokens: 1_000 })).toEqual({ tokens: 130, name: "A name", steps: 1 })
       expect(yield* untitled({ usd: "1" }, { price: { input: "unknown", output: "1" } })).toMatchObject({ name: "Go" })
     })
+  })
+})
+
+describe("a summary", () => {
+  it.effect("is not asked for where the budget of its session is used up", () => {
+    const script = Scripted.make({ build: [{ text: "done", ...uses(100) }], summary: ["never asked"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget: { tokens: 100 } })
+      yield* Session.prompt(id, "Go")
+      const error = yield* Effect.flip(Effect.flatMap(Session, (session) => session.summarize(id)))
+      expect(error.message).toContain("used up")
+      expect(script.requests).toHaveLength(1)
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 })
 
