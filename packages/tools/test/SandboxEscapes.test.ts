@@ -136,7 +136,9 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
         expect(yield* runIn({ directory: home, approved: [] }, "mkdir new && echo x > new/x")).toMatchObject({
           code: 0
         })
-        for (const line of ["echo x > data/skein.db", "rm -r data", "mv data d", "echo x >> home/.bashrc"]) {
+        for (
+          const line of ["echo x > data/skein.db", "rm -r data", "mv data d", "echo x >> home/.bashrc", "mv home h"]
+        ) {
           expect(yield* runIn({ directory: top, approved: [] }, line), line).not.toMatchObject({ code: 0 })
         }
         expect(yield* runIn({ directory: "/", approved: [] }, `echo x > ${top}/x || test -r /proc/1/status && ls /run`))

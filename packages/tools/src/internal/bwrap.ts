@@ -103,7 +103,9 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     const beyond = approvedPlaces({ approved, directory, home })
     const writable = [...beyond.writable, ...guarded.writable]
     const isOpen = (path: string) => writable.some((place) => isIn(path, place) && path !== place)
-    const own = ownPlaces.filter((path) => isOpen(path) && isThere(path) && !approved.some((each) => isIn(each, path)))
+    const own = ownPlaces.filter((path) =>
+      isOpen(path) && isThere(path) && ![directory, ...approved].some((each) => isIn(each, path))
+    )
     const fixed = (options.fixed ?? []).filter(isFile).map(real).filter(isOpen)
     const { excludes } = guarded
     return [
@@ -119,7 +121,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ...fixed,
           ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])
         ],
-        pinned: [...guarded.pinned, ...fixed.flatMap((path) => between(path, directory))],
+        pinned: [...guarded.pinned, ...[...own, ...fixed].flatMap((path) => between(path, directory))],
         reopened: guarded.reopened,
         blocked: [...missing, ...sockets([...writable, ...kept], approved)],
         replaced: excludes === undefined || missing.length === 0

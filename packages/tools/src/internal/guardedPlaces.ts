@@ -136,7 +136,10 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   const isHome = home === directory
   for (const name of found) if (!isHome || !ofHome.files.includes(name)) keep(NodePath.join(directory, name))
 
-  if (home !== undefined && home.startsWith(`${directory}/`)) keep(home)
+  if (home !== undefined && !isHome && isIn(home, directory)) {
+    pinned.push(...between(home, directory))
+    keep(home)
+  }
   if (isHome) {
     for (const name of ofHome.directories) keep(NodePath.join(home, name), missingDirectories)
     for (const name of ofHome.files) keep(NodePath.join(home, name), missingFiles)
