@@ -113,30 +113,52 @@ describe("a question of a child", () => {
       expect((yield* callsMade(worker!.id)).map(({ state }) => state.status)).toEqual(["error"])
     }).pipe(with_(script)))
 
-  it("is withdrawn also where it was just being asked", () => {
-    const storage = makeRecordedStorage({ latency: 10 })
+  /** Asks a person while every commit takes 20 milliseconds. */
+  const slowly = <A, E>(
+    program: (
+      asking: Fiber.Fiber<void, unknown>,
+      heard: Effect.Effect.Success<ReturnType<typeof record>>
+    ) => Effect.Effect<A, E, Permission>
+  ) =>
     simulate(
       Effect.gen(function*() {
-        const { id } = yield* root()
+        const session = yield* root()
+        const permission = yield* Permission
         const heard = yield* record()
-        const turn = yield* Effect.fork(Session.prompt(id, "Begin"))
-        const isAsked = () =>
-          storage.log.some((entry) =>
-            entry.type === "asked"
-            && entry.writes.some((write) => write._tag === "Event" && write.event.type === "permission.asked")
-          )
-        while (!isAsked()) yield* Effect.sleep(1)
-        expect(heard.of("permission.asked")).toEqual([])
-        yield* Effect.flatMap(Session, (session) => session.stop(id))
-        yield* Fiber.await(turn)
-        expect(heard.of("permission.asked")).toHaveLength(1)
-        expect(heard.of("permission.replied").map(({ properties }) => properties.id)).toEqual(
-          heard.of("permission.asked").map(({ properties }) => properties.id)
-        )
+        const asking = yield* Effect.fork(permission.authorise(
+          { session, path: ["build"], rules: [], ceilings: [] },
+          { name: "touch", permission: "edit" },
+          { permission: "edit", patterns: ["a"], always: [], metadata: {} }
+        ))
+        yield* program(asking, heard)
         expect(yield* waiting).toEqual([])
-      }).pipe(Effect.scoped, with_(script, { storage: storage.layer })),
+        expect(heard.of("permission.asked")).toHaveLength(1)
+        return heard.of("permission.replied").map(({ properties }) => properties.reply)
+      }).pipe(Effect.scoped, with_({}, { storage: makeRecordedStorage({ latency: 20 }).layer })),
       { seed: 1 }
     )
+
+  it("is withdrawn also where it was just being asked", () => {
+    expect(slowly((asking, heard) =>
+      Effect.gen(function*() {
+        yield* Effect.sleep(10)
+        expect(heard.of("permission.asked")).toEqual([])
+        yield* Fiber.interrupt(asking)
+      })
+    )).toEqual(["reject"])
+  })
+
+  it("is not withdrawn where somebody is just answering it", () => {
+    expect(slowly((asking) =>
+      Effect.gen(function*() {
+        yield* Effect.sleep(30)
+        const [request] = yield* waiting
+        const answering = yield* Effect.fork(Permission.reply(request!.id, "once"))
+        yield* Effect.sleep(10)
+        yield* Fiber.interrupt(asking)
+        yield* Fiber.join(answering)
+      })
+    )).toEqual(["once"])
   })
 })
 
