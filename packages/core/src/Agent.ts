@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { type AgentWish, generateAgent } from "./internal/generateAgent.ts"
+import type { AgentWish } from "./internal/generateAgent.ts"
 import * as prompts from "./internal/prompts.ts"
 import { denials } from "./Ruleset.ts"
 
@@ -207,9 +207,10 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
     Agent.layer([...builtins, ...agents], permission)
 
   /** Has a model design an agent with a name of its own. It is a proposal: nothing is stored, and no session is made. */
-  static readonly generate = (wish: AgentWish) =>
-    Effect.flatMap(
-      Agent,
-      ({ all }) => generateAgent(wish, new Set([...all.map(({ name }) => name), ...wish.taken ?? []]))
-    )
+  static readonly generate = Effect.fnUntraced(function*(wish: AgentWish) {
+    const { all } = yield* Agent
+    // Loaded at first use: the program starts without it.
+    const { generateAgent } = yield* Effect.promise(() => import("./internal/generateAgent.ts"))
+    return yield* generateAgent(wish, new Set([...all.map(({ name }) => name), ...wish.taken ?? []]))
+  })
 }

@@ -4,8 +4,9 @@ import type { CompactionPart } from "@skein/domain/Part"
 import type { LiveMessage } from "./live.ts"
 
 /** The part that says that a message stands for what was said before it. */
-export const compactionIn = ({ parts }: Pick<LiveMessage, "parts">): CompactionPart | undefined =>
-  parts.find((part) => part.type === "compaction")
+export const compactionIn = ({ info, parts }: Pick<LiveMessage, "info" | "parts">): CompactionPart | undefined =>
+  // It speaks for the user; of a long conversation nearly all are answers, and each step asks this of all of them.
+  info.role === "user" ? parts.find((part) => part.type === "compaction") : undefined
 
 const kept = (messages: ReadonlyArray<LiveMessage>, from: MessageID | undefined): ReadonlyArray<LiveMessage> => {
   const at = from === undefined ? -1 : messages.findIndex(({ info }) => info.id === from)
