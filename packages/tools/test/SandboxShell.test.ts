@@ -157,7 +157,7 @@ describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
 
   it.scopedLive("changes nothing that git runs in the repositories of a tree either", () =>
     Effect.gen(function*() {
-      const { at, run } = yield* place
+      const { at, run, top } = yield* place
       for (const name of ["one", "group/two"]) {
         fs.mkdirSync(at(name), { recursive: true })
         git(at(name), "init", "-q", "-b", "main")
@@ -172,6 +172,21 @@ describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
         "echo 'gitdir: ../x' > three/.git"
       ]
       for (const line of lines) expect(yield* run(line), line).not.toMatchObject({ exit: 0 })
+      git(at("."), "worktree", "add", "-q", path.join(top, "tree"))
+      for (
+        const line of [
+          "echo ../../../evil > .git/worktrees/tree/commondir",
+          "mv .git/worktrees w",
+          "mv .git/worktrees/tree w"
+        ]
+      ) {
+        expect(yield* run(line), line).not.toMatchObject({ exit: 0 })
+      }
+      for (const name of [".git", "group/two/.git"]) {
+        const { output } = yield* run(`echo ../evil > ${name}/commondir`)
+        expect(output).toContain(`[${name}/commondir is protected`)
+        expect(fs.existsSync(at(`${name}/commondir`))).toBe(false)
+      }
       const line = "cd group/two && echo b > b && git add b && git -c user.name=t -c user.email=t@e.com commit -qm b"
       expect(yield* run(line)).toEqual({ exit: 0, output: "", timedOut: false })
     }))

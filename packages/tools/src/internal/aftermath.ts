@@ -74,15 +74,20 @@ export const aftermath = (options: {
   readonly directory: string
   /** The names at its top that are protected, `.git` left out. */
   readonly names: ReadonlyArray<string>
+  /** The directories of git in it. */
+  readonly repositories: ReadonlyArray<string>
   readonly approved: ReadonlyArray<string>
 }): () => ReadonlyArray<string> => {
-  const { approved, directory, names } = options
+  const { approved, directory, names, repositories } = options
   const isApproved = (path: string) => approved.some((each) => isIn(each, path) || isIn(path, each))
   const linkAt = (path: string) => attempt(() => NodeFs.readlinkSync(path), undefined)
   const links = [...names, ".git"].map((name) => join(directory, name)).flatMap((path) => {
     const target = linkAt(path)
     return target === undefined || isApproved(path) ? [] : [{ path, target }]
   })
+  // It has git go by the config and the hooks of another directory; an empty one in its place would break git.
+  const elsewhere = repositories.map((each) => join(each, "commondir"))
+    .filter((path) => !isApproved(path) && NodeFs.lstatSync(path, { throwIfNoEntry: false }) === undefined)
   const git = join(directory, ".git")
   const isNew = NodeFs.lstatSync(git, { throwIfNoEntry: false }) === undefined
     && !approved.some((each) => isIn(each, git))
@@ -96,6 +101,9 @@ export const aftermath = (options: {
         NodeFs.symlinkSync(target, path)
         return isThere ? [told(directory, path, to, `it is a link to ${resolve(dirname(path), target)} again`)] : []
       }, [])
+    ),
+    ...elsewhere.flatMap((path) =>
+      attempt(() => [told(directory, path, aside(path), "git would work by another directory")], [])
     ),
     ...(isNew ? attempt(() => lookAtGit(directory), []) : [])
   ]

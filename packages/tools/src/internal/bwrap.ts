@@ -95,7 +95,12 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       ]),
       ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
     )
-    const look = aftermath({ directory, names: protectedAtTop(directory === home), approved })
+    const look = aftermath({
+      directory,
+      names: protectedAtTop(directory === home),
+      repositories: guarded.repositories,
+      approved
+    })
     yield* Effect.addFinalizer(() =>
       Effect.forEach(look(), (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void))
     )

@@ -62,10 +62,16 @@ const isNamed = (name: string): boolean =>
 /** What git runs, or goes by, below its directory. */
 const ofGit = ["hooks", "config", "modules", "info/attributes"]
 
+/** Where git finds what it runs for another worktree, and of how many worktrees that is kept. */
+const ofTree = ["commondir", "gitdir", "config.worktree"]
+const mostTrees = 50
+
 /** What a command may and may not change. */
 export interface Guarded {
   /** What has to be there to be read. */
   readonly kept: ReadonlyArray<string>
+  /** The directories of git in the tree. */
+  readonly repositories: ReadonlyArray<string>
   /** The file in which the repository of the tree says what git does not see. */
   readonly excludes: string | undefined
   readonly writable: ReadonlyArray<string>
@@ -149,13 +155,22 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   }
 
   // What git runs stays as it is where it is, wherever its directory lies in the tree.
+  const repositories: Array<string> = []
   const keepGit = (git: string) => {
+    repositories.push(git)
     pinned.push(...between(git, directory), git)
     if (kindOf(NodePath.join(git, "info")) === "directory") pinned.push(NodePath.join(git, "info"))
     for (const name of ofGit) {
       keep(NodePath.join(git, name), name === "hooks" || name === "modules" ? missingDirectories : undefined)
     }
     keep(NodePath.join(git, "config.worktree"), missingFiles)
+    const trees = NodePath.join(git, "worktrees")
+    if (kindOf(trees) !== "directory") return
+    pinned.push(trees)
+    for (const name of NodeFs.readdirSync(trees).slice(0, mostTrees)) {
+      pinned.push(NodePath.join(trees, name))
+      for (const file of ofTree) keep(NodePath.join(trees, name, file))
+    }
   }
 
   const named = NodePath.join(directory, ".git")
@@ -188,6 +203,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   const plans = NodePath.join(directory, ".skein", "plans")
   return {
     kept,
+    repositories,
     excludes: [...kept, ...(kindOf(git) === "directory" ? [git] : [])]
       .map((each) => NodePath.join(each, "info", "exclude"))
       .find((path) => NodeFs.existsSync(path) && kindOf(path) === "file"),
