@@ -48,6 +48,10 @@ const fold = (name: string): string => {
   return lower === "git~1" ? ".git" : lower
 }
 
+/** Whether a pattern of names is one of hidden names, of which a protected one fits. */
+export const mayBeProtected = (fits: RegExp): boolean =>
+  [...directories, ...files].some((name) => name.startsWith(".") && fits.test(name))
+
 /** Whether a path, with `/` between its names, is protected. Plans (`.skein/plans/*.md`) are not. */
 export const isProtected = (path: string): boolean => {
   const names = path.split("/").filter((name) => name !== "" && name !== ".").map(fold)

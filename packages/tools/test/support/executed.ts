@@ -30,10 +30,35 @@ const found = (name: string): string | undefined =>
 /** Where strace is; lines cannot be watched without it. */
 export const strace = found("strace")
 
+/** What keeps the lines to a directory, where there is bubblewrap. */
+const confined = (directory: string): ReadonlyArray<string> => {
+  const bwrap = found("bwrap")
+  const usable = bwrap !== undefined && spawnSync(bwrap, ["--ro-bind", "/", "/", "/bin/true"]).status === 0
+  return usable
+    ? [
+      bwrap,
+      "--ro-bind",
+      "/",
+      "/",
+      "--dev",
+      "/dev",
+      "--bind",
+      directory,
+      directory,
+      "--unshare-net",
+      "--unshare-pid",
+      "--proc",
+      "/proc",
+      "--die-with-parent"
+    ]
+    : []
+}
+
 /** Runs each line; none may go on for ever. */
 const driver = `while IFS= read -r -d '' line; do
-  /usr/bin/timeout -s KILL 5 bash -c "$line" < /dev/null > /dev/null 2>&1
+  /usr/bin/timeout -s KILL 1 bash -c "$line" < /dev/null > /dev/null 2>&1
 done < "$1"
+exit 0
 `
 
 /** One program that was started: its name and arguments. */
@@ -65,8 +90,11 @@ export const executed = (lines: ReadonlyArray<string>): ReadonlyArray<ReadonlyAr
   for (const name of [...standIns, "true"]) fs.symlinkSync(found("true") ?? "/bin/true", path.join(bin, name))
   fs.writeFileSync(path.join(top, "driver"), driver)
   fs.writeFileSync(path.join(top, "lines"), lines.map((line) => `${line}\0`).join(""))
-  const { status, stderr } = spawnSync(strace ?? "strace", [
+  const [command = "", ...args] = [
+    ...confined(top),
+    strace ?? "strace",
     "-f",
+    "--seccomp-bpf",
     "-xx",
     "-s",
     "4096",
@@ -79,7 +107,8 @@ export const executed = (lines: ReadonlyArray<string>): ReadonlyArray<ReadonlyAr
     "bash",
     path.join(top, "driver"),
     path.join(top, "lines")
-  ], { cwd: work, env: { PATH: bin, HOME: top }, encoding: "utf8" })
+  ]
+  const { status, stderr } = spawnSync(command, args, { cwd: work, env: { PATH: bin, HOME: top }, encoding: "utf8" })
   if (status !== 0) throw new Error(`The lines could not be run: ${stderr}`)
   const rows = fs.readFileSync(path.join(top, "trace"), "utf8").split("\n").map((row) => ({
     pid: row.split(" ", 1).join(""),
@@ -89,8 +118,9 @@ export const executed = (lines: ReadonlyArray<string>): ReadonlyArray<ReadonlyAr
   }))
   const parents = new Map(rows.flatMap(({ child, pid }) => child === undefined ? [] : [[child, pid] as const]))
   const begun = rows.filter(({ args }) => args?.[0] === "/usr/bin/timeout").map(({ pid }) => pid)
+  const numbers = new Map(begun.map((pid, at) => [pid, at] as const))
   const lineOf = (pid: string | undefined): number =>
-    pid === undefined ? -1 : begun.includes(pid) ? begun.indexOf(pid) : lineOf(parents.get(pid))
+    pid === undefined ? -1 : numbers.get(pid) ?? lineOf(parents.get(pid))
   const groups: Array<Array<Executed>> = lines.map(() => [])
   for (const { args, pid } of rows) {
     const line = lineOf(pid)

@@ -106,6 +106,62 @@ const here = one(
 
 const sign = one("; ", " && ", " || ", " | ", "\n", ";", "|", "&&", " |& ")
 
+/** What is rarely written. */
+const odd = one(
+  "((1)) && alpha",
+  "echo $((1 + 2)) $[3]",
+  "((alpha); beta)",
+  "echo $( (alpha); beta)",
+  "alias ls=alpha; ls",
+  "shopt -s expand_aliases\nalias ls=alpha\nls",
+  "alpha \u00e9 \u00a0 \u3000b",
+  "alpha\tb\r",
+  "alpha\r\nbeta\r",
+  "alpha {a,b}{1..2} {'c',d}",
+  "echo {a,{b,c}} a{1..3}",
+  "{ alpha; } 2>&1 | { beta; }",
+  "for ((i = 0; 1 < 0; )) do alpha; done",
+  "for i in a; { alpha; }",
+  "select i in a; do alpha; break; done <<< 1",
+  "[[ a =~ (a|b) && a < b ]] && alpha",
+  "[[ a == @(a|b) || ! -f b ]] || alpha",
+  "alpha a\\\n b \\\n#c",
+  "alpha ${x#a} ${x%%b} ${x/a/b} ${#x} ${x^^}",
+  "echo ${x#'}'} \"${x%\"}\"}\" ${x:+'a b'}",
+  "alpha '' \"\" $'' a''b",
+  "alpha $'a\\'b' \"a\\\"b\" 'a\"b'",
+  "alpha \"$(beta \"$(gamma 'a)')\")\"",
+  "alpha $(cat <<A\n)`beta`\nA\n)",
+  "alpha $(beta # )\n)",
+  "alpha $(case a in a) beta;; esac)",
+  "cat <<'A B'\n$(alpha)\nA B",
+  "cat <<A\\B\n$(alpha)\nAB",
+  "cat <<\"A\"; alpha\n$(beta)\nA\ngamma",
+  "cat <<A && beta\n${x:-`alpha`}\nA\ngamma",
+  "cat <<< 'a' <<< \"$(alpha)\"",
+  "! ! alpha",
+  "time -p alpha",
+  "coproc { alpha; }\nwait",
+  "exec alpha b",
+  "alpha & beta & wait",
+  "if ! alpha; then :; elif beta; then gamma; fi",
+  "function f { alpha; }\nf",
+  "f() { alpha \"$@\"; }; f a",
+  "true && { alpha || beta; } ; gamma",
+  "alpha <&- 2>&1 >&2",
+  "x=1 y=2",
+  "x=alpha; \"$x\"",
+  "set -e; alpha; beta",
+  "test a = b || alpha",
+  "alpha ;\n\n\n# beta\n\tgamma",
+  "alpha |& beta",
+  "command -v alpha",
+  "builtin echo a",
+  "readonly r=1; alpha",
+  "printf '%s' a | alpha",
+  "echo \"`alpha \"a b\"`\" `beta \\`gamma\\``"
+)
+
 type Kind = "command" | "list" | "value"
 
 const { list } = FastCheck.letrec<Record<Kind, string>>((tie) => ({
@@ -137,15 +193,38 @@ const { list } = FastCheck.letrec<Record<Kind, string>>((tie) => ({
     { weight: 1, arbitrary: all("f() { ", tie("list"), "; }; f") },
     { weight: 1, arbitrary: all("[[ -n ", tie("value"), " ]]") },
     { weight: 1, arbitrary: all("coproc ", simple, "\nwait") },
-    { weight: 1, arbitrary: all(simple, " < <(", tie("list"), ")") }
+    { weight: 1, arbitrary: all(simple, " < <(", tie("list"), ")") },
+    { weight: 2, arbitrary: odd },
+    { weight: 1, arbitrary: all("until ", tie("list"), "; do break; done") },
+    { weight: 1, arbitrary: all("for c in alpha 'beta gamma' ls; do $c ", plain, "; \"$c\" ", plain, "; done") },
+    { weight: 1, arbitrary: all("for i in a b; do alpha \"$i\" ${i} x$i; ", tie("list"), "; done") },
+    { weight: 1, arbitrary: all("f() ( ", tie("list"), " ); f a; f") },
+    { weight: 1, arbitrary: all("a=( ", tie("value"), blank, tie("value"), " ); ", simple) },
+    { weight: 1, arbitrary: all("case a in (a) ", tie("list"), ";& b) ", simple, ";;& *) ", simple, "; esac") },
+    { weight: 1, arbitrary: all("echo ", tie("value"), " # ", plain, " $(beta)\n", simple) }
   ),
   list: FastCheck.array(FastCheck.tuple(tie("command"), sign), { minLength: 1, maxLength: 3, size: "max" }).map((
     each
   ) => each.map(([command, next], at) => (at === each.length - 1 ? command : command + next)).join(""))
 }))
 
+/** What a sign is exchanged for: what the shell takes a line apart by. */
+const strange = one(..."\"'\\$`(){}[]<>|&;#!*?~=\n\t\r -".split(""), "$(", "${", "<<", "\\\n", "'\"", "")
+
+/** Lines in which some signs are others, so that little of them means what it did. */
+const spoilt: Text = FastCheck.tuple(
+  list,
+  FastCheck.array(FastCheck.tuple(FastCheck.nat(400), strange), { minLength: 1, maxLength: 3 })
+)
+  .map(([line, changes]) =>
+    changes.reduce(
+      (text, [at, sign]) => text.slice(0, at % (text.length + 1)) + sign + text.slice(at % (text.length + 1) + 1),
+      line
+    )
+  )
+
 /** Lines that mostly mean something. */
-export const lines: Text = list
+export const lines: Text = FastCheck.oneof({ arbitrary: list, weight: 3 }, { arbitrary: spoilt, weight: 1 })
 
 /** What stands in a place where a command is, of which nobody can say what it runs. */
 const unknown = one(

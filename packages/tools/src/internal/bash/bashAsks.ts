@@ -3,10 +3,13 @@ import type { PermissionAsk, ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
 import { asRules, changeAsks, isOutside, lookAsks } from "../asks.ts"
+import { mayBeProtected } from "../protectedNames.ts"
+import { makeGlobs } from "./globs.ts"
 import { offersFor } from "./offers.ts"
 import { isStream, onlyReads, pathsOf, readsBelow, tellsContent, writesOperands } from "./operands.ts"
 import { makePlaces, type Places } from "./places.ts"
-import { type Parts, takeApart } from "./takeApart.ts"
+import { type Invocation, type Parts, takeApart } from "./takeApart.ts"
+import { type Argument, plainWord } from "./words.ts"
 
 interface BashCall {
   readonly command: string
@@ -38,9 +41,44 @@ const targetsOf = (places: Places, touched: Touched, path: string) =>
     return Effect.succeed([])
   })
 
+/** Finds what the patterns in words stand for; where that is looked for counts as looked at. */
+const makeFound = (places: Places, touched: Touched) => {
+  const globs = makeGlobs(places)
+  const nothing = { paths: [], directories: [], whole: true }
+  return (argument: Argument): Effect.Effect<ReadonlyArray<string>> =>
+    argument.glob === undefined ? Effect.succeed([]) : globs(argument.glob).pipe(
+      Effect.catchTag("ToolError", ({ message }) => {
+        touched.doubt(message)
+        return Effect.succeed(nothing)
+      }),
+      Effect.map(({ directories, paths, whole }) => {
+        if (!whole) touched.doubt(`${argument.source} may stand for more files than can be looked at.`)
+        for (const directory of directories) touched.looked(directory)
+        return paths
+      })
+    )
+}
+
 const touch = (places: Places, parts: Parts) =>
   Effect.gen(function*() {
     const touched = new Touched()
+    const found = makeFound(places, touched)
+    const withFiles = (invocation: Invocation) =>
+      Effect.map(
+        Effect.forEach(invocation.args, (argument) =>
+          Effect.map(found(argument), (paths) => {
+            const hidden = argument.glob?.some(({ fits }) => fits !== undefined && mayBeProtected(fits)) === true
+            // A program takes what begins like an option for one.
+            if (hidden || paths.some((path) => path.startsWith("-"))) touched.guarded.add(invocation.pattern)
+            return [argument, ...paths.map(plainWord)]
+          })),
+        (args): Invocation => ({ ...invocation, args: args.flat() })
+      )
+    for (const argument of parts.listed) yield* found(argument)
+    for (const { text } of parts.tested) {
+      if (text === "" || isStream(text)) continue
+      for (const target of yield* targetsOf(places, touched, text)) touched.looked(target)
+    }
     for (const { target, writes } of parts.opened) {
       if (!target.fixed) touched.doubt(`${target.source} is not known before it is opened.`)
       if (/^\/dev\/(?:tcp|udp)\//.test(target.text)) touched.doubt(`${target.text} is a connection.`)
@@ -59,7 +97,8 @@ const touch = (places: Places, parts: Parts) =>
     }
     for (const invocation of parts.invocations) {
       if (places.tooMany()) break
-      for (const path of pathsOf(invocation)) {
+      const given = invocation.args.some(({ glob }) => glob !== undefined) ? yield* withFiles(invocation) : invocation
+      for (const path of pathsOf(given)) {
         for (const target of yield* targetsOf(places, touched, path)) {
           touched.looked(target)
           if (target.shown.startsWith("~")) touched.doubt(`${path} leads to a home that is not known.`)

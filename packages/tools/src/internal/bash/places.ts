@@ -5,7 +5,7 @@ import type { Paths, Target } from "../../Paths.ts"
 import type { Moves } from "./takeApart.ts"
 
 /** How many paths of a line are followed. */
-const maximumPaths = 200
+const maximumPaths = 500
 
 /** How many directories a line may stand in, and how often it may change them. */
 const maximumDirectories = 8
@@ -66,7 +66,10 @@ export const makePlaces = (
       if (/(?:^|\/)\.\.(?:\/|$)/.test(to) && (linked || upwards(to) !== undefined)) {
         count = Infinity
       }
-      const targets = yield* from(directories, to)
+      const targets = yield* Effect.catchTag(from(directories, to), "ToolError", () => {
+        count = Infinity
+        return Effect.succeed([])
+      })
       visited.push(...targets)
       const name = to.replace(/^(?:\.?\/)+|\/+$/g, "")
       linked ||= !/^(?:\.\.?\/?)*$/.test(to) && targets.some(({ real }) =>
@@ -75,7 +78,7 @@ export const makePlaces = (
       const reached = targets.map(({ real }) => real)
       directories = [...new Set(moves.sure ? reached : [...directories, ...reached])]
       if (directories.length > maximumDirectories) {
-        count = maximumPaths
+        count = Math.max(count, maximumPaths)
         break
       }
     }

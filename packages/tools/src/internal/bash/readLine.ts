@@ -17,6 +17,14 @@ export interface SimpleCommand {
   readonly settings: ReadonlyArray<Setting>
   /** Whether it may run more than once: in a loop, or in a function. */
   readonly repeated: boolean
+  /** What the variables of the loops around it may be, where that is known. */
+  readonly loops: ReadonlyArray<Loop>
+}
+
+/** The variable of a loop, and the words that it goes through. */
+export interface Loop {
+  readonly name: string
+  readonly words: ReadonlyArray<Argument>
 }
 
 /** A file that a redirection opens. */
@@ -31,6 +39,10 @@ export interface Line {
   /** Variables of the shell that it sets. */
   readonly settings: ReadonlyArray<Setting>
   readonly opened: ReadonlyArray<Opened>
+  /** What `[[ ]]` looks for. */
+  readonly tested: ReadonlyArray<Argument>
+  /** Words of lists that the shell replaces by names of files. */
+  readonly listed: ReadonlyArray<Argument>
   /** How many changes of directory come before all else, each of which has to work for the rest to be run. */
   readonly leads: number
   /** Whether commands stand in it whose output becomes text of others. */
@@ -88,6 +100,8 @@ class Reader {
   readonly commands: Array<SimpleCommand> = []
   readonly settings: Array<Setting> = []
   readonly opened: Array<Opened> = []
+  readonly listed: Array<Argument> = []
+  readonly tested: Array<Argument> = []
   leads = 0
   substitutes = false
   unclear: string | undefined
@@ -96,7 +110,9 @@ class Reader {
   #count = 0
   #repeats = 0
   #bodies = 0
+  #quotes = 0
   #nodes = 0
+  #loops: ReadonlyArray<Loop> = []
 
   #doubt(reason: string): void {
     this.unclear ??= reason
@@ -108,6 +124,23 @@ class Reader {
     this.#repeats--
   }
 
+  /** Reads what is done with each word of a list. */
+  #loop(node: Extract<SyntaxNode, { type: "For" | "Select" }>): void {
+    const words = node.wordlist?.map(readWord)
+    this.#list(words ?? [])
+    const outer = this.#loops
+    // What is selected may be nothing.
+    if (node.type === "For" && words?.every(({ fixed, glob }) => fixed || glob !== undefined) === true) {
+      this.#loops = [{ name: node.name.value, words }, ...outer]
+    }
+    this.#repeated(node)
+    this.#loops = outer
+  }
+
+  #list(words: ReadonlyArray<Argument>): void {
+    this.listed.push(...words.filter(({ glob }) => glob !== undefined))
+  }
+
   #deeper(node: SyntaxNode): void {
     this.#depth++
     this.#length += node.end - node.pos
@@ -116,6 +149,14 @@ class Reader {
       this.#doubt("Substitutions stand in one another too deep to be read, or they are too many.")
     } else this.#children(node)
     this.#depth--
+  }
+
+  /** Reads a command in a word; quotes around that do not count in it. */
+  #substitution(node: SyntaxNode): void {
+    const quotes = this.#quotes
+    this.#quotes = 0
+    this.#deeper(node)
+    this.#quotes = quotes
   }
 
   #children(node: SyntaxNode): void {
@@ -139,11 +180,12 @@ class Reader {
         return this.#children(node)
       case "ArrayValue":
         if (node.elements.some(({ text }) => text.startsWith("["))) this.#doubt("An array computes its indexes.")
+        this.#list(node.elements.map(readWord))
         return this.#children(node)
       case "For":
       case "Select":
         this.settings.push({ name: node.name.value, source: `${node.name.text}=…` })
-        return this.#repeated(node)
+        return this.#loop(node)
       case "While":
       case "Function":
         return this.#repeated(node)
@@ -157,7 +199,7 @@ class Reader {
       case "ProcessSubstitution":
         this.substitutes = true
         if (node.script === undefined) this.#doubt(`${node.text} cannot be read.`)
-        return this.#deeper(node)
+        return this.#substitution(node)
       case "ArithmeticExpansion":
         if (node.expression === undefined) this.#doubt(`${node.text} cannot be read.`)
         return this.#deeper(node)
@@ -173,6 +215,10 @@ class Reader {
       case "ParameterExpansion": {
         // There bash takes a single quote for what it is, and runs what stands between two of them.
         if (this.#bodies > 0 && node.text.includes("'")) this.#doubt(`${node.text} has quotes in a here-document.`)
+        // There bash writes commands between single quotes anew, and then takes what it wrote for what was meant.
+        if (this.#quotes > 0 && node.text.includes("'") && /\$\(|`/.test(node.text)) {
+          this.#doubt(`${node.text} has commands and single quotes within double quotes.`)
+        }
         const found = surprise(node)
         if (found !== undefined) this.#doubt(`${found}.`)
         const { operation } = node
@@ -185,11 +231,13 @@ class Reader {
         if (arithmetic.has(node.operator) && !(isNumber(node.left) && isNumber(node.right))) {
           this.#doubt(`[[ ${node.left.text} ${node.operator} ${node.right.text} ]] may run what its operands hold.`)
         }
+        if (/^-(?:nt|ot|ef)$/.test(node.operator)) this.tested.push(readWord(node.left), readWord(node.right))
         return this.#children(node)
       case "TestUnary":
         if (/^-[vR]$/.test(node.operator) && !isName(node.operand.text)) {
           this.#doubt(`[[ ${node.operator} ${node.operand.text} ]] may run what its operand holds.`)
         }
+        if (/^-[abcdefghkprsuwxGLNOS]$/.test(node.operator)) this.tested.push(readWord(node.operand))
         return this.#children(node)
       case "Redirect":
         this.#redirect(node)
@@ -201,6 +249,11 @@ class Reader {
         this.#bodies++
         this.#children(node)
         this.#bodies--
+        return
+      case "DoubleQuoted":
+        this.#quotes++
+        this.#children(node)
+        this.#quotes--
         return
       case "FileDescriptorVariable":
         this.settings.push({ name: node.name, source: `{${node.name}}` })
@@ -220,7 +273,12 @@ class Reader {
     if (node.name === undefined) this.settings.push(...settings)
     else {
       const rest = node.args.map((each) => (each.type === "Word" ? readWord(each) : assigned(each.text)))
-      this.commands.push({ words: [readWord(node.name), ...rest], settings, repeated: this.#repeats > 0 })
+      this.commands.push({
+        words: [readWord(node.name), ...rest],
+        settings,
+        repeated: this.#repeats > 0,
+        loops: this.#loops
+      })
     }
   }
 

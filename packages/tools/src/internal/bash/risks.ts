@@ -4,6 +4,7 @@
  */
 import { builtinRisks } from "./builtinRisks.ts"
 import { gitRisk } from "./gitRisk.ts"
+import { isAnchored } from "./globs.ts"
 import { findOption, type Options } from "./options.ts"
 import { awkRisk, findRisk, type Risk, sedRisk } from "./textRisks.ts"
 import type { Argument } from "./words.ts"
@@ -168,6 +169,24 @@ const textLanguages: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk
 const isInterpreter = (program: string): boolean =>
   interpreters.has(program) || fetchers.has(program) || /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
 
+/** Programs of which no option does more than to read, so that a name of a file may be taken for one. */
+const calm = new Set(
+  `cat cmp comm cut fold grep egrep fgrep head md5sum nl od paste readlink realpath rev sha1sum sha256sum sha512sum
+  stat strings sum tac tail wc`.split(/\s+/)
+).add("ls")
+
+/** Programs of which the first operand is code. */
+const codeFirst = new Set(["awk", "gawk", "jq", "mawk", "nawk", "sed"])
+
+/** Whether it does not matter to a program which files there are, so long as each of them may be given to it. */
+const takesFiles = (name: string, args: ReadonlyArray<Argument>, argument: Argument): boolean => {
+  const { glob } = argument
+  if (glob === undefined || writesSecond.has(name)) return false
+  const before = args.slice(0, args.indexOf(argument))
+  if (codeFirst.has(name) && before.every(({ text }) => text.startsWith("-"))) return false
+  return calm.has(name) || isAnchored(glob)
+}
+
 /** What a call does more than its name says, which no wildcard allows. `moved`: it may stand in another directory. */
 export const riskOf = (program: string, args: ReadonlyArray<Argument>, moved: boolean): Risk => {
   const name = program.slice(program.lastIndexOf("/") + 1)
@@ -181,7 +200,9 @@ export const riskOf = (program: string, args: ReadonlyArray<Argument>, moved: bo
   if (writesSecond.has(name) && args.filter(({ text }) => !/^-./.test(text)).length > 1) {
     return `${name} may write a file`
   }
-  const unknown = inert.has(name) ? undefined : args.find(({ fixed }) => !fixed)
+  const unknown = inert.has(name)
+    ? undefined
+    : args.find((argument) => !argument.fixed && !takesFiles(name, args, argument))
   return unknown === undefined ? undefined : `${unknown.source} is not known before it runs`
 }
 

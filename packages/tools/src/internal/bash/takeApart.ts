@@ -1,4 +1,5 @@
 /** Takes a command line apart into what rules are asked about: each program that it would run, with its arguments. */
+import { eachOf } from "./loops.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
 import { riskOf, runsWhatItIsGiven } from "./risks.ts"
 import { isHarmlessToPrograms, isHarmlessToShell } from "./variables.ts"
@@ -30,6 +31,8 @@ export interface Parts {
   /** Other ways to write what is run, for rules that forbid it. */
   readonly also: ReadonlyArray<string>
   readonly opened: ReturnType<typeof readLine>["opened"]
+  readonly listed: ReturnType<typeof readLine>["listed"]
+  readonly tested: ReturnType<typeof readLine>["tested"]
   readonly substitutes: boolean
   /** `undefined` where the line goes where it cannot be followed. */
   readonly moves: Moves | undefined
@@ -71,7 +74,7 @@ class Dismantler {
   unclear: string | undefined
 
   /** Follows a command through its wrappers to the programs that it runs. */
-  command({ repeated, settings, words }: SimpleCommand, wrappers = 0): void {
+  command({ loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
     const risky = settings.filter(({ name }) => !isHarmlessToPrograms(name)).map(({ source }) => source)
     const [first, ...args] = words
     if (first === undefined) return
@@ -87,7 +90,7 @@ class Dismantler {
       this.also.add(said([plainWord(program), ...args]))
       const sets = wrapped.sets.map(({ text }) => ({ name: text.split("=", 1).join(""), source: text }))
       if (wrappers < maximumWrappers) {
-        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], repeated }
+        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], loops, repeated }
         return this.command(inner, wrappers + 1)
       }
       this.unclear ??= "More programs stand before one another in it than are followed."
@@ -114,7 +117,7 @@ class Dismantler {
       if (first === undefined) continue
       this.also.add(said(words))
       const inner = new Dismantler()
-      inner.command({ words, settings: [], repeated: false })
+      inner.command({ words, settings: [], repeated: false, loops: [] })
       for (const { args: given, program } of inner.steps) {
         this.also.add(said([plainWord(program), ...given]))
         if (runsWhatItIsGiven(program)) this.given(given, depth)
@@ -136,7 +139,7 @@ const invocation = ({ args, program, risk: known, settings }: Step, moved: boole
 export const takeApart = (text: string): Parts => {
   const line = readLine(text)
   const dismantler = new Dismantler()
-  for (const command of line.commands) dismantler.command(command)
+  for (const command of eachOf(line)) dismantler.command(command)
   const { also, steps } = dismantler
   const moving = steps.filter(({ program }) => movers.has(program))
   const invocations = steps.map((step) => invocation(step, moving.length > 0))
@@ -151,6 +154,8 @@ export const takeApart = (text: string): Parts => {
     settings: line.settings.filter(({ name }) => !isHarmlessToShell(name)).map(({ source }) => source),
     also: [...also],
     opened: line.opened,
+    listed: line.listed,
+    tested: line.tested,
     substitutes: line.substitutes,
     moves: to.length < moving.length ? undefined : { to, sure: to.length === line.leads },
     unclear: line.unclear ?? dismantler.unclear

@@ -1,5 +1,6 @@
 /** Reads one word of a command line: what it says without its quotes, and whether that is known before it runs. */
 import type { Word, WordPart } from "unbash"
+import { type Glob, globOf } from "./globs.ts"
 
 /** A word of a command. */
 export interface Argument {
@@ -11,6 +12,8 @@ export interface Argument {
   readonly fixed: boolean
   /** Whether the shell puts a directory in the place of its beginning. */
   readonly tilde: boolean
+  /** The pattern that it is, where only the files that there are decide what it stands for. */
+  readonly glob?: Glob
 }
 
 /** Escapes of `$'…'` that mean the same in every shell and locale. */
@@ -37,13 +40,24 @@ const isFixed = (part: WordPart): boolean => {
   }
 }
 
+/** What a part of a word says, where the shell hands on just that. */
+export const plainText = (part: WordPart): string | undefined => {
+  if (!isFixed(part)) return undefined
+  if (part.type === "DoubleQuoted") {
+    return part.parts.map((each) => each.type === "Literal" ? each.value : "").join("")
+  }
+  return "value" in part ? part.value : undefined
+}
+
 /** Reads a word. */
 export const readWord = (word: Word): Argument => {
   const { parts, text: source, value } = word
   const fixed = parts === undefined ? source === "[" || !isPattern(source) : parts.every(isFixed)
   // Only of one's own home is it known where it is.
   const strange = /(?:^|[=:])~[^/]/.test(source)
-  return { text: value, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
+  const argument = { text: value, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
+  const glob = argument.fixed || strange || parts === undefined ? undefined : globOf(parts)
+  return glob === undefined ? argument : { ...argument, glob }
 }
 
 /** A word that is handed on as it stands. */

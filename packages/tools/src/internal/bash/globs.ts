@@ -1,0 +1,101 @@
+/** Reads patterns of names as the shell does, and finds the files that they stand for when a call is decided on. */
+import type { ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as NodeFs from "node:fs"
+import type { WordPart } from "unbash"
+import type { Target } from "../../Paths.ts"
+import type { Places } from "./places.ts"
+import { plainText } from "./words.ts"
+
+/** One name of a pattern: text, or what fits it. */
+export interface GlobName {
+  readonly text: string
+  /** What the shell would take for it, and perhaps more; `undefined` where it is just its text. */
+  readonly fits: RegExp | undefined
+}
+
+/** A pattern, name by name; the first is empty where it begins at the root. */
+export type Glob = ReadonlyArray<GlobName>
+
+// No line holds a NUL.
+const wild = { many: "\0*", one: "\0?" }
+
+const nameOf = (marked: string): GlobName => {
+  const text = marked.replaceAll("\0", "")
+  if (text === marked) return { text, fits: undefined }
+  const source = marked.replace(
+    /\0([*?])|[.*+?^${}()|[\]\\]/g,
+    (sign: string, star: string | undefined) => star === undefined ? `\\${sign}` : star === "*" ? ".*" : ".{1,2}"
+  )
+  return { text, fits: new RegExp(`^${marked.startsWith("\0") ? "(?!\\.)" : ""}${source}$`, "s") }
+}
+
+/** A word as a pattern; `undefined` where it is none, or one that depends on more than the files that there are. */
+export const globOf = (parts: ReadonlyArray<WordPart>): Glob | undefined => {
+  let marked = ""
+  for (const part of parts) {
+    if (part.type === "Glob") {
+      if (part.parts?.some(({ text, type }) => type !== "Literal" || text.includes("/")) === true) return undefined
+      marked += part.kind === "star" ? wild.many : wild.one
+    } else {
+      const text = plainText(part)
+      if (text === undefined) return undefined
+      marked += text
+    }
+  }
+  return marked.includes("\0") && !marked.startsWith("~") ? marked.split("/").map(nameOf) : undefined
+}
+
+/** Whether all that fits a pattern lies in a directory that it names, so that no name of a file is taken for more than that. */
+export const isAnchored = ([first, ...others]: Glob): boolean =>
+  first !== undefined && others.length > 0 && first.fits === undefined && !first.text.startsWith("-")
+
+/** How many names of directories are compared for one line. */
+const maximumNames = 20_000
+
+const namesIn = (directory: string): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.async((resume) => {
+    // Where there is no directory, nothing fits.
+    NodeFs.readdir(directory, (error, names) => resume(Effect.succeed(error === null ? names : [])))
+  })
+
+/** What a pattern stands for. */
+interface Found {
+  /** Paths that fit it, and it itself, which stands for itself where nothing does. */
+  readonly paths: ReadonlyArray<string>
+  /** Where it was looked for them. */
+  readonly directories: ReadonlyArray<Target>
+  /** Whether all was looked at. */
+  readonly whole: boolean
+}
+
+/** Expands patterns of one line. */
+export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, ToolError> => {
+  let left = maximumNames
+  return (glob) =>
+    Effect.gen(function*() {
+      const directories: Array<Target> = []
+      let paths: ReadonlyArray<string> = [""]
+      for (const [at, { fits, text }] of glob.entries()) {
+        const next: Array<string> = []
+        for (const path of paths) {
+          const join = (name: string) => at === 0 ? name : `${path}/${name}`
+          if (fits === undefined) {
+            next.push(join(text))
+            continue
+          }
+          const targets = yield* places.of(at === 0 ? "." : path === "" ? "/" : path)
+          directories.push(...targets)
+          // What is outside is asked for as it stands, and not looked into.
+          for (const { real } of targets.filter(({ place }) => place === "inside")) {
+            const names = yield* namesIn(real)
+            left -= names.length
+            if (left < 0) return { paths: [], directories, whole: false }
+            next.push(...[".", "..", ...names].filter((name) => fits.test(name)).map(join))
+          }
+        }
+        paths = [...new Set(next)]
+      }
+      return { paths: [...paths, glob.map(({ text }) => text).join("/")], directories, whole: !places.tooMany() }
+    })
+}
