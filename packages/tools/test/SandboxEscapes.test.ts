@@ -101,7 +101,7 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
         ) {
           expect(yield* run([other("new")], line), line).not.toMatchObject({ code: 0 })
         }
-        expect(yield* run([other("link")], "echo x > ../other/link/x")).not.toMatchObject({ code: 0 })
+        expect((yield* run([other("link")], "echo x > ../other/link/x")).output).toContain("Read-only file system")
         expect(yield* run([other("link/new")], "echo x > ../other/link/new")).not.toMatchObject({ code: 0 })
         expect(yield* run(["/"], `echo x > ../other/old`)).not.toMatchObject({ code: 0 })
         const many = Array.from({ length: 300 }, (_, index) => other(`many${index}`))
