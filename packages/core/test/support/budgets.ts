@@ -11,8 +11,7 @@ import { outcomeOf } from "./tree.ts"
 /** A step that uses this many tokens, a tenth of them for output. */
 export const uses = (tokens: number) => ({ tokens: { input: tokens * 0.9, output: tokens * 0.1 } })
 
-/** A tool that only looks. */
-export const look = SkeinTest.tool("look", () => Effect.succeed("seen"))
+const look = SkeinTest.tool("look", () => Effect.succeed("seen"))
 /** An agent that looks again and again, each time somewhere else. */
 export const lookOn = (tokens: number): Scripted.Script => (request) => ({
   text: `look ${request.origin.step}`,

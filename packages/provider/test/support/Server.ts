@@ -7,21 +7,18 @@ import * as Runtime from "effect/Runtime"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** What a test server saw of a request. */
-export interface Seen {
+/** Answers the request with this number, counted from 0. */
+export type Script = (response: http.ServerResponse, number: number, seen: {
   readonly url: string
   readonly headers: http.IncomingHttpHeaders
   readonly body: string
-}
-
-/** Answers the request with this number, counted from 0. */
-export type Script = (response: http.ServerResponse, number: number, seen: Seen) => void
+}) => void
 
 /** A server on the loopback that answers by script; the scope ends it with all its sockets. */
 export const serve = (script: Script) =>
   Effect.acquireRelease(
     Effect.gen(function*() {
-      const seen: Array<Seen> = []
+      const seen: Array<Parameters<Script>[2]> = []
       const closed = yield* Deferred.make<void>()
       const run = Runtime.runFork(yield* Effect.runtime())
       const server = http.createServer((request, response) => {
