@@ -108,7 +108,13 @@ export const executed = (lines: ReadonlyArray<string>): ReadonlyArray<ReadonlyAr
     path.join(top, "driver"),
     path.join(top, "lines")
   ]
-  const { status, stderr } = spawnSync(command, args, { cwd: work, env: { PATH: bin, HOME: top }, encoding: "utf8" })
+  const { status, stderr } = spawnSync(command, args, {
+    cwd: work, // Some lines are functions that call themselves: they end before they fill the machine.
+    env: { PATH: bin, HOME: top, FUNCNEST: "3" },
+    timeout: 60_000 + lines.length * 100,
+    killSignal: "SIGKILL",
+    encoding: "utf8"
+  })
   if (status !== 0) throw new Error(`The lines could not be run: ${stderr}`)
   const rows = fs.readFileSync(path.join(top, "trace"), "utf8").split("\n").map((row) => ({
     pid: row.split(" ", 1).join(""),
