@@ -206,6 +206,27 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
       }).pipe(Effect.provide(layerIn(top)))
       expect(fs.readdirSync(repo)).toEqual(before)
     })))
+
+  it.live("does with an older bubblewrap, which cannot forbid namespaces, and takes all power from commands there as well", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      const bin = path.join(top, "bin")
+      fs.mkdirSync(bin)
+      const script = `case " $* " in *" --disable-userns "*) echo 'bwrap: Unknown option' >&2; exit 1;; esac\nexec ${
+        spawnSync("sh", ["-c", "command -v bwrap"], { encoding: "utf8" }).stdout.trim()
+      } "$@"\n`
+      fs.writeFileSync(path.join(bin, "bwrap"), `#!/bin/sh\n${script}`, { mode: 0o755 })
+      const environment = { PATH: `${bin}:${process.env["PATH"]}` }
+      yield* Effect.gen(function*() {
+        const run = (line: string) => runIn({ directory: repo, approved: [] }, line)
+        expect(yield* run("grep CapBnd /proc/self/status; echo b > b")).toEqual({
+          code: 0,
+          output: `CapBnd:\t${"0".repeat(16)}\n`
+        })
+        expect(yield* run("umount .git/hooks || echo x > .git/hooks/x")).not.toMatchObject({ code: 0 })
+      }).pipe(Effect.provide(layerIn(top, { environment })))
+      expect(fs.existsSync(at("b"))).toBe(true)
+    })))
 })
 
 describe("without bubblewrap", () => {
