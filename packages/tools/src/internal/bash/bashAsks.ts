@@ -45,8 +45,11 @@ const targetsOf = (places: Places, touched: Touched, path: string) =>
 const makeFound = (places: Places, touched: Touched) => {
   const globs = makeGlobs(places)
   const nothing = { paths: [], directories: [], whole: true }
-  return (argument: Argument): Effect.Effect<ReadonlyArray<string>> =>
-    argument.glob === undefined ? Effect.succeed([]) : globs(argument.glob).pipe(
+  const known = new Map<string, ReadonlyArray<string>>()
+  return (argument: Argument): Effect.Effect<ReadonlyArray<string>> => {
+    const before = known.get(argument.source)
+    if (argument.glob === undefined || before !== undefined) return Effect.succeed(before ?? [])
+    return globs(argument.glob).pipe(
       Effect.catchTag("ToolError", ({ message }) => {
         touched.doubt(message)
         return Effect.succeed(nothing)
@@ -54,26 +57,32 @@ const makeFound = (places: Places, touched: Touched) => {
       Effect.map(({ directories, paths, whole }) => {
         if (!whole) touched.doubt(`${argument.source} may stand for more files than can be looked at.`)
         for (const directory of directories) touched.looked(directory)
+        known.set(argument.source, paths)
         return paths
       })
     )
+  }
 }
 
 const touch = (places: Places, parts: Parts) =>
   Effect.gen(function*() {
     const touched = new Touched()
     const found = makeFound(places, touched)
-    const withFiles = (invocation: Invocation) =>
-      Effect.map(
-        Effect.forEach(invocation.args, (argument) =>
-          Effect.map(found(argument), (paths) => {
-            const hidden = argument.glob?.some(({ fits }) => fits !== undefined && mayBeProtected(fits)) === true
-            // A program takes what begins like an option for one.
-            if (hidden || paths.some((path) => path.startsWith("-"))) touched.guarded.add(invocation.pattern)
-            return [argument, ...paths.map(plainWord)]
-          })),
-        (args): Invocation => ({ ...invocation, args: args.flat() })
-      )
+    const withFiles = Effect.fnUntraced(function*(invocation: Invocation) {
+      const args: Array<Argument> = []
+      const seen = new Set<string>()
+      for (const argument of invocation.args) {
+        args.push(argument)
+        if (argument.glob === undefined || seen.has(argument.source)) continue
+        seen.add(argument.source)
+        const paths = yield* found(argument)
+        const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
+        // A program takes what begins like an option for one.
+        if (hidden || paths.some((path) => path.startsWith("-"))) touched.guarded.add(invocation.pattern)
+        for (const path of paths) args.push(plainWord(path))
+      }
+      return { ...invocation, args }
+    })
     for (const argument of parts.listed) yield* found(argument)
     for (const { text } of parts.tested) {
       if (text === "" || isStream(text)) continue

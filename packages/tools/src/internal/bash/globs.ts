@@ -8,7 +8,7 @@ import type { Places } from "./places.ts"
 import { plainText } from "./words.ts"
 
 /** One name of a pattern: text, or what fits it. */
-export interface GlobName {
+interface GlobName {
   readonly text: string
   /** What the shell would take for it, and perhaps more; `undefined` where it is just its text. */
   readonly fits: RegExp | undefined

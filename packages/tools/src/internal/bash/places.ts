@@ -5,7 +5,7 @@ import type { Paths, Target } from "../../Paths.ts"
 import type { Moves } from "./takeApart.ts"
 
 /** How many paths of a line are followed. */
-const maximumPaths = 500
+const maximumPaths = 300
 
 /** How many directories a line may stand in, and how often it may change them. */
 const maximumDirectories = 8

@@ -58,7 +58,7 @@ const maximumLength = 131_072
 const substituted = { depth: 16, length: 4 * maximumLength, count: 2_000 }
 
 /** How many nodes of a line are looked at: those of some five thousand commands. */
-const maximumNodes = 40_000
+const maximumNodes = 30_000
 
 const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
 

@@ -178,13 +178,11 @@ const calm = new Set(
 /** Programs of which the first operand is code. */
 const codeFirst = new Set(["awk", "gawk", "jq", "mawk", "nawk", "sed"])
 
-/** Whether it does not matter to a program which files there are, so long as each of them may be given to it. */
-const takesFiles = (name: string, args: ReadonlyArray<Argument>, argument: Argument): boolean => {
-  const { glob } = argument
-  if (glob === undefined || writesSecond.has(name)) return false
-  const before = args.slice(0, args.indexOf(argument))
-  if (codeFirst.has(name) && before.every(({ text }) => text.startsWith("-"))) return false
-  return calm.has(name) || isAnchored(glob)
+/** Which arguments a program may be given that stand for files: to it, it does not matter which files there are. */
+const takesFiles = (name: string, args: ReadonlyArray<Argument>): (argument: Argument, at: number) => boolean => {
+  const first = codeFirst.has(name) ? args.findIndex(({ text }) => !text.startsWith("-")) : -1
+  return ({ glob }, at) =>
+    glob !== undefined && at !== first && !writesSecond.has(name) && (calm.has(name) || isAnchored(glob))
 }
 
 /** What a call does more than its name says, which no wildcard allows. `moved`: it may stand in another directory. */
@@ -200,9 +198,10 @@ export const riskOf = (program: string, args: ReadonlyArray<Argument>, moved: bo
   if (writesSecond.has(name) && args.filter(({ text }) => !/^-./.test(text)).length > 1) {
     return `${name} may write a file`
   }
+  const mayTake = takesFiles(name, args)
   const unknown = inert.has(name)
     ? undefined
-    : args.find((argument) => !argument.fixed && !takesFiles(name, args, argument))
+    : args.find((argument, at) => !argument.fixed && !mayTake(argument, at))
   return unknown === undefined ? undefined : `${unknown.source} is not known before it runs`
 }
 
