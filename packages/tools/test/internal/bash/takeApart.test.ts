@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
+import { writeSync } from "node:fs"
 import { takeApart } from "../../../src/internal/bash/takeApart.ts"
 import { executed, strace } from "../../support/executed.ts"
 import { lines } from "../../support/lines.ts"
@@ -50,10 +51,11 @@ describe.skipIf(strace === undefined)("what is executed (watched by strace; skip
       total.known += known
       total.ran += ran
       if (count > batch) {
-        console.info(
-          `${
-            Math.min(at + batch, count)
-          } lines, ${total.known} allowed, ${total.ran} programs executed, ${all.length} not spoken of`
+        // At once: what is logged comes when a test has ended.
+        const done = Math.min(at + batch, count)
+        writeSync(
+          2,
+          `${done} lines, ${total.known} allowed, ${total.ran} programs executed, ${all.length} not spoken of\n`
         )
       }
     }
