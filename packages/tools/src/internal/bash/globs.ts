@@ -10,8 +10,8 @@ import { plainText } from "./words.ts"
 /** One name of a pattern: text, or what fits it. */
 interface GlobName {
   readonly text: string
-  /** What the shell would take for it, and perhaps more; `undefined` where it is just its text. */
-  readonly fits: RegExp | undefined
+  /** Expression of what the shell would take for it, and perhaps more; `undefined` where it is just its text. */
+  readonly fits: string | undefined
 }
 
 /** A pattern, name by name; the first is empty where it begins at the root. */
@@ -27,8 +27,11 @@ const nameOf = (marked: string): GlobName => {
     /\0([*?])|[.*+?^${}()|[\]\\]/g,
     (sign: string, star: string | undefined) => star === undefined ? `\\${sign}` : star === "*" ? ".*" : ".{1,2}"
   )
-  return { text, fits: new RegExp(`^${marked.startsWith("\0") ? "(?!\\.)" : ""}${source}$`, "s") }
+  return { text, fits: `^${marked.startsWith("\0") ? "(?!\\.)" : ""}${source}$` }
 }
+
+/** What fits a name. */
+export const fitting = (fits: string): RegExp => new RegExp(fits, "s")
 
 /** A word as a pattern; `undefined` where it is none, or one that depends on more than the files that there are. */
 export const globOf = (parts: ReadonlyArray<WordPart>): Glob | undefined => {
@@ -84,6 +87,7 @@ export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, 
             next.push(join(text))
             continue
           }
+          const fit = fitting(fits)
           const targets = yield* places.of(at === 0 ? "." : path === "" ? "/" : path)
           directories.push(...targets)
           // What is outside is asked for as it stands, and not looked into.
@@ -91,7 +95,7 @@ export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, 
             const names = yield* namesIn(real)
             left -= names.length
             if (left < 0) return { paths: [], directories, whole: false }
-            next.push(...[".", "..", ...names].filter((name) => fits.test(name)).map(join))
+            next.push(...[".", "..", ...names].filter((name) => fit.test(name)).map(join))
           }
         }
         paths = [...new Set(next)]
