@@ -1,6 +1,6 @@
 /** Sees to it that nothing stays open when a turn breaks off: every call gets a result, every answer an end. */
 import type { AssistantMessage } from "@skein/domain/Message"
-import type { ToolPart } from "@skein/domain/Part"
+import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
@@ -30,11 +30,15 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
   const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis
   const answers: Array<AssistantMessage> = []
+  const begun: Array<Part> = []
   const calls: Array<ToolPart> = []
   for (const message of live.messages ?? []) {
     const { info, parts } = message
-    if (info.role === "assistant" && info.time.completed === undefined) answers.push(endAnswer(info, now))
+    const isOpen = info.role === "assistant" && info.time.completed === undefined
+    if (isOpen) answers.push(endAnswer(info, now))
     for (const part of parts) {
+      // An answer that was cut off as it began is in memory alone.
+      if (isOpen && part.type !== "tool") begun.push(part)
       if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
       const ended = endCall(part, live.unbegun.has(part.id), now)
       calls.push(ended)
@@ -46,11 +50,11 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
   yield* journal.commit(
     [
       ...answers.map((info) => ({ _tag: "Message", info }) as const),
-      ...calls.map((part) => ({ _tag: "Part", part }) as const)
+      ...[...begun, ...calls].map((part) => ({ _tag: "Part", part }) as const)
     ],
     [
       ...answers.map((info) => journal.event(live.info, "message.updated", { info }, now)),
-      ...calls.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+      ...[...begun, ...calls].map((part) => journal.event(live.info, "message.part.updated", { part }, now))
     ]
   )
   live.unbegun.clear()
