@@ -25,9 +25,12 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
     ? Object.values(value).flatMap(textsIn)
     : []
 
+/** What a line only writes to, such as a log: that changes whenever it runs. */
+const written = />>?\s*[^\s;|&<>()]+/g
+
 /** What may be names of files in a command line, whichever way it is quoted. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
-  [line, ...line.split(/[\s"'`;|&<>()=$]+/)].filter((word) => word !== "")
+  [line, ...line.replaceAll(written, " ").split(/[\s"'`;|&<>()=$]+/)].filter((word) => word !== "")
 
 /** The files of the project that hooks name, with what they hold: who trusts a command has trusted what it runs. */
 const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { directory, root }: ProjectPlace) {
