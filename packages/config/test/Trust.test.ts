@@ -102,15 +102,17 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
   it.scoped("goes on while a hook writes its log, and ends when that is also what it runs", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
-        [file]: { hooks: { Stop: [{ command: "date >> hooks.log" }], SessionEnd: [{ command: "cat>x.sh; sh x.sh" }] } },
+        [file]: {
+          hooks: { Stop: [{ command: "date >> hooks.log" }], Notification: [{ command: "cat>x.sh; sh x.sh" }] }
+        },
         "project/a/b": ""
       })
       const fs = yield* FileSystem.FileSystem
-      expect((yield* trusting(root, "hooks.Stop", "hooks.SessionEnd")).warnings).toEqual([])
+      expect((yield* trusting(root, "hooks.Stop", "hooks.Notification")).warnings).toEqual([])
       yield* fs.writeFileString(join(root, "project/hooks.log"), "now\n")
       expect(untrusted(yield* loadIn(root))).toEqual([])
       yield* fs.writeFileString(join(root, "project/x.sh"), "touch PWNED")
-      expect(untrusted(yield* loadIn(root))).toEqual(["hooks.SessionEnd changed"])
+      expect(untrusted(yield* loadIn(root))).toEqual(["hooks.Notification changed"])
     }))
 
   it.scoped("ends with a file that was not there when a hook was trusted", () =>
