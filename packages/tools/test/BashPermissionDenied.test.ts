@@ -63,6 +63,8 @@ describeDecisions("a denied command, wherever it stands", "deny", [
   "/tmp/evil/touch PWNED",
   "A=1 B=2 touch PWNED",
   "env A=1 touch PWNED",
+  "env A-B=1 touch PWNED",
+  "env {A=1 touch PWNED",
   "env -i touch PWNED",
   "env -u HOME -- touch PWNED",
   "env -S 'touch PWNED'",

@@ -74,7 +74,9 @@ describeDecisions("what is not known before it runs", "ask", [
   "test -f src/*",
   "cd dash && cat *",
   "cat .g*/config",
-  "cat a@(.txt)"
+  "cat a@(.txt)",
+  "echo $(cat <<A\nx\nA\ngit log; git status)",
+  "echo \"${x:-'$(git diff 'a;b')'}\""
 ])
 
 describeDecisions("what cannot be read", "ask", [

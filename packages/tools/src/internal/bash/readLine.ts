@@ -64,6 +64,13 @@ const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
 
 const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
 
+/**
+ * Whether bash 5.2, which writes a substitution anew before it reads it, loses what ends a command there: of those that follow
+ * a here-document one may then be arguments of another.
+ */
+const isRewritten = (text: string, commands: ReadonlyArray<{ readonly command: SyntaxNode }>): boolean =>
+  /(?:^|[^<])<<(?!<)/.test(text) && (commands.length > 1 || commands[0]?.command.type !== "Command")
+
 /** Operators of `[[ ]]` whose operands are arithmetic: names in them are looked up, and what they hold is run. */
 const arithmetic = new Set(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 
@@ -199,6 +206,9 @@ class Reader {
       case "ProcessSubstitution":
         this.substitutes = true
         if (node.script === undefined) this.#doubt(`${node.text} cannot be read.`)
+        else if (isRewritten(node.text, node.script.commands)) {
+          this.#doubt(`${node.text} has a here-document beside other commands, which bash may take together.`)
+        }
         return this.#substitution(node)
       case "ArithmeticExpansion":
         if (node.expression === undefined) this.#doubt(`${node.text} cannot be read.`)

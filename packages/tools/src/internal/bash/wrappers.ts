@@ -23,7 +23,8 @@ const wrapper = (leading: Leading, own = 0): Unwrap => (args) => {
   return from(args, at + own)
 }
 
-const isSetting = ({ text }: Argument): boolean => /^[A-Za-z_][A-Za-z0-9_]*=/.test(text)
+// env takes whatever has such a sign in it.
+const isSetting = ({ text }: Argument): boolean => text.includes("=")
 
 const env: Unwrap = (args) => {
   const plain = args[0]?.text === "-" ? args.slice(1) : args

@@ -17,7 +17,7 @@ const told = (line: string) => {
   const { also, invocations, settings, unclear } = takeApart(line)
   const known = unclear === undefined && settings.length === 0 &&
     invocations.every(({ args, program, risk }) =>
-      risk === undefined && (program === "echo" || args.every(({ glob }) => glob === undefined))
+      risk === undefined && (program === "echo" || args.every(({ glob, tilde }) => glob === undefined && !tilde))
     )
   return known
     ? new Set([
