@@ -34,7 +34,7 @@ const planned = async (more: object = {}) => {
     JSON.stringify({ permission: { bash: { "./build.sh": "allow" } }, ...more })
   )
   const script = "echo x > own.txt; echo more >> kept.txt; echo y > /tmp/y && cat /tmp/y && touch .git/config2"
-  writeFileSync(join(where.project, "build.sh"), `#!/bin/bash\n${script}\necho built\n`, { mode: 0o755 })
+  writeFileSync(join(where.project, "build.sh"), `#!/bin/bash\n${script}\necho built\nexit 3\n`, { mode: 0o755 })
   writeFileSync(join(where.project, "kept.txt"), "kept\n")
   return { ...where, ...await where.run(["run", "--agent", "plan", "-m", "openai/m", "go"]) }
 }
@@ -43,7 +43,9 @@ it.skipIf(!works)("a command below plan runs, and changes nothing of the tree (n
   const { code, project, stdout } = await planned()
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringMatching(/own\.txt: Read-only file system[^]*y\n[^]*built/)
+    stdout: expect.stringMatching(
+      /own\.txt: Read-only file system[^]*y\n[^]*built\n\(exit code 3, in a sandbox without a network, where no file can be changed\)/
+    )
   })
   expect(existsSync(join(project, "own.txt"))).toBe(false)
   expect(existsSync(join(project, ".git", "config2"))).toBe(false)

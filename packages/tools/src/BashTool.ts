@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { resolve } from "node:path"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
+import type { SandboxLimits } from "./Sandbox.ts"
 import { Shell } from "./Shell.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
@@ -45,6 +46,14 @@ const askedOf = (input: BashInput) => {
   return { call: { ...call, description: `with the arguments ${JSON.stringify(given.words)}` }, known: false }
 }
 
+/** What may be why a command failed: a model that does not know of the sandbox looks for the reason elsewhere. */
+const limitsTold = (limits: SandboxLimits | undefined, readsOnly: boolean): string =>
+  limits === undefined
+    ? ""
+    : `, in a sandbox${limits.network ? "" : " without a network"}, where ${
+      readsOnly ? "no file" : "nothing but this directory"
+    } can be changed`
+
 /** Makes `bash`. */
 export const makeBash: Effect.Effect<
   Tool<BashInput>,
@@ -71,7 +80,7 @@ export const makeBash: Effect.Effect<
       }
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
-      const confined = yield* shell.confines
+      const confined = (yield* shell.limits) !== undefined
       const asks = (yield* bashAsks(paths, call, caller)).map((ask) =>
         confined && ask.permission === "bash" ? { ...ask, confined } : ask
       )
@@ -105,7 +114,9 @@ export const makeBash: Effect.Effect<
       }
       const told = exit === 0
         ? (output === "" ? "(no output)" : output)
-        : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit})`
+        : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit}${
+          limitsTold(yield* shell.limits, context.readsOnly)
+        })`
       return { title: titleOf(input), output: told, metadata: { exit, timedOut } }
     })
   })

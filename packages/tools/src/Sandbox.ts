@@ -32,6 +32,12 @@ export interface SandboxOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
+/** What confined commands cannot do, beside writing where they have no business. */
+export interface SandboxLimits {
+  /** Whether there is a network for them. */
+  readonly network: boolean
+}
+
 /** What confines commands. */
 export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /**
@@ -39,8 +45,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
    * long as the scope is open.
    */
   readonly confine: (place: SandboxPlace) => Effect.Effect<ReadonlyArray<string>, SandboxError, Scope.Scope>
-  /** Whether commands are confined here. */
-  readonly confines: Effect.Effect<boolean>
+  /** How commands are confined here; `undefined` where they run as they are. */
+  readonly limits: Effect.Effect<SandboxLimits | undefined>
 }>() {
   /** Whether commands can be confined here at all; fails with why not. */
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
@@ -52,7 +58,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** Nothing is confined. */
   static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
     confine: () => Effect.succeed([]),
-    confines: Effect.succeed(false)
+    limits: Effect.succeed(undefined)
   })
 
   /** Bubblewrap where it can be used; else commands run as they are, and the log says so at the first of them. */
@@ -64,7 +70,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
         return {
           confine: (place) =>
             Effect.matchEffect(bwrap, { onSuccess: (confine) => confine(place), onFailure: () => Effect.succeed([]) }),
-          confines: Effect.match(bwrap, { onSuccess: () => true, onFailure: () => false })
+          limits: Effect.match(bwrap, { onSuccess: () => limitsOf(options), onFailure: () => undefined })
         }
       })
     )
@@ -73,9 +79,14 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   static readonly layerRequired = (options: SandboxOptions): Layer.Layer<Sandbox, SandboxError> =>
     Layer.scoped(
       Sandbox,
-      Effect.map(Effect.flatten(bubblewrap(options)), (confine) => ({ confine, confines: Effect.succeed(true) }))
+      Effect.map(
+        Effect.flatten(bubblewrap(options)),
+        (confine) => ({ confine, limits: Effect.succeed(limitsOf(options)) })
+      )
     )
 }
+
+const limitsOf = ({ network }: SandboxOptions): SandboxLimits => ({ network })
 
 const tell = ({ message }: SandboxError) =>
   Effect.logError(`${message} Commands run without it; with "sandbox": "off" in your config this is not said again.`)

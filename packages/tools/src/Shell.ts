@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { shellEnvironment } from "./internal/shellEnvironment.ts"
 import { Processes } from "./Processes.ts"
-import { Sandbox } from "./Sandbox.ts"
+import { Sandbox, type SandboxLimits } from "./Sandbox.ts"
 
 /** A command line could not be started at all. */
 export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", { message: Schema.String }) {}
@@ -48,8 +48,8 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
    * process that ignores requests to end is killed after a second.
    */
   readonly run: (command: ShellCommand) => Effect.Effect<ShellEnd, ShellError>
-  /** Whether commands can be kept from changing files here. */
-  readonly confines: Effect.Effect<boolean>
+  /** How the sandbox confines commands, where there is one: they can be kept from changing files then. */
+  readonly limits: Effect.Effect<SandboxLimits | undefined>
 }>() {
   /**
    * Runs bash, or sh where there is none. Commands see of the environment what a shell needs, and the variables named by
@@ -71,7 +71,7 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
         // Loaded at first use: the program starts without it.
         const loaded = Effect.promise(() => import("./internal/runShell.ts"))
         return {
-          confines: place.sandbox.confines,
+          limits: place.sandbox.limits,
           run: (command) =>
             Effect.flatMap(loaded, ({ runShell }) => runShell(place, command)).pipe(
               Effect.mapError(({ reason }) =>
