@@ -49,8 +49,8 @@ const fold = (name: string): string => {
 }
 
 /** Whether a pattern of names is one of hidden names, of which a protected one fits. */
-export const mayBeProtected = (fits: RegExp): boolean =>
-  [...directories, ...files].some((name) => name.startsWith(".") && fits.test(name))
+export const mayBeProtected = (fits: (name: string) => boolean): boolean =>
+  [...directories, ...files].some((name) => name.startsWith(".") && fits(name))
 
 /** Whether a path, with `/` between its names, is protected. Plans (`.skein/plans/*.md`) are not. */
 export const isProtected = (path: string): boolean => {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
 import { asRules, changeAsks, isOutside, lookAsks } from "../asks.ts"
 import { mayBeProtected } from "../protectedNames.ts"
-import { fitting, makeGlobs } from "./globs.ts"
+import { makeGlobs } from "./globs.ts"
 import { offersFor } from "./offers.ts"
 import { isStream, onlyReads, pathsOf, readsBelow, tellsContent, writesOperands } from "./operands.ts"
 import { makePlaces, type Places } from "./places.ts"
@@ -76,7 +76,7 @@ const touch = (places: Places, parts: Parts) =>
         if (argument.glob === undefined || seen.has(argument.source)) continue
         seen.add(argument.source)
         const paths = yield* found(argument)
-        const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fitting(fits)))
+        const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
         // A program takes what begins like an option for one.
         if (hidden || paths.some((path) => path.startsWith("-"))) touched.guarded.add(invocation.pattern)
         for (const path of paths) args.push(plainWord(path))

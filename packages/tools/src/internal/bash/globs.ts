@@ -10,8 +10,8 @@ import { plainText } from "./words.ts"
 /** One name of a pattern: text, or what fits it. */
 interface GlobName {
   readonly text: string
-  /** Expression of what the shell would take for it, and perhaps more; `undefined` where it is just its text. */
-  readonly fits: string | undefined
+  /** Whether a name is one that the shell would take for it, or perhaps not; `undefined` where it is just its text. */
+  readonly fits: ((name: string) => boolean) | undefined
 }
 
 /** A pattern, name by name; the first is empty where it begins at the root. */
@@ -20,18 +20,40 @@ export type Glob = ReadonlyArray<GlobName>
 // No line holds a NUL.
 const wild = { many: "\0*", one: "\0?" }
 
-const nameOf = (marked: string): GlobName => {
-  const text = marked.replaceAll("\0", "")
-  if (text === marked) return { text, fits: undefined }
-  const source = marked.replace(
-    /\0([*?])|[.*+?^${}()|[\]\\]/g,
-    (sign: string, star: string | undefined) => star === undefined ? `\\${sign}` : star === "*" ? ".*" : ".{1,2}"
-  )
-  return { text, fits: `^${marked.startsWith("\0") ? "(?!\\.)" : ""}${source}$` }
+/** Whether signs fit a name; takes time in proportion to both lengths multiplied, whatever the pattern. */
+const fit = (signs: ReadonlyArray<string>, name: string): boolean => {
+  let sign = 0
+  let at = 0
+  let star = -1
+  let resume = 0
+  while (at < name.length) {
+    if (signs[sign] === wild.many) {
+      star = sign++
+      resume = at
+    } else if (signs[sign] === wild.one || signs[sign] === name[at]) {
+      sign++
+      at++
+    } else if (star >= 0) {
+      sign = star + 1
+      at = ++resume
+    } else return false
+  }
+  return signs.slice(sign).every((rest) => rest === wild.many)
 }
 
-/** What fits a name. */
-export const fitting = (fits: string): RegExp => new RegExp(fits, "s")
+const isAscii = (name: string): boolean => [...name].every((each) => each < "\u0080")
+
+const nameOf = (marked: string): GlobName => {
+  const signs = marked.match(/\0[*?]|[^]/g) ?? []
+  if (!signs.some((sign) => sign.length > 1)) return { text: marked, fits: undefined }
+  // What one character is, is a matter of the locale.
+  const loose = signs.map((sign) => sign === wild.one ? wild.many : sign)
+  const skipsHidden = signs[0]?.startsWith("\0") === true
+  return {
+    text: marked.replaceAll("\0", ""),
+    fits: (name) => !(skipsHidden && name.startsWith(".")) && fit(isAscii(name) ? signs : loose, name)
+  }
+}
 
 /** A word as a pattern; `undefined` where it is none, or one that depends on more than the files that there are. */
 export const globOf = (parts: ReadonlyArray<WordPart>): Glob | undefined => {
@@ -87,7 +109,6 @@ export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, 
             next.push(join(text))
             continue
           }
-          const fit = fitting(fits)
           const targets = yield* places.of(at === 0 ? "." : path === "" ? "/" : path)
           directories.push(...targets)
           // What is outside is asked for as it stands, and not looked into.
@@ -95,7 +116,7 @@ export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, 
             const names = yield* namesIn(real)
             left -= names.length
             if (left < 0) return { paths: [], directories, whole: false }
-            next.push(...[".", "..", ...names].filter((name) => fit.test(name)).map(join))
+            next.push(...[".", "..", ...names].filter(fits).map(join))
           }
         }
         paths = [...new Set(next)]
