@@ -3,6 +3,7 @@ import { describeDecisions } from "./support/bashClasses.ts"
 describeDecisions("a denied command, wherever it stands", "deny", [
   "touch",
   "touch PWNED",
+  "\"$(cat <<'A'\ntouch\nA\n)\" PWNED",
   "git status&&touch PWNED",
   "git status||touch PWNED",
   "git status|touch PWNED",

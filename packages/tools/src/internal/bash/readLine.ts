@@ -1,7 +1,7 @@
 /** Finds all that a command line would do: its simple commands, wherever they stand, its redirections and what it sets. */
 import * as Either from "effect/Either"
 import { forEachChild, type ParameterExpansionPart, parse, type SyntaxNode, type Word } from "unbash"
-import { type Argument, readWord } from "./words.ts"
+import { type Argument, documentIn, readWord } from "./words.ts"
 
 /** A variable that the line sets, and what to. */
 interface Setting {
@@ -119,6 +119,8 @@ class Reader {
   #bodies = 0
   #quotes = 0
   #nodes = 0
+  #documents = false
+  #functions = false
   #loops: ReadonlyArray<Loop> = []
 
   #doubt(reason: string): void {
@@ -170,6 +172,12 @@ class Reader {
     forEachChild(node, (child) => this.read(child))
   }
 
+  /** Reads a line, and what of it only counts as a whole. */
+  whole(node: SyntaxNode): void {
+    this.read(node)
+    if (this.#documents && this.#functions) this.#doubt("What cat writes is not known where there are functions.")
+  }
+
   read(node: SyntaxNode): void {
     if (++this.#nodes > maximumNodes) {
       return this.#doubt("It has more parts than are looked at. Write it to a script, or make several calls of it.")
@@ -193,8 +201,10 @@ class Reader {
       case "Select":
         this.settings.push({ name: node.name.value, source: `${node.name.text}=…` })
         return this.#loop(node)
-      case "While":
       case "Function":
+        this.#functions = true
+        return this.#repeated(node)
+      case "While":
         return this.#repeated(node)
       case "ArithmeticFor":
         if (node.test === undefined) this.#doubt("A loop without a test has no end.")
@@ -205,6 +215,7 @@ class Reader {
       case "CommandExpansion":
       case "ProcessSubstitution":
         this.substitutes = true
+        this.#documents ||= documentIn(node) !== undefined
         if (node.script === undefined) this.#doubt(`${node.text} cannot be read.`)
         else if (isRewritten(node.text, node.script.commands)) {
           this.#doubt(`${node.text} has a here-document beside other commands, which bash may take together.`)
@@ -309,6 +320,6 @@ export const readLine = (line: string): Line => {
   if (line.length > maximumLength) return { ...reader, unclear: "It is too long to be read." }
   if (line.includes("\0")) return { ...reader, unclear: "It has a NUL character." }
   // What nests deeper than the stack is as good as what cannot be parsed; what was found until then still counts.
-  const read = Either.try(() => reader.read(parse(line)))
+  const read = Either.try(() => reader.whole(parse(line)))
   return Either.isLeft(read) ? { ...reader, unclear: "It cannot be read." } : { ...reader }
 }

@@ -25,6 +25,24 @@ const isPattern = (source: string): boolean => {
   return /[*?[]/.test(bare) || (bare.includes("{") && (bare.includes(",") || bare.includes("..")))
 }
 
+/**
+ * What `$(cat <<'EOF' … )` says, where nothing else is called `cat`: the text between, as messages of several lines are
+ * handed on. It is text only within double quotes.
+ */
+export const documentIn = (part: WordPart): string | undefined => {
+  if (part.type !== "CommandExpansion") return undefined
+  const [only, ...others] = part.script?.commands ?? []
+  if (only?.command.type !== "Command" || others.length > 0 || only.background === true) return undefined
+  const { name, prefix, suffix } = only.command
+  const [document, ...rest] = suffix
+  if (name?.text !== "cat" || prefix.length > 0 || rest.length > 0 || document?.type !== "HereDoc") return undefined
+  const { body, closing, delimiter, descriptor, operator } = document
+  const isPlain = operator === "<<" && descriptor === undefined && delimiter?.quoted === true && closing !== undefined
+  return isPlain ? body.text.replace(/\n+$/, "") : undefined
+}
+
+const isText = (part: WordPart): boolean => part.type === "Literal" || documentIn(part) !== undefined
+
 const isFixed = (part: WordPart): boolean => {
   switch (part.type) {
     case "Literal":
@@ -34,7 +52,7 @@ const isFixed = (part: WordPart): boolean => {
     case "AnsiCQuoted":
       return plainAnsi.test(part.text)
     case "DoubleQuoted":
-      return part.parts.every(({ type }) => type === "Literal")
+      return part.parts.every(isText)
     default:
       return false
   }
@@ -44,7 +62,7 @@ const isFixed = (part: WordPart): boolean => {
 export const plainText = (part: WordPart): string | undefined => {
   if (!isFixed(part)) return undefined
   if (part.type === "DoubleQuoted") {
-    return part.parts.map((each) => each.type === "Literal" ? each.value : "").join("")
+    return part.parts.map((each) => each.type === "Literal" ? each.value : documentIn(each) ?? "").join("")
   }
   return "value" in part ? part.value : undefined
 }
@@ -55,7 +73,8 @@ export const readWord = (word: Word): Argument => {
   const fixed = parts === undefined ? source === "[" || !isPattern(source) : parts.every(isFixed)
   // Only of one's own home is it known where it is.
   const strange = /(?:^|[=:])~[^/]/.test(source)
-  const argument = { text: value, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
+  const text = fixed && source.includes("<<") ? parts?.map(plainText).join("") ?? value : value
+  const argument = { text, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
   const glob = argument.fixed || strange || parts === undefined ? undefined : globOf(parts)
   return glob === undefined ? argument : { ...argument, glob }
 }
