@@ -118,6 +118,6 @@ export const locked = <A>(
     }
     return yield* Effect.ensuring(
       Effect.try(body),
-      Effect.sync(() => attempt(() => NodeFs.unlinkSync(lock), undefined))
+      Effect.sync(() => attempt(() => NodeFs.readlinkSync(lock) === owner.id && NodeFs.unlinkSync(lock), undefined))
     )
   }).pipe(Effect.uninterruptible)
