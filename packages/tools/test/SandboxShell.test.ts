@@ -16,9 +16,10 @@ import { git, layerIn, works, world } from "./support/sandbox.ts"
 /** A repository, and what runs a line in it. */
 const place = Effect.gen(function*() {
   const { at, repo, top } = yield* world
+  const bin = path.join(top, "bin")
   const processes = Processes.layer({ dataDirectory: path.join(top, "data"), environment: {} })
   const context = yield* Layer.build(
-    Shell.layer({ environment: { PATH: process.env["PATH"] } }).pipe(
+    Shell.layer({ environment: { PATH: `${bin}:${process.env["PATH"]}` } }).pipe(
       Layer.provide(Layer.mergeAll(layerIn(top), NodeFileSystem.layer, Layer.provide(processes, NodeOwner.layer)))
     )
   )
@@ -35,7 +36,7 @@ const place = Effect.gen(function*() {
         })),
       context
     ).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
-  return { at, repo, run, top, spilled: () => fs.statSync(spilled).size }
+  return { at, bin, repo, run, top, spilled: () => fs.statSync(spilled).size }
 })
 
 /** Waits for what is outside of Effect; fails by the test's own timeout. */
@@ -57,6 +58,15 @@ describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
       yield* until(() => fs.existsSync(at("begun")))
       yield* Fiber.interrupt(fiber)
       expect(fs.readFileSync(at("bye"), "utf8")).toBe("bye\n")
+    }))
+
+  it.scopedLive("has its last words read, however late the machine gets to them", () =>
+    Effect.gen(function*() {
+      const { bin, run } = yield* place
+      fs.mkdirSync(bin)
+      const late = `#!/bin/sh\nsleep 0.2\nexec ${spawnSync("which", ["cat"], { encoding: "utf8" }).stdout.trim()}\n`
+      fs.writeFileSync(path.join(bin, "cat"), late, { mode: 0o755 })
+      expect(yield* run("echo last words; exit 3")).toMatchObject({ exit: 3, output: "last words\n" })
     }))
 
   it.scopedLive("that ignores this is ended all the same, with all that it has started", () =>

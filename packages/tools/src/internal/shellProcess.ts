@@ -35,14 +35,12 @@ export interface ShellProcess {
 
 /**
  * Node gives a child sockets, and a program that opens /dev/stderr fails on one. So the output goes through a pipe and
- * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words.
+ * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words. It is
+ * outside of what confines a command, for all in there ends with the command; what that complains of is read as well.
  */
 const wrapped = "exec 3> >(trap \"\" TERM INT HUP; exec cat); exec \"$@\" >&3 2>&1 3>&-"
 
-const shells = {
-  bash: ["-c", wrapped, "bash", "bash"],
-  sh: ["-c", "exec \"$@\" 2>&1", "sh", "sh"]
-} as const
+const shells = { bash: wrapped, sh: "exec \"$@\" 2>&1" } as const
 
 /** What to run, where, and what it may see. */
 export interface ShellStart {
@@ -60,14 +58,9 @@ export interface ShellStart {
 const closing = (files: ReadonlyArray<number>): string => files.map((file) => `exec ${file}>&-; `).join("")
 
 const lineOf = (shell: keyof typeof shells, { command, confined, words }: ShellStart): [string, Array<string>] => {
-  const [flag, script, ...names] = shells[shell]
   // Other shells than bash know no file by a number of two digits.
   const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
-  if (confined.length === 0) return [shell, [flag, closing(files) + script, ...names, "-c", command, shell, ...words]]
-  // What cannot confine it says so on its standard error, which nobody would read.
-  const complaining = [flag, `${closing(files)}exec "$@" 2>&1`, shell]
-  const args = [...complaining, ...confined, shell, flag, script, ...names, "-c", command, shell, ...words]
-  return [files.length === 0 ? "sh" : shell, args]
+  return [shell, ["-c", closing(files) + shells[shell], shell, ...confined, shell, "-c", command, shell, ...words]]
 }
 
 /** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
