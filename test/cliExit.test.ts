@@ -244,7 +244,10 @@ describe("permission", () => {
         ? "done"
         : { calls: [{ tool: "write", args: { filePath: "skein.json", content: "{}" } }] }
     )
-    expect((await place.run([...run, "--auto", "--format", "quiet", "go"])).code).toBe(3)
+    const ended = await place.run([...run, "--auto", "--format", "quiet", "go"])
+    expect(ended.code).toBe(3)
+    expect(ended.stderr).toContain("--auto does not allow that")
+    expect(ended.stderr).not.toContain("pass --auto")
     expect(existsSync(join(place.project, "skein.json"))).toBe(false)
   })
 })

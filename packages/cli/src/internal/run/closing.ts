@@ -8,19 +8,22 @@ import type { RunResult } from "./result.ts"
 const resume = ({ outcome, sessionID }: RunResult): string =>
   sessionID === undefined || outcome === "denied" ? "" : ` Go on with \`skein sessions resume ${sessionID}\`.`
 
+/** How what was not permitted can be; who was asked and said no knows it. */
+const advice = ({ auto, canAsk }: { readonly auto: boolean; readonly canAsk: boolean }): string => {
+  if (auto) return " --auto does not allow that: run it on a terminal without --auto to be asked."
+  if (canAsk) return ""
+  return " Run it on a terminal to be asked, pass --auto, or allow it under \"permission\" in the config."
+}
+
 /** The lines; none where all is well, or where nobody reads them. */
 export const closingLines = (
   result: RunResult,
   denials: Denials,
-  { canAsk, readerIsGone }: { readonly canAsk: boolean; readonly readerIsGone: boolean }
+  asked: { readonly auto: boolean; readonly canAsk: boolean; readonly readerIsGone: boolean }
 ): ReadonlyArray<string> => {
-  if (readerIsGone) return []
-  // Who was asked and said no knows how to say yes.
-  const advice = canAsk
-    ? ""
-    : " Run it on a terminal to be asked, pass --auto, or allow it under \"permission\" in the config."
+  if (asked.readerIsGone) return []
   const denied = denials.count === 0
     ? []
-    : [errorLine(`${escapeLine(denials.summary)}.${advice}`)]
+    : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]
   return result.error === undefined ? denied : [...denied, errorLine(`${result.error.message}${resume(result)}`)]
 }

@@ -213,9 +213,9 @@ export const executeRun = (
         yield* failpoint("ack_sent")
         progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
-        const { canAsk } = shown
+        const asked = { auto: flags.auto, canAsk: shown.canAsk, readerIsGone }
         if (stop.reason() !== undefined) stop.isTold(true)
-        for (const line of closingLines(result, progress.denials, { canAsk, readerIsGone })) stdio.err(line)
+        for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) {
           const { redact } = yield* Redaction
           stdio.err(errorLine(redact(Cause.pretty(exit.cause))))
