@@ -81,9 +81,10 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
     const asks = Effect.fnUntraced(function*(input: GrepInput, target: Target) {
       const metadata = { pattern: input.pattern, path: target.shown }
       const own = lookAsks("grep", target, { pattern: input.pattern, directory: true, metadata })
-      if (target.place === "spill" || input.path === undefined || (yield* isDirectory(target))) {
-        return own
-      }
+      if (target.place === "spill" || input.path === undefined) return own
+      const looked = isDirectory(target)
+      // What there is outside is not told to whom it is forbidden.
+      if (yield* target.place === "outside" ? Effect.orElseSucceed(looked, () => false) : looked) return own
       // To look in one file shows what is in it, as to read it does.
       const read: PermissionAsk = { permission: "read", patterns: [target.shown], always: [], metadata }
       return [...own, read]

@@ -136,6 +136,17 @@ describe("grep", () => {
       expect((yield* Effect.flip(asks("grep", { pattern: "a", path: "none" }))).kind).toBe("not_found")
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect("asks before it tells whether there is something outside", () =>
+    Effect.gen(function*() {
+      const { asks, call } = yield* tree
+      expect(yield* asks("grep", { pattern: "a", path: "../none" })).toMatchObject([
+        { permission: "external_directory" },
+        { permission: "grep" },
+        { permission: "read" }
+      ])
+      expect((yield* Effect.flip(call("grep", { pattern: "a", path: "../none" }))).kind).toBe("not_found")
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("tells where ripgrep is to be had when there is none", () =>
     Effect.gen(function*() {
       const ripgrep = yield* Ripgrep
