@@ -73,6 +73,12 @@ it.skipIf(!works)("a command that was allowed is confined all the same, where th
   expect(existsSync(join(home, "x"))).toBe(false)
 })
 
+it.skipIf(!works)("a command that is known to read sees what is there, and no names that are kept free", async () => {
+  const { project, run } = await place({}, ["ls -A"])
+  writeFileSync(join(project, "a.txt"), "")
+  expect((await run()).stdout).toBe("told: .git\na.txt\n")
+})
+
 it("without bubblewrap commands run, and it is said once; not where that is wanted", async () => {
   const two = await place({}, ["echo one", "echo two"])
   const { code, stderr, stdout } = await two.run(bare())

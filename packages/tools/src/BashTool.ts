@@ -1,6 +1,8 @@
 /** The tool `bash`: runs a command line. */
+import { readOnlyBash } from "@skein/core/Agent"
+import { evaluate } from "@skein/core/Ruleset"
 import { type Positional, positional } from "@skein/core/ShellLine"
-import { define, type Tool } from "@skein/core/Tool"
+import { define, type PermissionAsk, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { resolve } from "node:path"
@@ -54,6 +56,16 @@ const limitsTold = (limits: SandboxLimits | undefined, readsOnly: boolean): stri
       readsOnly ? "no file" : "nothing but this directory"
     } can be changed`
 
+/** Whether all of a line is known to read. A tree that it may only read shows no names that are kept free in it. */
+const onlyReads = (asks: ReadonlyArray<PermissionAsk>): boolean =>
+  asks.every(({ exact, patterns, permission, unclear }) =>
+    permission === "bash"
+      ? unclear !== true && patterns.every((pattern) =>
+        exact?.includes(pattern) !== true && evaluate(readOnlyBash, "bash", pattern) === "allow"
+      )
+      : permission !== "edit"
+  )
+
 /** Makes `bash`. */
 export const makeBash: Effect.Effect<
   Tool<BashInput>,
@@ -65,6 +77,7 @@ export const makeBash: Effect.Effect<
   const paths = yield* Paths
   // What the calls are going to change as far as their lines say; when they are made, somebody has consented to that.
   const approved = new WeakMap<BashInput, ReadonlyArray<string>>()
+  const reading = new WeakMap<BashInput, boolean>()
   // Loaded at first use: the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
 
@@ -86,6 +99,7 @@ export const makeBash: Effect.Effect<
       )
       const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
       approved.set(input, changes.map((path) => resolve(caller.directory, path)))
+      reading.set(input, onlyReads(asks))
       return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
     }),
     execute: Effect.fnUntraced(function*(input, context) {
@@ -96,7 +110,7 @@ export const makeBash: Effect.Effect<
           words: input[positional]?.words ?? [],
           directory: context.directory,
           approved: approved.get(input) ?? [],
-          readOnly: context.readsOnly,
+          readOnly: context.readsOnly || reading.get(input) === true,
           timeout,
           spill: spill.create(context.sessionID, `${context.partID}.out`),
           watch: (latest) => context.report({ metadata: { output: latest } })
