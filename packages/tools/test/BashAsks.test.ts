@@ -114,6 +114,29 @@ layer(Workspace.layer)((it) => {
       ) expect(yield* offered(command), command).toEqual([])
     }))
 
+  it.effect("`always` stores nothing for a program that may be told by its input what to do", () =>
+    Effect.gen(function*() {
+      const told = [
+        "echo hi | sh",
+        "python3 - <<'E'\nprint(1)\nE",
+        "bash < a",
+        "bash -o errexit < a",
+        "bash -s x <<< 'echo 1'",
+        "/bin/sh",
+        "timeout 5 node",
+        "cat a | xargs touch",
+        "ed f",
+        "ssh host",
+        "sudo sh",
+        "source /dev/stdin < a",
+        "perl /dev/fd/0"
+      ]
+      for (const command of told) expect(yield* offered(command), command).toEqual([])
+      for (const command of ["python3 a.py x", "node -e '1'", "bash -ec 'ls | sh'", "sh ./a.sh", "tar xf a.tar"]) {
+        expect(yield* offered(command), command).toEqual([command])
+      }
+    }))
+
   it.effect("`always` stores nothing of what is asked beside a substitution", () =>
     Effect.map(
       asked("x=$(echo a); git log < ../x > y"),

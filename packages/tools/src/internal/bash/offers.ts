@@ -1,4 +1,5 @@
 /** Decides what the answer `always` stores for a command line: a rule for each program of it, no wider than is useful. */
+import { isInterpreter } from "./risks.ts"
 import type { Invocation, Parts } from "./takeApart.ts"
 
 /** Programs whose first words say what they do, and after how many words that is said. */
@@ -33,6 +34,32 @@ const weighty = new Set(
   `chgrp chmod chown cp curl install kill killall ln mkdir mv pkill rm rmdir rsync tee touch truncate wget`.split(/\s+/)
 )
 
+/** Languages that run a file or a text that they are given as their first argument, and else what comes on their input. */
+const runners =
+  /^(?:ash|bash|bun|dash|deno|fish|ksh|lua|luajit|mksh|node|nodejs|perl|php|pypy|python|ruby|Rscript|sh|ts-node|tsx|yash|zsh)[\d.]*$/
+
+/** Programs that do what comes on their input, whatever they are given. */
+const listeners = new Set(
+  `. at batch busybox crontab csh ed elvish emacs ex expect gdb ghci irb jshell julia lldb lua m4 mariadb mysql nc ncat nu nvim
+  octave parallel patch pee powershell psql pwsh R sftp socat source sqlite sqlite3 ssh tclsh telnet vi vim view wish xargs
+  xonsh`.split(/\s+/)
+)
+
+const isStream = (text: string): boolean => text === "-" || /^\/(?:dev|proc)\//.test(text)
+
+const nameOf = (program: string): string => program.slice(program.lastIndexOf("/") + 1)
+
+/** Whether a program may be told by its input what to do: no rule can name that. */
+const mayObeyInput = ({ args, program }: Invocation): boolean => {
+  const name = nameOf(program)
+  if (!isInterpreter(name)) return false
+  if (listeners.has(name) || args.some(({ text }) => isStream(text))) return true
+  const [first, second] = args.map(({ text }) => text)
+  if (!runners.test(name)) return args.some(({ text }) => isInterpreter(nameOf(text)))
+  if (first === undefined) return true
+  return first.startsWith("-") && (second === undefined || !/^-(?:[a-z]*c|[np]?e|m|-eval)$/.test(first))
+}
+
 const isWord = (text: string | undefined): text is string => text !== undefined && /^[\w:@.-]+$/.test(text)
 
 const ruleFor = ({ args, pattern, program, risk }: Invocation): string => {
@@ -48,7 +75,7 @@ const ruleFor = ({ args, pattern, program, risk }: Invocation): string => {
 /** The rules; none where the line is not all known, or where a rule would say more than it names. */
 export const offersFor = ({ invocations, settings, unclear }: Parts): ReadonlyArray<string> => {
   const known = unclear === undefined && settings.length === 0 &&
-    invocations.every(({ args }) => args.every(({ fixed }) => fixed))
+    invocations.every((each) => each.args.every(({ fixed }) => fixed) && !mayObeyInput(each))
   const rules = invocations.map(ruleFor)
   return known && rules.every((rule) => !/[*?]/.test(rule.replace(/ \*$/, ""))) ? [...new Set(rules)] : []
 }

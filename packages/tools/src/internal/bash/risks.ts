@@ -166,7 +166,7 @@ const textLanguages: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk
 ])
 
 /** A program by its plain name; that of an interpreter may end in a version. */
-const isInterpreter = (program: string): boolean =>
+export const isInterpreter = (program: string): boolean =>
   interpreters.has(program) || fetchers.has(program) || /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
 
 /** Programs of which no option does more than to read, so that a name of a file may be taken for one. */
