@@ -132,7 +132,7 @@ layer(Workspace.layer)((it) => {
         "perl /dev/fd/0"
       ]
       for (const command of told) expect(yield* offered(command), command).toEqual([])
-      for (const command of ["python3 a.py x", "node -e '1'", "bash -ec 'ls | sh'", "sh ./a.sh", "tar xf a.tar"]) {
+      for (const command of ["python3 a.py x", "node -e 1", "bash -ec 'ls | sh'", "sh ./a.sh", "tar xf a.tar"]) {
         expect(yield* offered(command), command).toEqual([command])
       }
     }))
