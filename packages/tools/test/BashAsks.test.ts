@@ -129,10 +129,22 @@ layer(Workspace.layer)((it) => {
         "ssh host",
         "sudo sh",
         "source /dev/stdin < a",
-        "perl /dev/fd/0"
+        "perl /dev/fd/0",
+        "make -f -",
+        "find . -exec sh \\;",
+        "uv run python"
       ]
       for (const command of told) expect(yield* offered(command), command).toEqual([])
-      for (const command of ["python3 a.py x", "node -e 1", "bash -ec 'ls | sh'", "sh ./a.sh", "tar xf a.tar"]) {
+      for (
+        const command of [
+          "python3 a.py x",
+          "node -e 1",
+          "bash -ec 'ls | sh'",
+          "sh ./a.sh",
+          "tar xf a.tar",
+          "rustup run x y"
+        ]
+      ) {
         expect(yield* offered(command), command).toEqual([command])
       }
     }))

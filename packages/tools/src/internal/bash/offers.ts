@@ -50,12 +50,17 @@ const isStream = (text: string): boolean => text === "-" || /^\/(?:dev|proc)\//.
 const nameOf = (program: string): string => program.slice(program.lastIndexOf("/") + 1)
 
 /** Whether a program may be told by its input what to do: no rule can name that. */
-const mayObeyInput = ({ args, program }: Invocation): boolean => {
+const mayObeyInput = ({ args, program, risk }: Invocation): boolean => {
   const name = nameOf(program)
-  if (!isInterpreter(name)) return false
-  if (listeners.has(name) || args.some(({ text }) => isStream(text))) return true
-  const [first, second] = args.map(({ text }) => text)
-  if (!runners.test(name)) return args.some(({ text }) => isInterpreter(nameOf(text)))
+  const words = args.map(({ text }) => text)
+  if (listeners.has(name) || (risk !== undefined && words.some(isStream))) return true
+  // `find -exec sh ;`, `uv run python`: nothing is said to what these start.
+  if (!isInterpreter(name)) {
+    const last = words.filter((_, at) => [undefined, ";"].includes(words[at + 1]))
+    return risk !== undefined && last.some((word) => isInterpreter(nameOf(word)))
+  }
+  const [first, second] = words
+  if (!runners.test(name)) return words.some((word) => isInterpreter(nameOf(word)))
   if (first === undefined) return true
   return first.startsWith("-") && (second === undefined || !/^-(?:[a-z]*c|[np]?e|m|-eval)$/.test(first))
 }

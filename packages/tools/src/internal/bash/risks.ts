@@ -72,6 +72,7 @@ const options: Readonly<Record<string, Options>> = {
   prettier: { short: "w", long: ["write", "config", "plugin"] },
   ptx: { short: "G", long: ["traditional"] },
   rg: { short: "zL", long: ["pre", "hostname-bin", "search-zip", "follow"] },
+  rustup: { words: ["run"] },
   sdiff: { short: "o", long: ["output", "diff-program"] },
   sha1sum: { short: "c", long: ["check"] },
   sha224sum: { short: "c", long: ["check"] },
