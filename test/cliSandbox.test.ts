@@ -38,7 +38,8 @@ const place = async (config: object, lines: ReadonlyArray<string>) => {
   const directory = join(where.home, "config", "skein")
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, "skein.json"), JSON.stringify({ permission: { bash: "allow" }, ...config }))
-  const run = (env: Readonly<Record<string, string>> = {}) => where.run(["run", "-m", "openai/m", "go"], { env })
+  const run = (env: Readonly<Record<string, string>> = {}, ...flags: ReadonlyArray<string>) =>
+    where.run(["run", "-m", "openai/m", ...flags, "go"], { env })
   const doctor = (env: Readonly<Record<string, string>>) => where.run(["doctor"], { env })
   return { ...where, llm, run, doctor }
 }
@@ -78,6 +79,41 @@ it.skipIf(!works)("a command that is known to read sees what is there, and no na
   writeFileSync(join(project, "a.txt"), "")
   expect((await run()).stdout).toBe("told: .git\na.txt\n")
 })
+
+it.skipIf(!works)(
+  "a command changes what it names outside, and nothing beside that, where there is bubblewrap",
+  async () => {
+    const beyond = realpathSync(mkdtempSync("/var/tmp/skein-beyond-"))
+    cleanup.push(() => rmSync(beyond, { recursive: true }))
+    spawnSync("git", ["init", "-q", join(beyond, "other")])
+    for (const name of ["old", "edited", "beside"]) writeFileSync(join(beyond, name), "a\n")
+    const lines = [
+      `touch ${beyond}/new && mkdir -p ${beyond}/deep/er && cp ${beyond}/beside ${beyond}/deep/er/copy`,
+      `rm ${beyond}/old && sed -i s/a/b/ ${beyond}/edited`,
+      `cd ${beyond}/other && echo x > plain && git status --short`,
+      `sh evil.sh ${beyond}/other`
+    ]
+    const { project, run } = await place({}, lines)
+    const evil = [
+      "cd $1",
+      "echo x >> ../beside",
+      "touch ../deep/more",
+      "echo x > .git/hooks/pre-commit",
+      "echo ran > ran"
+    ]
+    writeFileSync(join(project, "evil.sh"), evil.join("\n"))
+    expect(await run({}, "--auto")).toMatchObject({ code: 0 })
+    expect(existsSync(join(beyond, "other", "ran"))).toBe(true)
+    expect(existsSync(join(beyond, "new"))).toBe(true)
+    expect(existsSync(join(beyond, "deep", "er", "copy"))).toBe(true)
+    expect(existsSync(join(beyond, "old"))).toBe(false)
+    expect(readFileSync(join(beyond, "edited"), "utf8")).toBe("b\n")
+    expect(existsSync(join(beyond, "other", "plain"))).toBe(true)
+    expect(readFileSync(join(beyond, "beside"), "utf8")).toBe("a\n")
+    expect(existsSync(join(beyond, "other", ".git", "hooks", "pre-commit"))).toBe(false)
+    expect(existsSync(join(beyond, "deep", "more"))).toBe(false)
+  }
+)
 
 it("without bubblewrap commands run, and it is said once; not where that is wanted", async () => {
   const two = await place({}, ["echo one", "echo two"])

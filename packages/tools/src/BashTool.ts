@@ -5,11 +5,10 @@ import { type Positional, positional } from "@skein/core/ShellLine"
 import { define, type PermissionAsk, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { resolve } from "node:path"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
 import type { SandboxLimits } from "./Sandbox.ts"
-import { Shell } from "./Shell.ts"
+import { Shell, type ShellCommand } from "./Shell.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
 /** Milliseconds that a command may run: when it does not say, and at most. */
@@ -76,7 +75,7 @@ export const makeBash: Effect.Effect<
   const spill = yield* SpillFiles
   const paths = yield* Paths
   // What the calls are going to change as far as their lines say; when they are made, somebody has consented to that.
-  const approved = new WeakMap<BashInput, ReadonlyArray<string>>()
+  const changes = new WeakMap<BashInput, Pick<ShellCommand, "approved" | "reached">>()
   const reading = new WeakMap<BashInput, boolean>()
   // Loaded at first use: the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
@@ -94,11 +93,9 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const confined = (yield* shell.limits) !== undefined
-      const asks = (yield* bashAsks(paths, call, caller)).map((ask) =>
-        confined && ask.permission === "bash" ? { ...ask, confined } : ask
-      )
-      const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
-      approved.set(input, changes.map((path) => resolve(caller.directory, path)))
+      const needed = yield* bashAsks(paths, call, caller)
+      const asks = needed.asks.map((ask) => confined && ask.permission === "bash" ? { ...ask, confined } : ask)
+      changes.set(input, { approved: needed.approved, reached: needed.reached })
       reading.set(input, onlyReads(asks))
       return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
     }),
@@ -109,7 +106,7 @@ export const makeBash: Effect.Effect<
           command: input.command,
           words: input[positional]?.words ?? [],
           directory: context.directory,
-          approved: approved.get(input) ?? [],
+          ...changes.get(input),
           readOnly: context.readsOnly || reading.get(input) === true,
           timeout,
           spill: spill.create(context.sessionID, `${context.partID}.out`),

@@ -14,6 +14,8 @@ export interface SandboxPlace {
   readonly directory: string
   /** What it may change besides, because a person or a rule has consented to that: absolute paths, also of protected names. */
   readonly approved: ReadonlyArray<string>
+  /** Absolute paths outside of the directory that it may also remove, move, or put something in the place of. */
+  readonly reached?: ReadonlyArray<string>
   /** Whether it may change nothing in the directory either: then of what is approved only files that are there. */
   readonly readOnly?: boolean
   /** Told, when the scope closes, what it has done that could only be undone: sentences for the model, which the log has as well. */

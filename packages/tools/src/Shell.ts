@@ -22,6 +22,8 @@ export interface ShellCommand {
   readonly directory: string
   /** What it may change besides what is in that directory, and of what is protected there; absolute. */
   readonly approved?: ReadonlyArray<string>
+  /** What outside of that directory it may also remove, move, or put something in the place of; absolute. */
+  readonly reached?: ReadonlyArray<string>
   /** Whether it may change nothing in that directory, as far as commands can be kept from it here. */
   readonly readOnly?: boolean
   readonly timeout: Duration.DurationInput

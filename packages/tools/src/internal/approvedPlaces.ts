@@ -23,6 +23,14 @@ const placeFor = (path: string, approved: ReadonlyArray<string>): ApprovedPlaces
   return { writable: [parent], readable: others.filter((each) => !isLink(each)) }
 }
 
+const isReal = (path: string): boolean => attempt(() => NodeFs.realpathSync(path), "") === path
+
+/** What has to be made first for a path to be there; the path itself where it is, or its directory. */
+const firstMissing = (path: string): string => {
+  const parent = dirname(path)
+  return parent === path || NodeFs.existsSync(parent) ? path : firstMissing(parent)
+}
+
 const isLink = (path: string): boolean => attempt(() => NodeFs.lstatSync(path).isSymbolicLink(), true)
 
 /**
@@ -30,26 +38,34 @@ const isLink = (path: string): boolean => attempt(() => NodeFs.lstatSync(path).i
  * much that it cannot have been meant.
  */
 export const approvedPlaces = (options: {
+  /** What may be written. */
   readonly approved: ReadonlyArray<string>
+  /** What may also be moved, removed or be put in the place of: that is done in the directory where it is. */
+  readonly reached: ReadonlyArray<string>
   readonly directory: string
   readonly home: string | undefined
 }): ApprovedPlaces => {
-  const { approved, directory, home } = options
+  const { approved, directory, home, reached } = options
+  const all = [...approved, ...reached]
   const writable = new Set<string>()
   const readable = new Set<string>()
-  for (const path of approved) {
-    if (path === "/" || isIn(path, directory)) continue
-    if (NodeFs.existsSync(path)) {
-      if (attempt(() => NodeFs.realpathSync(path), "") === path) writable.add(path)
-      continue
-    }
+  const isTooMuch = (path: string) => path === "/" || path === home || isIn(directory, path)
+  const within = (path: string) => {
     const parent = dirname(path)
-    const isTooMuch = parent === "/" || parent === home || directory.startsWith(`${parent}/`)
-    const place = isTooMuch || attempt(() => NodeFs.realpathSync(parent), "") !== parent
-      ? undefined
-      : placeFor(path, approved)
+    return isTooMuch(parent) || !isReal(parent) ? undefined : placeFor(path, all)
+  }
+  const open = (place: ApprovedPlaces | undefined) => {
     for (const each of place?.writable ?? []) writable.add(each)
     for (const each of place?.readable ?? []) readable.add(each)
+  }
+  const itself = (path: string) => (isReal(path) ? { writable: [path], readable: [] } : undefined)
+  for (const path of approved) {
+    if (path === "/" || isIn(path, directory)) continue
+    open(NodeFs.existsSync(path) ? itself(path) : within(path))
+  }
+  for (const path of reached.map(firstMissing)) {
+    if (isTooMuch(path) || isIn(path, directory)) continue
+    open(within(path) ?? itself(path))
   }
   return { writable: [...writable], readable: [...readable].filter((path) => !writable.has(path)) }
 }

@@ -29,6 +29,8 @@ const isThere = (path: string): boolean => NodeFs.existsSync(path)
 
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 
+const isDirectory = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+
 const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 /** The sockets that a command would see: through them it could have others do what it may not do itself. */
@@ -69,72 +71,95 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
   const ownPlaces = [options.dataDirectory, ...(config === undefined ? [] : [join(config, "skein")])].map(real)
 
-  return Effect.fnUntraced(function*({ approved, directory: named, readOnly = false, tell }: SandboxPlace) {
-    const directory = yield* Effect.try({
-      try: () => NodeFs.realpathSync(named),
-      catch: () => new SandboxError({ message: `the directory ${named} is gone` })
-    })
-    const guarded = yield* Effect.mapError(
-      guardedPlaces({ directory, approved, home, isPlaceholder: placeholders.known() }),
-      (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
-    )
-    const kept = [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere)
-    // Nobody works in the whole machine: where the tree is all there is, it may only be read.
-    if (readOnly || directory === "/") {
-      const writable = approved.filter(isFile)
-      const blocked = sockets([...kept, directory], approved)
+  return Effect.fnUntraced(
+    function*({ approved, directory: named, reached = [], readOnly = false, tell }: SandboxPlace) {
+      const directory = yield* Effect.try({
+        try: () => NodeFs.realpathSync(named),
+        catch: () => new SandboxError({ message: `the directory ${named} is gone` })
+      })
+      const guarded = yield* Effect.mapError(
+        guardedPlaces({ directory, approved, home, isPlaceholder: placeholders.known() }),
+        (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
+      )
+      const kept = [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere)
+      // Nobody works in the whole machine: where the tree is all there is, it may only be read.
+      if (readOnly || directory === "/") {
+        const writable = approved.filter(isFile)
+        const blocked = sockets([...kept, directory], approved)
+        return [
+          "bwrap",
+          ...bwrapArguments({
+            ...given,
+            ...nothing,
+            directory,
+            writable,
+            blocked,
+            temporary,
+            kept: [...kept, directory]
+          })
+        ]
+      }
+      const held = yield* Effect.mapError(
+        placeholders.hold([
+          ...guarded.missingFiles.map((path) => [path, "file"] as const),
+          ...guarded.missingDirectories.map((path) => [path, "directory"] as const)
+        ]),
+        ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
+      )
+      const look = aftermath({
+        directory,
+        names: protectedAtTop(directory === home),
+        repositories: guarded.repositories,
+        approved
+      })
+      yield* Effect.addFinalizer(() =>
+        Effect.forEach(look(), (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void))
+      )
+      const missing = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
+      const beyond = approvedPlaces({ approved, reached, directory, home })
+      // What git and others run by is kept there as well, as far as it is there: nobody makes names in the directories of others.
+      const besides = yield* Effect.mapError(
+        Effect.forEach(
+          beyond.writable.filter(isDirectory),
+          (place) => guardedPlaces({ directory: place, approved, home, isPlaceholder: () => false })
+        ),
+        (error) => unusable(`what is protected outside of ${directory} could not be looked at (${String(error.error)})`)
+      )
+      const writable = [...beyond.writable, ...guarded.writable]
+      const isOpen = (path: string) => writable.some((place) => isIn(path, place) && path !== place)
+      const own = ownPlaces.filter((path) =>
+        isOpen(path) && isThere(path) && ![directory, ...approved, ...reached].some((each) => isIn(each, path))
+      )
+      const fixed = (options.fixed ?? []).filter(isFile).map(real).filter(isOpen)
+      const { excludes } = guarded
       return [
         "bwrap",
-        ...bwrapArguments({ ...given, ...nothing, directory, writable, blocked, temporary, kept: [...kept, directory] })
+        ...bwrapArguments({
+          ...given,
+          directory,
+          writable,
+          readable: [
+            ...beyond.readable,
+            ...besides.flatMap(({ readable }) => readable),
+            ...guarded.readable,
+            ...own,
+            ...fixed,
+            ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])
+          ],
+          pinned: [
+            ...guarded.pinned,
+            ...besides.flatMap(({ pinned }) => pinned),
+            ...[...own, ...fixed].flatMap((path) => between(path, directory))
+          ],
+          reopened: guarded.reopened,
+          blocked: [...missing, ...sockets([...writable, ...kept], approved)],
+          replaced: excludes === undefined || missing.length === 0
+            ? []
+            : [[excludes, yield* excluding(beside, excludes, directory, missing)]],
+          temporary,
+          kept
+        })
       ]
     }
-    const held = yield* Effect.mapError(
-      placeholders.hold([
-        ...guarded.missingFiles.map((path) => [path, "file"] as const),
-        ...guarded.missingDirectories.map((path) => [path, "directory"] as const)
-      ]),
-      ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
-    )
-    const look = aftermath({
-      directory,
-      names: protectedAtTop(directory === home),
-      repositories: guarded.repositories,
-      approved
-    })
-    yield* Effect.addFinalizer(() =>
-      Effect.forEach(look(), (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void))
-    )
-    const missing = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
-    const beyond = approvedPlaces({ approved, directory, home })
-    const writable = [...beyond.writable, ...guarded.writable]
-    const isOpen = (path: string) => writable.some((place) => isIn(path, place) && path !== place)
-    const own = ownPlaces.filter((path) =>
-      isOpen(path) && isThere(path) && ![directory, ...approved].some((each) => isIn(each, path))
-    )
-    const fixed = (options.fixed ?? []).filter(isFile).map(real).filter(isOpen)
-    const { excludes } = guarded
-    return [
-      "bwrap",
-      ...bwrapArguments({
-        ...given,
-        directory,
-        writable,
-        readable: [
-          ...beyond.readable,
-          ...guarded.readable,
-          ...own,
-          ...fixed,
-          ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])
-        ],
-        pinned: [...guarded.pinned, ...[...own, ...fixed].flatMap((path) => between(path, directory))],
-        reopened: guarded.reopened,
-        blocked: [...missing, ...sockets([...writable, ...kept], approved)],
-        replaced: excludes === undefined || missing.length === 0
-          ? []
-          : [[excludes, yield* excluding(beside, excludes, directory, missing)]],
-        temporary,
-        kept
-      })
-    ]
-  })
+  )
 })

@@ -57,6 +57,7 @@ const run = Effect.fnUntraced(function*(
     sandbox.confine({
       directory: command.directory,
       approved: command.approved ?? [],
+      reached: command.reached ?? [],
       readOnly: command.readOnly ?? false,
       tell
     }),

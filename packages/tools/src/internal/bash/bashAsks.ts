@@ -1,6 +1,7 @@
 /** Decides what permission a command line needs: for each program in it, and for the files that it reads, writes or names. */
 import type { PermissionAsk, ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import { resolve } from "node:path"
 import type { Paths, Target } from "../../Paths.ts"
 import { asRules, changeAsks, isOutside, lookAsks } from "../asks.ts"
 import { mayBeProtected } from "../protectedNames.ts"
@@ -21,6 +22,9 @@ class Touched {
   readonly changed = new Map<string, Target>()
   readonly outside = new Map<string, Target>()
   readonly read = new Set<string>()
+  /** What outside may be changed by who does more than read, and the directories outside that the line goes to. */
+  readonly reached = new Set<string>()
+  readonly entered = new Set<string>()
   /** Patterns of commands that name what a person is asked for each time. */
   readonly guarded = new Set<string>()
   unclear: string | undefined
@@ -102,6 +106,7 @@ const touch = (places: Places, parts: Parts) =>
     }
     for (const target of places.visited) {
       touched.looked(target)
+      if (target.place === "outside") touched.entered.add(target.real)
       if (target.protected) touched.changed.set(target.real, target)
     }
     for (const invocation of parts.invocations) {
@@ -110,6 +115,8 @@ const touch = (places: Places, parts: Parts) =>
       for (const path of pathsOf(given)) {
         for (const target of yield* targetsOf(places, touched, path)) {
           touched.looked(target)
+          const isRead = onlyReads(invocation) || path === invocation.program
+          if (target.place === "outside" && !isRead) touched.reached.add(target.real)
           if (target.shown.startsWith("~")) touched.doubt(`${path} leads to a home that is not known.`)
           if (target.protected && onlyReads(invocation)) touched.guarded.add(invocation.pattern)
           else if (target.protected || writesOperands(invocation)) touched.changed.set(target.real, target)
@@ -147,7 +154,16 @@ const bashAsk = (
   }
 }
 
-/** What a call of `bash` needs permission for. */
+/** What a call of `bash` needs permission for, and what it may change once it has that: absolute paths. */
+export interface BashAsks {
+  readonly asks: ReadonlyArray<PermissionAsk>
+  /** Files that it writes, and directories outside that it works in. */
+  readonly approved: ReadonlyArray<string>
+  /** What else outside it is told of, but for what it only reads. */
+  readonly reached: ReadonlyArray<string>
+}
+
+/** Decides that for one call. */
 export const bashAsks = Effect.fnUntraced(function*(paths: typeof Paths.Service, call: BashCall, caller: ToolCaller) {
   const parts = takeApart(call.command)
   const metadata = { command: call.command, description: call.description }
@@ -173,5 +189,9 @@ export const bashAsks = Effect.fnUntraced(function*(paths: typeof Paths.Service,
     bashAsk(call, parts, touched, metadata)
   ]
   // What is not all known must not become a rule.
-  return parts.substitutes ? asks.map((ask) => ({ ...ask, always: [] })) : asks
+  return {
+    asks: parts.substitutes ? asks.map((ask) => ({ ...ask, always: [] })) : asks,
+    approved: [...changed.flatMap(({ real, shown }) => [real, resolve(caller.directory, shown)]), ...touched.entered],
+    reached: [...touched.reached]
+  } satisfies BashAsks
 })
