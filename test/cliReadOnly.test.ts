@@ -54,6 +54,6 @@ it.skipIf(!works)("a command below plan runs, and changes nothing of the tree (n
 
 it("without a sandbox a command below plan that is not known to read does not run", async () => {
   const { project, stdout } = await planned({ sandbox: "off" })
-  expect(stdout).toContain("a rule forbids")
+  expect(stdout).toContain("a rule forbids bash (./build.sh) here. Edits are denied here, and without a sandbox only")
   expect(existsSync(join(project, "own.txt"))).toBe(false)
 })

@@ -160,7 +160,10 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       (await place.run(["permissions", "--format", "json"])).stdout
     )
     expect(listed).toMatchObject([{ permission: "edit", pattern: "*" }])
-    expect((await place.run(["permissions", "revoke", listed[0]?.id ?? ""])).code).toBe(0)
+    expect(await place.run(["permissions", "revoke", listed[0]?.id ?? ""])).toMatchObject({
+      code: 0,
+      stderr: `Revoked: ${listed[0]?.id}\n`
+    })
     expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
   })
 

@@ -54,7 +54,7 @@ describe("a session with bash", () => {
       yield* Session.prompt(id, "Go")
       expect(yield* results(id)).toEqual([
         "a\n",
-        expect.stringContaining("a rule forbids"),
+        expect.stringContaining("a rule forbids bash (touch x) here."),
         expect.stringContaining("needs a person's consent"),
         expect.stringContaining("needs a person's consent")
       ])

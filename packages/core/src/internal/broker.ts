@@ -15,7 +15,7 @@ import { SessionStorage, type Write } from "../SessionStorage.ts"
 import type { PermissionAsk } from "../Tool.ts"
 import { isApproved, makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
-import { byOtherWords, byRules, isOffered, remembered } from "./verdict.ts"
+import { byOtherWords, byRules, isOffered, mustRead, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 
 /** How long a question may wait before it counts as rejected. */
@@ -27,16 +27,26 @@ const answerOf = ({ message, reply }: EventProperties<"permission.replied">): An
   ...(message === undefined ? {} : { message })
 })
 
+/** What is decided of a call. */
+interface Verdict {
+  readonly action: Action
+  /** Whether an approval of it could ever count. */
+  readonly lasts: boolean
+  /** Of what is denied the patterns that rules speak of. */
+  readonly forbids?: ReadonlyArray<string>
+  /** Whether it was denied because it is not known to do nothing but read. */
+  readonly onlyReads?: boolean
+}
+
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
 
-const forbidden = (ask: PermissionAsk) =>
-  denied(
-    ask,
-    "rule",
-    false,
-    `Permission denied: a rule forbids ${ask.permission} (${ask.patterns.join(", ")}) here.`
-  )
+/** The refusal by rules, of what in the call they forbid. */
+const forbidden = (ask: PermissionAsk, { forbids, onlyReads = false }: Partial<Verdict>) => {
+  const what = `${ask.permission} (${(forbids ?? ask.patterns).join(", ")})`
+  const why = onlyReads ? " Edits are denied here, and without a sandbox only commands that are known to read run." : ""
+  return denied(ask, "rule", false, `Permission denied: a rule forbids ${what} here.${why}`)
+}
 
 /** What only a person allows, each time anew. */
 const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
@@ -68,7 +78,7 @@ export const makeBroker = (options: PermissionOptions) =>
         ceilings: subject.ceilings.map(expand)
       }))
 
-    /** What rules and approvals say, and whether an approval of it could ever count. */
+    /** What rules and approvals say. */
     const weigh = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
       const subject = yield* present(given)
       const actions = byRules(subject, tool, ask)
@@ -76,8 +86,15 @@ export const makeBroker = (options: PermissionOptions) =>
       const strictest = actions.reduce<Action>(stricter, inOtherWords)
       const mustAsk = ask.protected === true || ask.unclear === true || ask.insists === true
       const lasts = !mustAsk && ask.permission !== "doom_loop" && inOtherWords !== "ask"
-      const says = (action: Action) => ({ action, lasts })
-      if (strictest === "deny") return says("deny")
+      const says = (action: Action): Verdict => ({ action, lasts })
+      if (strictest === "deny") {
+        const forbids = ask.patterns.filter((_, i) => actions[i] === "deny")
+        return {
+          ...says("deny"),
+          ...(forbids.length === 0 ? {} : { forbids }),
+          onlyReads: mustRead(subject, ask)
+        }
+      }
       if (mustAsk) return says("ask")
       if (strictest === "allow" || ask.consented === true) return says("allow")
       if (inOtherWords === "ask") return says("ask")
@@ -128,7 +145,10 @@ export const makeBroker = (options: PermissionOptions) =>
 
     /** Consent lifts no denial, neither one from before nor one that came while it was waited for. */
     const unlessDenied = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
-      Effect.flatMap(decide(subject, tool, ask), (action) => action === "deny" ? forbidden(ask) : Effect.void)
+      Effect.flatMap(
+        weigh(subject, tool, ask),
+        (verdict) => verdict.action === "deny" ? forbidden(ask, verdict) : Effect.void
+      )
 
     const authorise = Effect.fnUntraced(function*(
       subject: Subject,
@@ -136,9 +156,10 @@ export const makeBroker = (options: PermissionOptions) =>
       ask: PermissionAsk,
       call?: AskingCall
     ) {
-      const { action, lasts } = yield* weigh(subject, tool, ask)
+      const verdict = yield* weigh(subject, tool, ask)
+      const { action, lasts } = verdict
       if (action === "allow") return
-      if (action === "deny") return yield* forbidden(ask)
+      if (action === "deny") return yield* forbidden(ask, verdict)
       const before = call?.resumes === true
         ? yield* Effect.provideService(
           askedBefore(subject.session.rootID, call.partID, ask),

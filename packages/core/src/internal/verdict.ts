@@ -44,17 +44,20 @@ export const countsFor = ({ exact, patterns, permission }: PermissionAsk) => {
   return (pattern: string) => (inFull.has(pattern) ? allowsInFull : undefined)
 }
 
+/** Whether a call has to be known to do nothing but read: without a sandbox nothing keeps a shell from writing. */
+export const mustRead = (subject: Subject, ask: PermissionAsk): boolean =>
+  ask.permission === "bash" && ask.confined !== true && readsOnly(subject)
+
 /** What agent and ceilings say of each pattern, before any approval. */
 export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): ReadonlyArray<Action> => {
   const caller = callerOf(tool, ask)
   const counts = countsFor(ask)
-  // Without a sandbox a shell cannot be kept from writing: where edits are denied above, only what is known to read runs.
-  const mustRead = ask.permission === "bash" && ask.confined !== true && readsOnly(subject)
+  const onlyReads = mustRead(subject, ask)
   return ask.patterns.map((pattern) => {
     const counting = counts(pattern)
     const action = strictest(subject, (rules) => verdict(rules, caller, pattern, counting), "ask")
     const met = ask.unclear === true ? stricter(action, "ask") : action
-    const reads = !mustRead || (met === "allow" && evaluate(readOnlyBash, "bash", pattern, counting) === "allow")
+    const reads = !onlyReads || (met === "allow" && evaluate(readOnlyBash, "bash", pattern, counting) === "allow")
     return reads ? met : "deny"
   })
 }

@@ -8,8 +8,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
-import type { Stdio } from "../../Stdio.ts"
+import { Stdio } from "../../Stdio.ts"
 import { platform, services, settle, storage } from "../app.ts"
+import { escapeLine } from "../escape.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
 
@@ -61,5 +62,7 @@ export const revokePermission = ({ flags, operands: [id = ""] }: {
     const { projectID } = yield* scopeOf(flags)
     const settled = yield* Effect.flatMap(directoryOf(flags.dir), settle)
     yield* Effect.provide(Permission.revoke(projectID, id), services(settled, settled.agents, "nobody"))
+    const stdio = yield* Stdio
+    stdio.err(`Revoked: ${escapeLine(id)}`)
     return ExitCode.done
   }).pipe(Effect.provide(database(flags)))
