@@ -36,7 +36,7 @@ const revoke = command({
 /** Lists and revokes approvals. */
 export const permissions = command({
   name: "permissions",
-  summary: "Lists and revokes what was allowed for this project, and for trees of sessions in it",
+  summary: "Lists and revokes what was allowed, for a project or a session",
   flags,
   commands: [list, revoke],
   load: () => load().then(({ listPermissions }) => listPermissions)

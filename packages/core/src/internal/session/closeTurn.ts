@@ -37,8 +37,8 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
     const isOpen = info.role === "assistant" && info.time.completed === undefined
     if (isOpen) answers.push(endAnswer(info, now))
     for (const part of parts) {
-      // An answer that was cut off as it began is in memory alone.
-      if (isOpen && part.type !== "tool") begun.push(part)
+      // An answer that was cut off as it began is in memory alone; more of it may have been told than is known here.
+      if (isOpen && part.type === "step-start") begun.push(part)
       if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
       const ended = endCall(part, live.unbegun.has(part.id), now)
       calls.push(ended)
