@@ -162,20 +162,26 @@ describe("a question of a child", () => {
   })
 })
 
+/** A worker asks, its caller goes over to a plan, and only then somebody answers. */
+const answeredInPlan = Effect.fnUntraced(function*(reply: "once" | "always") {
+  const runs = yield* Tasks
+  const { id } = yield* root()
+  const heard = yield* record()
+  const task = yield* Effect.fork(
+    runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
+  )
+  yield* heard.first("permission.asked")
+  yield* Session.prompt(id, "Plan", { agent: "plan" })
+  const [request] = yield* waiting
+  yield* Permission.reply(request!.id, reply)
+  yield* Fiber.join(task)
+  return id
+})
+
 describe("consent", () => {
   it.scoped("does not lift a ceiling that came down while it was waited for", () =>
     Effect.gen(function*() {
-      const runs = yield* Tasks
-      const { id } = yield* root()
-      const heard = yield* record()
-      const task = yield* Effect.fork(
-        runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
-      )
-      yield* heard.first("permission.asked")
-      yield* Session.prompt(id, "Plan", { agent: "plan" })
-      const [request] = yield* waiting
-      yield* Permission.reply(request!.id, "always")
-      yield* Fiber.join(task)
+      const id = yield* answeredInPlan("always")
       const [worker] = yield* childrenOf(id)
       expect((yield* callsMade(worker!.id)).map(said)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
     }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] })))
@@ -216,17 +222,7 @@ describe("consent", () => {
         }])
     })
     return Effect.gen(function*() {
-      const runs = yield* Tasks
-      const { id } = yield* root()
-      const heard = yield* record()
-      const task = yield* Effect.fork(
-        runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
-      )
-      yield* heard.first("permission.asked")
-      yield* Session.prompt(id, "Plan", { agent: "plan" })
-      const [request] = yield* waiting
-      yield* Permission.reply(request!.id, "once")
-      yield* Fiber.join(task)
+      yield* answeredInPlan("once")
       expect(ran).toEqual([true])
     }).pipe(with_({ worker: [call("bash", {}), "ok"], plan: ["planning"] }, { tools: [make] }))
   })

@@ -114,7 +114,7 @@ describeDecisions("paths that lead outside", "deny", [
   "cd -- ..; cat x",
   "[[ -f /etc/hosts ]]",
   "[[ a.txt -nt ../x ]]",
-  "cat /proc/self/root/etc/hosts",
+  "cd /proc/self/root && cat etc/hosts",
   "cat /proc/self/cwd/../x",
   "cat /dev/fd/../../etc/hosts"
 ])
