@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox, type Start } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -55,6 +56,56 @@ interface Line {
 
 const linesOf = (stdout: string): ReadonlyArray<Line> =>
   stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Line)
+
+describe("an answer of text, reasoning and text", () => {
+  const answer: LlmAnswer = {
+    deltas: [{ content: "First half.\n" }, { reasoning_content: "hm" }, { content: "  \n" }, {
+      reasoning_content: "hm"
+    }],
+    text: "Second half."
+  }
+  const whole = "First half.\n\nSecond half."
+
+  it.each(["default", "quiet"])("is printed whole with --format %s", async (format) => {
+    const { run } = await world(() => answer)
+    expect(await run(["--format", format, "go"])).toMatchObject({ code: 0, stdout: `${whole}\n` })
+  })
+
+  it("is the text of the JSON result", async () => {
+    const { run } = await world(() => answer)
+    const { stdout } = await run(["--format", "json", "go"])
+    expect(linesOf(stdout).at(-1)).toMatchObject({ type: "result", outcome: "completed", text: whole })
+  })
+
+  it("is printed whole where it was cut off, and where there is nothing to go on with", async () => {
+    let isFirst = true
+    const { place, run } = await world(() => {
+      if (!isFirst) return answer
+      isFirst = false
+      return { ...answer, hangs: true }
+    })
+    const running = place.start(["run", "-m", "openai/m", "--format", "json", "--title", "t", "go"])
+    await until(() => running.output().includes("Second half."))
+    running.child.kill("SIGINT")
+    const cut = await running.ended
+    expect(linesOf(cut.stdout).at(-1)).toMatchObject({ type: "result", outcome: "stopped", text: whole })
+    expect((await run(["-c", "go"])).stdout).toBe(`${whole}\n`)
+    const [{ id }] = JSON.parse((await place.run(["sessions", "list", "--format", "json"])).stdout) as [{ id: string }]
+    expect((await place.run(["sessions", "resume", id])).stdout).toBe(`${whole}\n`)
+  })
+
+  it("gives the caller of a task its last text alone", async () => {
+    const { run } = await world((request) =>
+      request.user[0] === "child"
+        ? answer
+        : request.messages.at(-1)?.role === "tool"
+        ? String(request.messages.at(-1)?.content)
+        : { calls: [{ tool: "task", args: { description: "Look", prompt: "child", subagent_type: "explore" } }] }
+    )
+    const { stdout } = await run(["--format", "quiet", "go"])
+    expect(stdout).toContain("<task_result>\nSecond half.\n</task_result>")
+  })
+})
 
 describe("formats", () => {
   it("quiet prints the answer and nothing else", async () => {

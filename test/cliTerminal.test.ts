@@ -79,6 +79,17 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
   })
 
+  it("prints an answer of text, reasoning and text once, as it was streamed", async () => {
+    const { run } = await world(() => ({
+      deltas: [{ content: "First half.\n" }, { reasoning_content: "hm" }],
+      text: "Second half."
+    }))
+    const { code, plain } = await run(["go"])
+    expect(code).toBe(0)
+    expect(plain.match(/First half\./g)).toHaveLength(1)
+    expect(plain.replaceAll("\r", "")).toMatch(/First half\.\n\nSecond half\.\n/)
+  })
+
   it("asks in place, shows exactly what would be done, and goes on when it is allowed", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [{ after: "[y] once", send: "y" }])

@@ -23,6 +23,8 @@ export interface LlmRequest {
 /** What the model does about it. */
 export interface LlmAnswer {
   readonly text?: string
+  /** Deltas before the text, as they go over the wire. */
+  readonly deltas?: ReadonlyArray<unknown>
   readonly calls?: ReadonlyArray<{ readonly tool: string; readonly args: unknown }>
   /** The answer begins and never ends. */
   readonly hangs?: boolean
@@ -75,7 +77,7 @@ const base = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, mo
 const event = (delta: unknown, finish: string | null = null) =>
   `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 
-const say = (response: ServerResponse, { calls = [], hangs, status, text }: LlmAnswer) => {
+const say = (response: ServerResponse, { calls = [], deltas = [], hangs, status, text }: LlmAnswer) => {
   if (status !== undefined) {
     response.writeHead(status, { "content-type": "application/json" })
     response.end(JSON.stringify({ error: { message: `scripted ${status}`, type: "scripted", code: null } }))
@@ -83,6 +85,7 @@ const say = (response: ServerResponse, { calls = [], hangs, status, text }: LlmA
   }
   response.writeHead(200, { "content-type": "text/event-stream" })
   response.write(event({ role: "assistant", content: "" }))
+  for (const delta of deltas) response.write(event(delta))
   if (text !== undefined) {
     for (const piece of text.match(/[^]{1,4096}/g) ?? []) response.write(event({ content: piece }))
   }

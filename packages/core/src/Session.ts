@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./HookError.ts"
+import { answerOf as answerOfParts } from "./internal/session/history.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { Recovery } from "./internal/session/Recovery.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
@@ -88,7 +89,7 @@ export interface Turn {
   /** The last assistant message. */
   readonly info: AssistantMessage
   readonly parts: ReadonlyArray<Part>
-  /** The answer as JSON, where it has a form; else the last text of that message, trimmed; empty where it has none. */
+  /** The answer as JSON, where it has a form; else all texts of that message, with a blank line between them. */
   readonly text: string
   readonly end: TurnEnd
   /** The answer in the form that the prompt or the agent's definition asks for; absent where nothing does. */
@@ -96,6 +97,9 @@ export interface Turn {
   /** What the turn used, by this session and everything below it. */
   readonly usage: Usage
 }
+
+/** What an assistant message says, as `Turn.text` has it. */
+export const answerOf = (parts: ReadonlyArray<Part>): string => answerOfParts(parts)
 
 /** Why a prompt has no answer. */
 export type PromptError =

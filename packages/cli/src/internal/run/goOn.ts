@@ -1,5 +1,5 @@
 /** Goes on with a session though nobody has said anything: with what a crash has left, or with a turn that was cut short. */
-import { Session, type Turn } from "@skein/core/Session"
+import { answerOf, Session, type Turn } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
@@ -20,9 +20,7 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
     })
   }
   const { info, parts } = last
-  const said = parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
-  const text = said?.type === "text" ? said.text.trim() : ""
-  return { sessionID: id, info, parts, text, end: "completed", usage: none } satisfies Turn
+  return { sessionID: id, info, parts, text: answerOf(parts), end: "completed", usage: none } satisfies Turn
 })
 
 /**

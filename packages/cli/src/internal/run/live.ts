@@ -109,7 +109,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     },
     end: (result) => {
       if (view === undefined) return screen.close()
-      const said = view.answer.last.trim() === result.text || result.outcome === "failed" ||
+      const said = view.answer.message === result.text || result.outcome === "failed" ||
         result.outcome === "stopped"
       screen.close([
         ...view.answer.finish(),

@@ -1,5 +1,5 @@
 /** Runs a turn to its answer, or to whatever ended it before that. */
-import { Session, type Turn } from "@skein/core/Session"
+import { answerOf, Session, type Turn } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { since } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
@@ -73,10 +73,9 @@ const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinishe
     const { usage } = yield* session.get(before.id)
     const messages = yield* session.messages(before.id)
     const last = messages.findLast(({ info }) => info.role === "assistant" && info.time.created >= began)
-    const text = last?.parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
     return {
       sessionID: before.id,
-      text: text?.type === "text" ? text.text.trim() : "",
+      text: last === undefined ? "" : answerOf(last.parts),
       usage: since(before.usage.subtree, usage.subtree)
     }
   }).pipe(

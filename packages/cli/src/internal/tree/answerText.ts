@@ -6,6 +6,9 @@ import { escapeText } from "../escape.ts"
 /** The words of one session. */
 export class AnswerText {
   readonly #sessionID: SessionID
+  #message: string | undefined
+  /** The texts of the message before the present part. */
+  #texts: Array<string> = []
   #part: string | undefined
   #text = ""
   #printed = 0
@@ -21,7 +24,7 @@ export class AnswerText {
   see(event: Event): boolean {
     if (event.sessionID !== this.#sessionID) return false
     if (event.type === "message.part.delta" && event.properties.field === "text") {
-      this.#begin(event.properties.partID)
+      this.#begin(event.properties.messageID, event.properties.partID)
       this.#text += event.properties.delta
       return true
     }
@@ -31,9 +34,9 @@ export class AnswerText {
     return part.type === "text" && part.id === this.#part && part.time?.end !== undefined && this.#end()
   }
 
-  /** The text of the last part that was written. */
-  get last(): string {
-    return this.#text
+  /** All that was written of the last message, as `Turn.text` has it. */
+  get message(): string {
+    return [...this.#texts, this.#text].map((text) => text.trim()).filter((text) => text !== "").join("\n\n")
   }
 
   /** The lines that are complete, once. */
@@ -56,9 +59,11 @@ export class AnswerText {
     return this.take()
   }
 
-  #begin(part: string): void {
+  #begin(message: string, part: string): void {
     if (part === this.#part) return
     this.#end()
+    this.#texts = message === this.#message ? [...this.#texts, this.#text] : []
+    this.#message = message
     this.#part = part
     this.#text = ""
     this.#printed = 0
@@ -78,6 +83,8 @@ export class AnswerText {
     if (this.#printed > 0) this.#lines.push("[the answer broke off here, and begins again]")
     this.#before = false
     this.#part = undefined
+    this.#texts = []
+    this.#message = undefined
     this.#text = ""
     this.#printed = 0
     return true

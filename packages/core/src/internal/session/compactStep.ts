@@ -14,7 +14,7 @@ import type { Answer } from "./askModel.ts"
 import { compact, type Goal } from "./compact.ts"
 import { estimate, rateOf, roomOf, sizeOfRequest } from "./compactSize.ts"
 import { sentOf } from "./compactView.ts"
-import { conclusion } from "./history.ts"
+import { answerOf } from "./history.ts"
 import type { Live } from "./live.ts"
 import { firstWhole } from "./prune.ts"
 
@@ -100,7 +100,7 @@ const saidNow = (live: Live): string => {
     info.role === "user" && parts.some((part) => part.type !== "text" || part.synthetic !== true)
     && !parts.some((part) => part.type === "compaction")
   )
-  const said = messages.slice(asked + 1).flatMap(({ info, parts }) => info.role === "user" ? [] : [conclusion(parts)])
+  const said = messages.slice(asked + 1).flatMap(({ info, parts }) => info.role === "user" ? [] : [answerOf(parts)])
   return said.findLast((text) => text !== "") ?? ""
 }
 

@@ -140,10 +140,15 @@ export const makePrompt = (
   return prompt
 }
 
-/** What a message comes to: its answer in the form that was asked for, else its last text, trimmed; empty where it has none. */
-export const conclusion = (parts: ReadonlyArray<Part>): string => {
-  const answer = parts.map(answerIn).findLast((each) => each !== undefined)
-  if (answer !== undefined) return answer
-  const text = parts.findLast((part) => part.type === "text" && part.text.trim() !== "")
-  return text?.type === "text" ? text.text.trim() : ""
-}
+/** The last answer of a message that was given in a form. */
+const formed = (parts: ReadonlyArray<Part>): string | undefined =>
+  parts.map(answerIn).findLast((each) => each !== undefined)
+
+const textsOf = (parts: ReadonlyArray<Part>): ReadonlyArray<string> =>
+  parts.flatMap((part) => part.type === "text" && part.text.trim() !== "" ? [part.text.trim()] : [])
+
+/** What a subagent's caller reads of a message: its answer in a form, else its last text, trimmed; empty where it has none. */
+export const conclusion = (parts: ReadonlyArray<Part>): string => formed(parts) ?? textsOf(parts).at(-1) ?? ""
+
+/** What a message says: its answer in a form, else all its texts, trimmed, with a blank line between them. */
+export const answerOf = (parts: ReadonlyArray<Part>): string => formed(parts) ?? textsOf(parts).join("\n\n")

@@ -13,7 +13,7 @@ import { exhausted, warning } from "../budget/review.ts"
 import { type Ended, traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, want, type Wanted } from "./finalAnswer.ts"
-import { conclusion } from "./history.ts"
+import { answerOf } from "./history.ts"
 import { failedToStore, type Live, type LiveMessage, wantsAnswer } from "./live.ts"
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
@@ -53,7 +53,7 @@ const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effec
     sessionID: live.info.id,
     info: message.info,
     parts: [...message.parts],
-    text: conclusion(message.parts),
+    text: answerOf(message.parts),
     end,
     ...(wanted?.answer === undefined ? {} : { output: wanted.answer.value }),
     usage: since(before, live.info.usage.subtree)
@@ -108,7 +108,7 @@ const wantedHere = Effect.fnUntraced(function*(live: Live) {
 const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
   const now = yield* Clock.currentTimeMillis
   const end = exhausted(live, now, () => {
-    const said = live.messages?.slice(from).filter(isAnswer).map(({ parts }) => conclusion(parts)) ?? []
+    const said = live.messages?.slice(from).filter(isAnswer).map(({ parts }) => answerOf(parts)) ?? []
     return said.findLast((text) => text !== "") ?? ""
   })
   if (end !== undefined) return yield* end

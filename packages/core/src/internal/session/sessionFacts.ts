@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { readOnlyCommands } from "../../Agent.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { type AnyTool, Tools } from "../../Tool.ts"
-import { conclusion } from "./history.ts"
+import { answerOf } from "./history.ts"
 
 /** A call that has done something, and the agent that made it. */
 interface Done {
@@ -131,7 +131,7 @@ export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
   )
   const callers = new Set(sessions.map(({ id }) => id))
   const { rows: runs } = yield* storage.runs({ rootID: top.rootID })
-  const answers = own.flatMap(({ info, parts }) => info.role === "assistant" ? [conclusion(parts)] : [])
+  const answers = own.flatMap(({ info, parts }) => info.role === "assistant" ? [answerOf(parts)] : [])
   return {
     info: top,
     until: own.at(-1)?.info.id,
