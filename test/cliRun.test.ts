@@ -123,8 +123,8 @@ describe("formats", () => {
     const { code, stderr, stdout } = await run(["go"])
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Both say: needle, nothing\n" })
     expect(stderr.trimEnd().split("\n").toSorted()).toEqual([
-      "  > subagent:read path=a.txt limit=all",
-      "  > subagent:read path=b.txt limit=all",
+      "  > subagent:read path=a.txt limit=all (Look into a)",
+      "  > subagent:read path=b.txt limit=all (Look into b)",
       "> task description=Look into a subagent_type=explore",
       "> task description=Look into b subagent_type=explore"
     ])

@@ -1,6 +1,7 @@
 /** Tells of every hook event in a line, nested by depth: what `--verbose` shows of a run besides its calls. */
 import { type Hook, on } from "@skein/core/Hooks"
 import { type HookEvent, hookEvents, type HookPayload } from "@skein/domain/Hook"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 
 const factsOf = (payload: HookPayload): string => {
@@ -29,9 +30,12 @@ export const hookLine = (payload: HookPayload): string =>
   `${"  ".repeat(payload.path.length - 1)}[HOOK] ${payload.event} ${factsOf(payload)}`
 
 /** These hooks with those that tell of them: before what they may change, and behind it where that is what is read. */
-export const withLines = (hooks: ReadonlyArray<Hook>, tell: (line: string) => void): ReadonlyArray<Hook> => {
+export const withLines = (
+  hooks: ReadonlyArray<Hook>,
+  tell: (line: string, sessionID: SessionID) => void
+): ReadonlyArray<Hook> => {
   const telling = (event: HookEvent) =>
-    on(event, (payload) => Effect.sync(() => tell(hookLine(payload))), { name: "--verbose" })
+    on(event, (payload) => Effect.sync(() => tell(hookLine(payload), payload.sessionID)), { name: "--verbose" })
   return [
     ...hookEvents.filter((event) => event !== "PostToolUse").map(telling),
     ...hooks,

@@ -7,6 +7,7 @@ import { escapeLine } from "../escape.ts"
 import { formatCount } from "../tree/treeLines.ts"
 import { callLine } from "./callLine.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
+import { TaskLabels } from "./taskLabels.ts"
 
 /** The first line of a message, as much of it as is read in passing. */
 const firstLine = (text: string): string => escapeLine(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "")
@@ -59,13 +60,17 @@ const toolLines = (part: ToolPart, by: string, seen: Set<string>): ReadonlyArray
 /** Makes the presenter. */
 export const plain = (stdio: Streams): Presenter => {
   const seen = new Set<string>()
+  const labels = new TaskLabels()
   return {
     deltas: false,
     begin: () => undefined,
     event: (event) => {
-      for (const line of linesOf(event, seen)) stdio.err("  ".repeat(event.depth) + line)
+      labels.see(event)
+      for (const line of linesOf(event, seen)) {
+        stdio.err("  ".repeat(event.depth) + line + labels.of(event.sessionID))
+      }
     },
-    note: (line) => stdio.err(escapeLine(line)),
+    note: (line, sessionID) => stdio.err(escapeLine(line) + (sessionID === undefined ? "" : labels.of(sessionID))),
     end: (result) => writeAnswer(stdio, result)
   }
 }
