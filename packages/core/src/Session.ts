@@ -60,6 +60,8 @@ export interface PromptOptions {
   readonly system?: string
   /** The variant of the model, such as its effort. */
   readonly variant?: string
+  /** Says that an agent wrote the prompt and no person: the count of repeated calls goes on. */
+  readonly from?: "agent"
   /** Tools to withhold (`false`) in this turn. */
   readonly tools?: Readonly<Record<string, boolean>>
   /** What the session may use from now on, with everything below it, in the place of what it might use before. */
@@ -78,7 +80,7 @@ export interface PromptOptions {
 export type TurnEnd =
   /** The model answered without asking for more calls. */
   | "completed"
-  /** A person rejected a call without a word, or the agent went round in circles and nobody allowed it. */
+  /** A person rejected a call without a message, or the agent repeated itself and nobody allowed it. */
   | "denied"
   /** The agent's limit of steps was reached; the text is what it had by then. */
   | "steps"

@@ -20,6 +20,8 @@ export const InboxRow = Schema.Struct({
   /** The run that this tells of: at most one row in a session's life for each run. */
   runID: Schema.optional(RunID),
   parts: Schema.Array(PartInput),
+  /** Set where another agent wrote it, and no person. */
+  from: Schema.optional(Schema.Literal("agent")),
   agent: Schema.optional(Schema.String),
   model: Schema.optional(ModelRef),
   variant: Schema.optional(Schema.String),

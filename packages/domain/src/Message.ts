@@ -19,6 +19,8 @@ export const UserMessage = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
   role: Schema.Literal("user"),
+  /** Set where another agent wrote the message: the prompt of a task, or a message to it. */
+  from: Schema.optional(Schema.Literal("agent")),
   agent: Schema.String,
   model: Schema.optional(ModelRef),
   variant: Schema.optional(Schema.String),

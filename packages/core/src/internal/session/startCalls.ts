@@ -8,9 +8,9 @@ import { Permission, type Subject } from "../../Permission.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
+import { isDoomLoop, signature } from "./doomLoop.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import type { Live } from "./live.ts"
-import { circles, signature } from "./repetition.ts"
 
 /** A call as it begins: with the intent of what it is about to do. */
 export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number, epoch: number): ToolPart => ({
@@ -54,7 +54,7 @@ export const startCalls = Effect.fnUntraced(function*(
     // Hooks come before all else, and may take their time.
     if (tool !== undefined && tool !== wanted?.tool && hooks.hears("PreToolUse", tool)) continue
     const input = checkCall(part, answered, tool)
-    if (tool === undefined || Either.isLeft(input) || circles(live, history, part, input.right)) continue
+    if (tool === undefined || Either.isLeft(input) || isDoomLoop(live, history, part, input.right)) continue
     parts[at] = yield* mayBegin(part, tool, input.right).pipe(
       Effect.catchTag("ToolError", () => Effect.succeed(part)),
       Effect.catchAllDefect(() => Effect.succeed(part))

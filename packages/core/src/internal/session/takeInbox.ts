@@ -14,7 +14,8 @@ import { change, type Live, type LiveMessage, putMessage, putPart } from "./live
 import { disposeOf } from "./toldRuns.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
-const settings = ({ model, system, tools, variant }: InboxRow) => ({
+const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
+  ...(from === undefined ? {} : { from }),
   ...(model === undefined ? {} : { model }),
   ...(variant === undefined ? {} : { variant }),
   ...(system === undefined ? {} : { system }),

@@ -31,29 +31,33 @@ import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
 import { notRun } from "./closeTurn.ts"
 import { type CurrentCall, currentCall, makePlace } from "./currentCall.ts"
+import { isDoomLoop } from "./doomLoop.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import { missingResult } from "./history.ts"
 import { charge, type Live, personAnswers, putPart, rootOf } from "./live.ts"
 import type { Step } from "./modelStep.ts"
 import { callerOf } from "./offer.ts"
 import { lostResult, recovered } from "./recoverCall.ts"
-import { circles } from "./repetition.ts"
 import { changesFiles } from "./sessionFacts.ts"
 import { begunAs, toolOf } from "./startCalls.ts"
 import { disposeOf, takeNews } from "./toldRuns.ts"
 
 /** What became of a call, as far as the turn is concerned. */
 interface Called {
-  /** A person said no, or the agent goes round in circles: the turn ends. */
+  /** Whether the call ends the turn: a person rejected it, or it completes a loop. */
   readonly endsTurn: boolean
 }
 
-/** The question whether an agent that goes round in circles may go on. */
-const circle = (tool: string, input: unknown): PermissionAsk => ({
+/** Asks whether an agent that repeats itself may go on. */
+const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
   permission: "doom_loop",
   patterns: [tool],
   always: [],
-  metadata: { tool, input, reason: "The same call was made three times in a row." }
+  metadata: {
+    tool,
+    input,
+    reason: "The agent repeats itself: the same call, or the same cycle of calls, for the third time in a row."
+  }
 })
 
 const endsTurn = (error: PermissionDenied): boolean =>
@@ -186,9 +190,9 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       input = checkCall(before.part, step, known)
       given = Either.getOrElse(input, () => askedOf(before.part))
     }
-    // Also calls that cannot be read may go on for ever; those that were cut off, and answers, are counted by the loop.
-    if (step.finish !== "length" && !isAnswer && circles(live, live.messages ?? [], part, given)) {
-      yield* ask(circle(caller.name, given))
+    // Calls that cannot be parsed may loop as well. The session loop counts cut-off calls and answers by itself.
+    if (step.finish !== "length" && !isAnswer && isDoomLoop(live, live.messages ?? [], part, given)) {
+      yield* ask(doomLoopAsk(caller.name, given))
     }
     if (before?.refusal !== undefined) return yield* before.refusal
     if (Either.isLeft(input)) return yield* input.left

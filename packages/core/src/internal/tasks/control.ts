@@ -103,10 +103,17 @@ const deliver = Effect.fnUntraced(function*(relay: Relay, parent: Live, child: L
   return { status: "accepted", taskID, runID } satisfies Accepted
 })
 
-const steer = (sessionID: SessionID, id: MessageID, text: string, now: number): InboxRow => ({
+const steer = (
+  sessionID: SessionID,
+  id: MessageID,
+  text: string,
+  now: number,
+  byUser: boolean
+): InboxRow => ({
   id,
   sessionID,
   kind: "steer",
+  ...(byUser ? {} : { from: "agent" as const }),
   parts: [{ type: "text", text: text.toWellFormed() }],
   time: { created: now }
 })
@@ -127,7 +134,7 @@ const makeMessage = (relay: Relay) =>
       byUser
     })
     const now = yield* Clock.currentTimeMillis
-    const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now)
+    const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now, byUser)
     yield* journal.commit([{ _tag: "Inbox", row }], [])
     child.inbox.push(row)
     return yield* deliver(relay, parent, child)

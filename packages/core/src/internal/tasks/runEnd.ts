@@ -35,15 +35,15 @@ export const endOfTurn = (turn: Turn): End => {
   return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
 }
 
-/** What ended a turn that was denied: a person's word, or a circle that nobody was there to allow. */
+/** What ended a turn that was denied: a person's rejection, or a loop that nobody allowed. */
 const endOfDenied = (turn: Turn): End => {
   const errors = turn.parts.flatMap((part) => part.type === "tool" && part.state.status === "error" ? [part.state] : [])
   const rejected = errors.find((state) => state.metadata?.["by"] === "rejected")
   if (rejected !== undefined) return { status: "denied", permission: String(rejected.metadata?.["permission"]) }
-  const circle = errors.find((state) => state.metadata?.["permission"] === "doom_loop")
+  const loop = errors.find((state) => state.metadata?.["permission"] === "doom_loop")
   return {
     status: "failed",
-    error: { tag: "doom_loop", message: circle?.error.message ?? "The subagent went round in circles." }
+    error: { tag: "doom_loop", message: loop?.error.message ?? "The subagent repeated itself." }
   }
 }
 

@@ -51,7 +51,7 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
 /** One attempt: a turn, and the turns after it until its own tasks in the background have been read. */
 const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: TaskRequest) {
   const session = yield* Session
-  const options = request.model === undefined ? {} : { model: request.model }
+  const options = { from: "agent" as const, ...(request.model === undefined ? {} : { model: request.model }) }
   const first = yield* session.prompt(live.info.id, prompt, options)
   yield* atRest(live)
   return endOfTurn(yield* live.lastTurn ?? Exit.succeed(first))
@@ -85,7 +85,7 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
     Effect.sync(() => {
       live.concluding = true
     }),
-    () => Effect.timeoutOption(session.prompt(live.info.id, concludeText(stop.reason)), grace),
+    () => Effect.timeoutOption(session.prompt(live.info.id, concludeText(stop.reason), { from: "agent" }), grace),
     () =>
       Effect.sync(() => {
         live.concluding = false
