@@ -34,6 +34,7 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
           "limits.process_concurrency=64",
           "limits.requests=64",
           "limits.subagent_depth=3",
+          "limits.subagent_steps=100",
           "retry.attempts=5",
           "retry.base=2000",
           "retry.max_delay=30000",

@@ -15,7 +15,14 @@ export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "ret
 /** What holds where nothing is configured; `limits.requests` then is as `limits.process_concurrency`. Durations are in milliseconds. */
 export const defaults: Settings = {
   default_agent: "build",
-  limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, requests: 64, max_tasks: 256 },
+  limits: {
+    subagent_depth: 3,
+    concurrency: 16,
+    process_concurrency: 64,
+    requests: 64,
+    max_tasks: 256,
+    subagent_steps: 100
+  },
   deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
   retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 },
   compaction: { auto: true, threshold: 0.9 }

@@ -8,7 +8,14 @@ describe("settings", () => {
     expect(settle({})).toEqual(defaults)
     expect(defaults).toMatchObject({
       default_agent: "build",
-      limits: { subagent_depth: 3, concurrency: 16, process_concurrency: 64, requests: 64, max_tasks: 256 },
+      limits: {
+        subagent_depth: 3,
+        concurrency: 16,
+        process_concurrency: 64,
+        requests: 64,
+        max_tasks: 256,
+        subagent_steps: 100
+      },
       deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
       retry: { attempts: 5, base: 2_000, max_delay: 30_000 }
     })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Permission } from "@skein/core/Permission"
+import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -246,6 +247,73 @@ describe("the limit of steps", () => {
           + "<task_result>\nhalf of it\n</task_result>"
       )
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
+  })
+
+  it.effect("ends the turn where the model stays silent in the last step", () => {
+    const script = Scripted.make({ brief: [{ ...call("a"), text: "so far" }, { finish: "stop" }] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "brief" })
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 minute")
+      const turn = yield* fiber
+      expect(turn).toMatchObject({ end: "steps", text: "", info: { error: { tag: "steps" } } })
+      expect(turn.info.error?.message).toContain("limit of 2 steps")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
+  })
+
+  it.effect("of a silent child is the end of its task, with what it said before", () => {
+    const script = Scripted.make({
+      build: [Scripted.tasks({ worker: "a" }), "ok"],
+      worker: [{ ...call("a"), text: "so far" }, { finish: "stop" }]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 minute")
+      yield* fiber
+      const [task] = yield* callsMade(id)
+      expect(task && said(task)).toContain("state: budget_exhausted")
+      expect(task && said(task)).toContain("<task_result>\nso far\n</task_result>")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
+  })
+
+  it.effect("does not hide that a content filter ended the last step", () => {
+    const script = Scripted.make({ brief: [{ finish: "content-filter" }] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ agent: "brief" })
+      expect(yield* Effect.flip(Session.prompt(id, "Go"))).toMatchObject({
+        _tag: "ModelError",
+        finish: "content-filter"
+      })
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(1) })))
+  })
+
+  it.effect("of subagents that name none is `limits.subagent_steps`, and roots have none", () => {
+    const more = (request: ModelRequest) =>
+      request.tools.length === 0 || request.origin.step === 6 ? "what I have" : call(`${request.origin.step}`)
+    const script = Scripted.make({
+      build: [
+        Scripted.tasks({ worker: "a" }, { own: "b" }),
+        ...Array.from({ length: 5 }, (_, i) => call(`${i}`)),
+        "ok"
+      ],
+      "build/worker": more,
+      "build/own": more
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect((yield* Session.prompt(id, "Go")).end).toBe("completed")
+      const [worker, own] = yield* callsMade(id)
+      expect(worker && said(worker)).toContain("used up its budget of steps")
+      expect(own && said(own)).toContain("<task_result>\nwhat I have")
+      expect(own && said(own)).not.toContain("<task_error>")
+      expect(script.requests.filter(({ origin }) => origin.path.at(-1) === "worker")).toHaveLength(4)
+      expect(script.requests.filter(({ origin }) => origin.path.at(-1) === "own")).toHaveLength(7)
+    }).pipe(Effect.provide(SkeinTest.layer(script, {
+      tools,
+      agents: [SkeinTest.agent("worker"), SkeinTest.agent("own", { steps: 8 })],
+      config: { limits: { subagent_steps: 4 } }
+    })))
   })
 
   it.effect("answers a prompt that came meanwhile in a turn of its own", () => {

@@ -25,7 +25,9 @@ export const Limits = Schema.Struct({
   /** Requests that are sent at once to one model with one key; as many as `process_concurrency` where absent. */
   requests: count,
   /** Tasks that one turn of a root may start, at all levels together. */
-  max_tasks: count
+  max_tasks: count,
+  /** Model requests that a subagent may make in a turn, where its definition names no `steps`. */
+  subagent_steps: count
 })
 /** The type of the limits. */
 export interface Limits extends Schema.Schema.Type<typeof Limits> {}

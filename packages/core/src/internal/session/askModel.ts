@@ -50,6 +50,10 @@ export const nothingSaid = (model: ModelRef, finish: FinishReason) =>
       message: `${formatRef(model)} ended without text or tool calls (finish reason: ${finish}).`
     })
 
+/** Whether a model had nothing to say. At the last step of a limit that is its end, and no failure. */
+const isSilence = (error: ModelError | StorageError): boolean =>
+  error._tag === "ModelError" && error.reason === "empty_response" && error.finish !== "content-filter"
+
 const usageOf = ({ info }: LanguageModel, tokens: Tokens | undefined, toolCalls: number): Usage => ({
   ...none,
   tokens: tokens ?? noTokens,
@@ -281,7 +285,10 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
 
   return yield* Effect.gen(function*() {
     points.hit("before_provider")
-    yield* Effect.ensuring(asking, stopFlushing)
+    yield* Effect.ensuring(
+      limit === undefined ? asking : Effect.catchIf(asking, isSilence, () => Effect.void),
+      stopFlushing
+    )
     yield* open
     buffer.close()
     const finish = buffer.finish ?? "other"

@@ -5,6 +5,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
 import { Instructions } from "../../Instructions.ts"
 import type { Subject } from "../../Permission.ts"
 import { type ModelRequest, ModelUnavailable, Provider } from "../../Provider.ts"
@@ -57,7 +58,9 @@ export const modelStep = Effect.fnUntraced(function*(
   const refs = yield* candidates(live, agent)
   const agentPrompt = yield* promptFor(live, agent)
   const instructions = yield* Effect.flatMap(Instructions, ({ of }) => of(live.info.directory))
-  const isAtLimit = agent.steps !== undefined && stepInTurn + 1 >= agent.steps
+  const { settings: { limits } } = yield* Config
+  const mostSteps = agent.steps ?? (live.parent === undefined ? undefined : limits.subagent_steps)
+  const isAtLimit = mostSteps !== undefined && stepInTurn + 1 >= mostSteps
   const last = isAtLimit || live.concluding
 
   const attempt = (ref: ModelRef) =>
@@ -69,7 +72,7 @@ export const modelStep = Effect.fnUntraced(function*(
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
       const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant
-      const closing = isAtLimit && !live.concluding ? prompts.lastStep(agent.steps ?? 1) : undefined
+      const closing = isAtLimit && !live.concluding ? prompts.lastStep(mostSteps) : undefined
       const prepare = Effect.map(Clock.currentTimeMillis, (now): ModelRequest => ({
         messages: makePrompt(
           systemOf(agentPrompt, instructions, user, live, now),
@@ -92,7 +95,7 @@ export const modelStep = Effect.fnUntraced(function*(
         }
       }))
       const limit: ErrorInfo | undefined = isAtLimit
-        ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${agent.steps} steps.` }
+        ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${mostSteps} steps.` }
         : undefined
       const offered = specs.map((tool) => tool.name)
       const start = Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
