@@ -104,6 +104,13 @@ const here = one(
   " <<A\nx ${x:-\"$(beta 3)\"}\nA\n"
 )
 
+/** A value that begins like a list, before what goes on with it. */
+const listed = all(
+  one("", "declare ", "export ", "x=1 "),
+  one("a=", "a+=", "a[0]=", "a=\\\n"),
+  one("()", "(", "(b)", "(b c", "( `alpha` )", "($(beta))", "(\"b)\"", "(b # )\n)")
+)
+
 const sign = one("; ", " && ", " || ", " | ", "\n", ";", "|", "&&", " |& ")
 
 /** What is rarely written. */
@@ -125,7 +132,7 @@ const odd = one(
   "select i in a; do alpha; break; done <<< 1",
   "[[ a =~ (a|b) && a < b ]] && alpha",
   "[[ a == @(a|b) || ! -f b ]] || alpha",
-  "alpha a\\\n b \\\n#c",
+  "alpha a\\\n b \\\n#c\nbeta",
   "alpha ${x#a} ${x%%b} ${x/a/b} ${#x} ${x^^}",
   "echo ${x#'}'} \"${x%\"}\"}\" ${x:+'a b'}",
   "alpha '' \"\" $'' a''b",
@@ -199,6 +206,8 @@ const { list } = FastCheck.letrec<Record<Kind, string>>((tie) => ({
     { weight: 1, arbitrary: all("for c in alpha 'beta gamma' ls; do $c ", plain, "; \"$c\" ", plain, "; done") },
     { weight: 1, arbitrary: all("for i in a b; do alpha \"$i\" ${i} x$i; ", tie("list"), "; done") },
     { weight: 1, arbitrary: all("f() ( ", tie("list"), " ); f a; f") },
+    { weight: 1, arbitrary: all(listed, tie("value"), one(" ", "; ", "\n", " && ", ""), simple) },
+    { weight: 1, arbitrary: all("f() { local ", listed, tie("value"), "; }; f") },
     { weight: 1, arbitrary: all("a=( ", tie("value"), blank, tie("value"), " ); ", simple) },
     { weight: 1, arbitrary: all("case a in (a) ", tie("list"), ";& b) ", simple, ";;& *) ", simple, "; esac") },
     { weight: 1, arbitrary: all("echo ", tie("value"), " # ", plain, " $(beta)\n", simple) }

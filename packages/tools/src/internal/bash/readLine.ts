@@ -1,6 +1,7 @@
 /** Finds all that a command line would do: its simple commands, wherever they stand, its redirections and what it sets. */
 import * as Either from "effect/Either"
 import { forEachChild, type ParameterExpansionPart, parse, type SyntaxNode, type Word } from "unbash"
+import { ExpansionMarks } from "./expansionMarks.ts"
 import { type Argument, documentIn, readWord } from "./words.ts"
 
 /** A variable that the line sets, and what to. */
@@ -103,6 +104,11 @@ const leadsOf = ({ commands: [first, ...others] }: Extract<SyntaxNode, { type: "
   return operators.every((operator) => operator === "&&") ? Math.max(other, 0) : 0
 }
 
+type Substitution = Extract<
+  SyntaxNode,
+  { type: "CommandExpansion" | "ProcessSubstitution" | "ArithmeticCommandExpansion" }
+>
+
 class Reader {
   readonly commands: Array<SimpleCommand> = []
   readonly settings: Array<Setting> = []
@@ -122,6 +128,11 @@ class Reader {
   #documents = false
   #functions = false
   #loops: ReadonlyArray<Loop> = []
+  #marks: ExpansionMarks
+
+  constructor(line: string) {
+    this.#marks = new ExpansionMarks(line)
+  }
 
   #doubt(reason: string): void {
     this.unclear ??= reason
@@ -161,11 +172,28 @@ class Reader {
   }
 
   /** Reads a command in a word; quotes around that do not count in it. */
-  #substitution(node: SyntaxNode): void {
+  #substitution(node: Substitution): void {
     const quotes = this.#quotes
     this.#quotes = 0
-    this.#deeper(node)
+    const source = "script" in node ? node.script?.source : undefined
+    if (source === undefined) this.#deeper(node)
+    else this.#decoded(node, source)
     this.#quotes = quotes
+  }
+
+  /** Reads a command between backticks that has escapes: its nodes count in the text without them. */
+  #decoded(node: Substitution, source: string): void {
+    const outer = this.#marks
+    outer.skip(node)
+    this.#marks = new ExpansionMarks(source)
+    this.#deeper(node)
+    this.#explained()
+    this.#marks = outer
+  }
+
+  #explained(): void {
+    const found = this.#marks.unexplained()
+    if (found !== undefined) this.#doubt(`What ${found} runs cannot be read.`)
   }
 
   #children(node: SyntaxNode): void {
@@ -175,6 +203,7 @@ class Reader {
   /** Reads a line, and what of it only counts as a whole. */
   whole(node: SyntaxNode): void {
     this.read(node)
+    this.#explained()
     if (this.#documents && this.#functions) this.#doubt("What cat writes is not known where there are functions.")
   }
 
@@ -182,6 +211,7 @@ class Reader {
     if (++this.#nodes > maximumNodes) {
       return this.#doubt("It has more parts than are looked at. Write it to a script, or make several calls of it.")
     }
+    this.#marks.node(node)
     switch (node.type) {
       case "Script":
         for (const { message } of node.errors ?? []) this.#doubt(`It cannot be read: ${message}.`)
@@ -192,9 +222,14 @@ class Reader {
         return this.#children(node)
       case "Assignment":
         if (node.index !== undefined && !isNumber(node.index)) this.#doubt(`${node.text} computes an index.`)
+        // The shell may take the beginning for a list, and expands what follows it.
+        if (node.value.type === "Word" && /^(?:\\\n)*\(/.test(node.value.text)) {
+          this.#doubt(`${node.text} cannot be read.`)
+        }
         return this.#children(node)
       case "ArrayValue":
         if (node.elements.some(({ text }) => text.startsWith("["))) this.#doubt("An array computes its indexes.")
+        if (!this.#marks.isList(node)) this.#doubt("What follows a list in a value cannot be read.")
         this.#list(node.elements.map(readWord))
         return this.#children(node)
       case "For":
@@ -232,7 +267,7 @@ class Reader {
         return this.#children(node)
       case "ArithmeticCommandExpansion":
         this.#doubt("Arithmetic computes with what a command writes.")
-        return this.#deeper(node)
+        return this.#substitution(node)
       case "ParameterExpansion": {
         // There bash takes a single quote for what it is, and runs what stands between two of them.
         if (this.#bodies > 0 && node.text.includes("'")) this.#doubt(`${node.text} has quotes in a here-document.`)
@@ -316,7 +351,7 @@ const assigned = (source: string): Argument => ({ text: source, source, fixed: t
 
 /** Reads a line. */
 export const readLine = (line: string): Line => {
-  const reader = new Reader()
+  const reader = new Reader(line)
   if (line.length > maximumLength) return { ...reader, unclear: "It is too long to be read." }
   if (line.includes("\0")) return { ...reader, unclear: "It has a NUL character." }
   // What nests deeper than the stack is as good as what cannot be parsed; what was found until then still counts.

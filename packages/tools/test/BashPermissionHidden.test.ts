@@ -1,0 +1,97 @@
+import { describe, expect, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { describeDecisions } from "./support/bashClasses.ts"
+import { decided, layerDecisions } from "./support/decisions.ts"
+
+const hidden = [
+  "a=()`id`; ls",
+  "a=($(id))x; ls",
+  "a=()$(id); ls",
+  "a=()\"$(id)\"; ls",
+  "a=()\"`id`\"",
+  "a=(b)${x:-$(id)}; ls",
+  "a=()$((a[$(id)])); ls",
+  "a=()$[a[`id`]]; ls",
+  "a=()<(id); ls",
+  "a=(`id`)>(id)x; ls",
+  "a+=()`id`; ls",
+  "a[0]=()`id`; ls",
+  "a=\\\n()`id`; ls",
+  "a=()`id` ls",
+  "a=() b=()`id` ls",
+  "LC_ALL=()`id` ls",
+  "declare a=()`id`",
+  "declare -a a=(b)\"$(id)\"",
+  "export x=($(id))y",
+  "f() { local x=()`id`; }; f",
+  "readonly x=()$(id)",
+  "typeset x=()$(id)",
+  "{ a=()`id`; }",
+  "( a=()`id` )",
+  "f() { a=()`id`; }; f",
+  "coproc { a=()`id`; }",
+  "if a=()`id`; then ls; fi",
+  "for i in 1; do a=()`id`; done",
+  "case a in a) a=()`id`;; esac",
+  "ls $(a=()`id`)",
+  "ls `a=()\\`id\\``",
+  "ls <(a=()`id`)",
+  "ls \"${x:-$(a=()`id`)}\"",
+  "cat <<A\n$(a=()`id`)\nA",
+  "! a=()`id`",
+  "a=()`id` && ls",
+  "a=()`id` | ls",
+  "time a=()`id`",
+  "a=(b c)d",
+  "a=(b",
+  "a=()x)",
+  "a=()$(id; echo )",
+  "a=(b)\\\n$(id)"
+]
+
+describeDecisions("commands in a value that begins like a list and goes on after it", "ask", hidden)
+
+describe("a value that begins like a list and goes on after it", () => {
+  layer(layerDecisions)((it) => {
+    it.effect.each(hidden.map((line) => [line]))(
+      "is asked for whatever a wildcard allows: %j",
+      ([line]) =>
+        Effect.map(
+          decided(line, { "*": "allow", bash: { "*": "allow", "* *": "allow" } }),
+          (decision) => expect(decision).toBe("ask")
+        )
+    )
+  })
+})
+
+describeDecisions("text that only looks like an expansion", "allow", [
+  "a=(b c); ls",
+  "a=(b 'c `d` $(e)' \"f\"); ls",
+  "a=(\n  b\n  c\n); ls",
+  "a='()`id`'; ls",
+  "a=\\(\\`id\\`; ls",
+  "echo 'a `b` $(c) <(d) >(e) ${f} $[g]'",
+  "echo \"a \\`b\\` \\$(c) <(d) >(e) \\${f} \\$[g]\"",
+  "echo $'a `b` $(c) <(d)'",
+  "echo a # `b` $(c) <(d) ${e}",
+  "# it's `a` $(b)\nls # \\\nls",
+  "git commit -m 'Use `a` in $(b)'",
+  "git commit -m \"List<(A)> and ->(b)\"",
+  "cat <<'A'\n`b` $(c) <(d) ${e} # $(f)\nA",
+  "cat <<-'A'\n\t`b` $(c)\n\tA",
+  "cat <<A\n\\`b\\` \\$(c) <(d)\nA",
+  "cat <<A\n<(d) it's >(e)\nA",
+  "echo \"${x:-a}\" ${x} ${#x}",
+  "echo $((1 <(2))) $((3 >(1)))",
+  "echo $(echo a; echo `echo b`)",
+  "echo \"$(echo \"`echo a`\")\"",
+  "echo `echo \\`echo a\\``",
+  "echo `echo a # b` $(echo c)",
+  "echo $(echo a # `b`\n)",
+  "echo $\\\n(echo a)",
+  "echo {a,$(echo b)}",
+  "[[ $x =~ ^(a|b)$ ]] && ls",
+  "[[ a == @(a|$(echo b)) ]] && ls",
+  "case $(echo a) in `echo a`) ls;; esac",
+  "git log --format='%h `x`' && echo it\\'s $(echo a)"
+])
