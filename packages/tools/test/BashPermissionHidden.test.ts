@@ -53,7 +53,7 @@ describeDecisions("commands in a value that begins like a list and goes on after
 
 describe("a value that begins like a list and goes on after it", () => {
   layer(layerDecisions)((it) => {
-    it.effect.each(hidden.map((line) => [line]))(
+    it.effect.each(hidden.map((line) => [line] as const))(
       "is asked for whatever a wildcard allows: %j",
       ([line]) =>
         Effect.map(
