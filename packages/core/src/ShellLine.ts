@@ -9,4 +9,6 @@ export interface Positional {
   readonly words: ReadonlyArray<string>
   /** The line with the arguments written out, which permission is asked for. */
   readonly shown: string
+  /** Whether `shown` is all that runs. If not, no rule allows the line. */
+  readonly known: boolean
 }

@@ -43,7 +43,7 @@ const askedOf = (input: BashInput) => {
   const given = input[positional]
   if (given === undefined) return { call: input, known: true }
   const call = { ...input, command: given.shown }
-  if (given.words.length === 0 || given.shown !== input.command) return { call, known: true }
+  if (given.known) return { call, known: true }
   return { call: { ...call, description: `with the arguments ${JSON.stringify(given.words)}` }, known: false }
 }
 

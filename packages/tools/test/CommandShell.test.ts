@@ -67,6 +67,40 @@ describe("arguments in shell text", () => {
     }))
 })
 
+describe("a line that uses none of the arguments", () => {
+  const rules: ReadonlyArray<PermissionConfig> = [{ bash: "allow" }, { bash: { "cat f1.txt": "allow" } }, {
+    "*": "allow"
+  }]
+
+  it.effect.each(
+    rules.flatMap((each) =>
+      ["", "x", "two words", "$(touch PWNED)", "/etc/hostname"].map((args) => [args, each] as const)
+    )
+  )("is decided as it stands, with the arguments %j and the rules %j", ([args, each]) =>
+    Effect.gen(function*() {
+      const [text] = yield* promptOf("Found: !`cat f1.txt`", args, { files: { "f1.txt": "here" }, rules: each })
+      expect(text).toBe(args === "" ? "Found: here" : `Found: here\n\n${args}`)
+    }))
+
+  it.effect("is decided as it stands also where substitutions and documents are in it", () =>
+    Effect.gen(function*() {
+      const rules = { bash: "allow" } as const
+      expect((yield* promptOf("!`echo $(echo a) # $b`", "x", { rules }))[0]).toBe("a\n\nx")
+      expect((yield* promptOf("!`cat <<A\nb\nA`", "x", { rules }))[0]).toBe("b\n\nx")
+      // Nothing was typed for this place.
+      expect((yield* promptOf("!`echo $(echo a)$2` for $1", "x", { rules }))[0]).toBe("a for x")
+    }))
+
+  it.effect("is asked for where a rule says so, and what is denied stays denied", () =>
+    Effect.gen(function*() {
+      expect((yield* promptOf("!`touch PWNED`", "x", { rules: { bash: { "*": "allow", "touch *": "deny" } } }))[0])
+        .toMatch(/was not run/)
+      expect((yield* promptOf("!`ls $@`", "/etc", { rules: { bash: { "*": "ask" } } }))[0]).toMatch(/was not run/)
+      expect((yield* promptOf("!`cat $@`", "/etc/hostname", { rules: { bash: { "cat *": "allow" } } }))[0])
+        .toMatch(/was not run/)
+    }))
+})
+
 describe("what shell text writes", () => {
   it.effect("is bounded, and says how a command failed", () =>
     Effect.gen(function*() {

@@ -18,14 +18,13 @@ export const rawOf = ({ arguments: given = "" }: CommandRequest): string =>
 
 /** What a line of shell text wrote, or why it wrote nothing. */
 const outputOf = Effect.fnUntraced(function*(live: Live, text: string, { highest, words }: Given) {
-  const { command, shown } = shellLine(text, words, highest)
-  // Whether the line says by itself all that is handed to it.
-  const isWhole = words.length === 0 || shown !== command
+  const { command, known, shown } = shellLine(text, words, highest)
   const call: UserCall = {
     tool: "bash",
-    input: { command, [positional]: { words, shown } },
-    told: { command: shown, ...(isWhole ? {} : { description: `with the arguments ${JSON.stringify(words)}` }) },
-    changed: (by) => isWhole || !("command" in by) ? by : { ...by, [positional]: { words, shown: String(by.command) } },
+    input: { command, [positional]: { words, shown, known } },
+    told: { command: shown, ...(known ? {} : { description: `with the arguments ${JSON.stringify(words)}` }) },
+    changed: (by) =>
+      known || !("command" in by) ? by : { ...by, [positional]: { words, shown: String(by.command), known } },
     consented: false
   }
   return yield* callTool(live, call).pipe(

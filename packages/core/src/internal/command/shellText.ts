@@ -65,6 +65,8 @@ export interface ShellLine {
    * where nothing in it could make the two differ for certain.
    */
   readonly shown: string
+  /** Whether `shown` is all that runs: every argument that the line uses is written out in it. */
+  readonly known: boolean
 }
 
 /** What makes a line more than words and quotes: there a written argument might not be what a parameter is. */
@@ -78,6 +80,7 @@ export const shellLine = (text: string, words: ReadonlyArray<string>, highest: n
   const isPlain = !intricate.test(text)
   let command = ""
   let shown = ""
+  let spliced = false
   for (const piece of pieces) {
     if (piece.type === "text") {
       command += piece.text
@@ -89,10 +92,11 @@ export const shellLine = (text: string, words: ReadonlyArray<string>, highest: n
     const given = number === undefined || number === highest ? words.slice(first - 1) : words.slice(first - 1, first)
     // A place without an argument is no argument, rather than an empty one.
     if (given.length === 0) continue
+    spliced = true
     const all = quoted ? "*" : "@"
     const reference = given.length === 1 ? `{${first}}` : first === 1 ? all : `{${all}:${first}}`
     command += quoted ? `$${reference}` : `"$${reference}"`
     shown += quoted ? `"${literal(given.join(" "))}"` : given.map(literal).join(" ")
   }
-  return { command, shown: isPlain ? shown : command }
+  return { command, shown: isPlain ? shown : command, known: isPlain || !spliced }
 }
