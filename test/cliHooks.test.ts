@@ -49,11 +49,11 @@ it("--verbose tells of every event in a line, nested like the calls", async () =
   expect(lines).toEqual([
     `[HOOK] SessionStart cwd=${place.project}`,
     `[HOOK] UserPromptSubmit cwd=${place.project}`,
-    "[HOOK] PreToolUse task(...)",
     "> task description=Look subagent_type=explore",
+    "[HOOK] PreToolUse task(...)",
     "  [HOOK] SubagentStart explore prompt_chars=7",
-    "  [HOOK] PreToolUse read(...)",
     "  > subagent:read path=a.txt limit=all",
+    "  [HOOK] PreToolUse read(...)",
     expect.stringMatching(/^ {2}\[HOOK\] PostToolUse read output_chars=\d+$/),
     expect.stringMatching(/^ {2}\[HOOK\] SubagentStop explore output_chars=\d+$/),
     expect.stringMatching(/^\[HOOK\] PostToolUse task output_chars=\d+$/),

@@ -34,6 +34,8 @@ const commands = [
   command("secret", "See @secret.txt"),
   command("hidden", "x", { agent: "title" }),
   command("lost", "x", { agent: "nobody" }),
+  command("lostHere", "x", { agent: "nobody", subtask: false }),
+  command("hiddenTask", "x", { agent: "title", subtask: true }),
   command("work", "Do $1 with @a.txt", { agent: "worker" }),
   command("here", "Do $1", { agent: "worker", subtask: false }),
   command("apart", "Do $1", { subtask: true, description: "Apart" }),
@@ -144,7 +146,7 @@ describe("a command", () => {
         prompt: `Do it with @a.txt\n\n@a.txt, as the tool read shows it:\n\n${files["a.txt"]}`,
         description: "work",
         agent: "worker",
-        command: "work"
+        command: "/work"
       }])
       expect((yield* expanded("apart")).parts).toMatchObject([{ description: "Apart", agent: "build" }])
     }).pipe(stack()))
@@ -158,9 +160,24 @@ describe("a command", () => {
         "work (@worker subagent)"
       ]])
       const all = yield* messagesOf(id)
-      expect(callsOf(all).map((call) => call.state.input)).toMatchObject([{ command: "work", subagent_type: "worker" }])
+      expect(callsOf(all).map((call) => call.state.input)).toMatchObject([{
+        command: "/work",
+        subagent_type: "worker"
+      }])
       expect(said(callsOf(all)[0]!)).toContain("worker heard: Do it with @a.txt")
       expect(turn.text).toBe("build heard: Summarize the task tool output above and continue with your task.")
+    }).pipe(stack()))
+
+  it.effect("that names no agent that there is fails as a task, and the model goes on", () =>
+    Effect.gen(function*() {
+      for (const [name, agent] of [["lost", "nobody"], ["hiddenTask", "title"]] as const) {
+        const { id } = yield* root({ directory })
+        const turn = yield* Command.run(id, { name })
+        expect(callsOf(yield* messagesOf(id)).map(said)).toEqual([
+          `Tool execution failed: Unknown agent type: ${agent} is not a valid agent type`
+        ])
+        expect(turn.text).toBe("build heard: Summarize the task tool output above and continue with your task.")
+      }
     }).pipe(stack()))
 
   it.effect("that is not there, or not right, is told with what is", () =>
@@ -172,7 +189,7 @@ describe("a command", () => {
       ])
       expect(yield* failed("broken")).toEqual(["CommandInvalid", `${directory}/broken.md:2: unknown key`])
       expect((yield* failed("hidden"))[0]).toBe("CommandInvalid")
-      expect((yield* failed("lost"))[0]).toBe("AgentNotFound")
+      expect((yield* failed("lostHere"))[0]).toBe("AgentNotFound")
     }).pipe(stack()))
 
   it.effect("takes the place of a built-in one of its name", () =>

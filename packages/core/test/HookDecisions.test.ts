@@ -240,6 +240,19 @@ describe("a hook after a call", () => {
       expect(result!.length).toBeLessThan(60_000)
     }))
 
+  it.effect("is not asked of a call that was denied by a rule, by nobody who could be asked, or by a hook", () =>
+    Effect.gen(function*() {
+      const told: Array<unknown> = []
+      const after = on("PostToolUse", (payload) => Effect.sync(() => void told.push(payload)))
+      const no = on("PermissionRequest", () => Effect.succeed({ decision: "deny" } as const))
+      const denied = expect.stringMatching(/^Permission denied/)
+      expect(yield* run([{ path: "a" }], [after], { rules: { edit: "ask" }, asks: "nobody" })).toEqual([denied])
+      // A tool that is denied altogether is not offered; this one is denied for a path.
+      expect(yield* run([{ path: "b" }], [after], { rules: { edit: { "*": "allow", "b": "deny" } } })).toEqual([denied])
+      expect(yield* run([{ path: "a" }], [no, after], { rules: { edit: "ask" } })).toEqual([denied])
+      expect(told).toEqual([])
+    }))
+
   it.effect("is not asked of a call that a hook before it has blocked", () =>
     Effect.gen(function*() {
       const told: Array<unknown> = []

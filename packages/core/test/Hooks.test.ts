@@ -195,7 +195,11 @@ describe("a matcher", () => {
         "all task",
         "agent worker"
       ])
-    }).pipe(Effect.provide(layer(script, { hooks, tools: [echo, keyed], agents: [agent("worker")] })))
+    }).pipe(
+      Effect.provide(
+        layer(script, { hooks, tools: [echo, keyed], rules: { touching: "allow" }, agents: [agent("worker")] })
+      )
+    )
   })
 })
 

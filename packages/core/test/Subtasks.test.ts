@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { type Hook, on } from "@skein/core/Hooks"
 import { Session } from "@skein/core/Session"
 import type { SubtaskPart } from "@skein/domain/Part"
 import type { PermissionConfig } from "@skein/domain/Rule"
@@ -7,6 +8,8 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import * as TestClock from "effect/TestClock"
 import { callsMade, callsOf, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
 
@@ -28,7 +31,12 @@ const agents = [
 
 /** Runs a prompt of subtasks; the workers answer after as many milliseconds as their prompt says. */
 const run = Effect.fnUntraced(
-  function*(parts: ReadonlyArray<Subtask>, rules: PermissionConfig = {}, build: Scripted.Script = ["summed up"]) {
+  function*(
+    parts: ReadonlyArray<Subtask>,
+    rules: PermissionConfig = {},
+    build: Scripted.Script = ["summed up"],
+    hooks: ReadonlyArray<Hook> = []
+  ) {
     const script = Scripted.make({
       build,
       main: ["main did it"],
@@ -47,7 +55,7 @@ const run = Effect.fnUntraced(
       const all = yield* messagesOf(id)
       yield* expectStill(id, script)
       return { id, turn, events, script, messages: all, calls: callsOf(all), children: yield* childrenOf(id) }
-    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents, rules })))
+    }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents, rules, hooks })))
   }
 )
 
@@ -152,8 +160,33 @@ describe("subtask parts", () => {
       expect(asked.calls[0]?.state.status).toBe("completed")
       expect(asked.events.of("permission.asked")).toEqual([])
       const denied = yield* run([subtask("a 1")], { task: { "*": "allow", worker: "deny" } })
-      expect(denied.calls.map(said)).toEqual([expect.stringContaining("Permission denied")])
+      expect(denied.calls.map(said)).toEqual([expect.stringMatching(/^Tool execution failed: Permission denied/)])
       expect(denied.children).toEqual([])
+      const blocked = yield* run([subtask("a 1")], {}, ["summed up"], [
+        on("PreToolUse", () => Effect.succeed({ decision: "deny", reason: "not now" } as const), { name: "guard" })
+      ])
+      expect(blocked.calls.map(said)).toEqual([
+        "Tool execution failed: The call was blocked by a hook (guard): not now"
+      ])
+    }))
+
+  it.effect("that fail are logged with agent, description and reason, and nothing else is said of them", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
+      yield* run([subtask("will fail"), subtask("who", { agent: "nobody" }), subtask("ok 1")]).pipe(
+        Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
+        Logger.withMinimumLogLevel(LogLevel.All)
+      )
+      const told = lines.filter((line) => !/level=(DEBUG|TRACE)/.test(line) || line.includes("unhandled"))
+      expect(told).toEqual([
+        expect.stringMatching(
+          /level=WARN .*"subtask execution failed".*no way.*description="will fail".*agent=worker/s
+        ),
+        expect.stringMatching(
+          /level=WARN .*"subtask execution failed".*Unknown agent type: nobody.*description=who.*agent=nobody/
+        )
+      ])
     }))
 
   it.effect("run on the model that they name", () =>

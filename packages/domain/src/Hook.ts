@@ -33,7 +33,7 @@ export const hookPayloads = {
   PreToolUse: payload("PreToolUse", call),
   /** A call needs consent, and no rule gives it. */
   PermissionRequest: payload("PermissionRequest", question),
-  /** A call that the hooks before it let pass has ended, well or not. */
+  /** A call has ended, well or not. One that a rule, a person or a hook denied was not made: nothing is told of it. */
   PostToolUse: payload("PostToolUse", { ...call, ...end }),
   /** A subagent begins to work. */
   SubagentStart: payload("SubagentStart", { prompt: Schema.String }),

@@ -67,15 +67,24 @@ const inWords = (text: string, attached: ReadonlyArray<PartInput>): string =>
 /** Makes it for a session. */
 export const expand = Effect.fnUntraced(function*(live: Live, command: CommandInfo, request: CommandRequest) {
   const agents = yield* Agent
-  const agent = yield* agents.get(command.agent ?? live.info.agent)
-  if (agent.hidden) {
+  // An agent that is not there is a failure of the subtask: its prompt goes on, and the model reads what is wrong.
+  const agent = yield* agents.get(command.agent ?? live.info.agent).pipe(
+    Effect.catchTag(
+      "AgentNotFound",
+      (error) =>
+        command.agent === undefined || command.subtask === false
+          ? error
+          : Effect.succeed({ name: command.agent, mode: "subagent", hidden: true } as const)
+    )
+  )
+  const isSubtask = command.subtask ?? agent.mode === "subagent"
+  if (agent.hidden && !isSubtask) {
     return yield* new CommandInvalid({
       name: command.name,
       message:
         `The command ${command.name} (${command.origin}) names the agent ${agent.name}, which works behind the scenes. Name another one: \`skein agents\` lists them.`
     })
   }
-  const isSubtask = command.subtask ?? agent.mode === "subagent"
   // What a subagent is told is gathered by who asks it.
   const acting: Live = isSubtask || agent.name === live.info.agent
     ? live
@@ -104,7 +113,7 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
       prompt: inWords(text, attached),
       description: command.description ?? command.name,
       agent: agent.name,
-      command: command.name,
+      command: `/${command.name}`,
       ...model
     }]
   } satisfies Expanded

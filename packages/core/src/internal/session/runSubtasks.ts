@@ -94,6 +94,18 @@ const isOpen = ({ state }: ToolPart): boolean => state.status === "pending" || s
 const saysGoOn = ({ info, parts }: LiveMessage): boolean =>
   info.role === "user" && parts.some((part) => part.type === "text" && part.text === goOn)
 
+/** Nobody but the next model reads the result of a subtask, so the log says which of them failed, and why. */
+const logFailure = ({ step, tool }: { readonly step: Step; readonly tool: ToolPart }) => {
+  const part = step.message.parts.find(({ id }) => id === tool.id)
+  if (!isOpen(tool) || part?.type !== "tool" || part.state.status !== "error") return Effect.void
+  const { error, input } = part.state
+  const asked: Record<string, unknown> = typeof input === "object" && input !== null ? { ...input } : {}
+  return Effect.annotateLogs(Effect.logWarning("subtask execution failed", error.message), {
+    agent: asked["subagent_type"],
+    description: asked["description"]
+  })
+}
+
 /** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
 export const runSubtasks = Effect.fnUntraced(function*(
   live: Live,
@@ -131,6 +143,7 @@ export const runSubtasks = Effect.fnUntraced(function*(
         })
       )
   )
+  yield* Effect.forEach(begun, logFailure, { discard: true })
   const after = (live.messages ?? []).slice((live.messages ?? []).findIndex(({ info }) => info.id === last.user.id))
   if (wanted.some(({ part }) => part.command !== undefined) && !after.some(saysGoOn)) {
     yield* sayToModel(live, last.user, goOn)

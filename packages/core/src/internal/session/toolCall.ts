@@ -60,6 +60,10 @@ const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
   }
 })
 
+/** How a failure is told that no task has an outcome for. */
+const executionFailed = (message: string): string =>
+  message.trim() === "" ? "Tool execution failed" : `Tool execution failed: ${message}`
+
 const endsTurn = (error: PermissionDenied): boolean =>
   error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected")
 
@@ -129,9 +133,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       blocked
     )
 
-  // Nobody sees a refusal of what the user asked for but the next model: it is told as the failure that it is.
-  const said = (error: ToolError) =>
-    byUser && error.kind !== "task" ? `Tool execution failed: ${error.message}` : error.message
+  // The model did not make this call, so a failure without an outcome of the task says that it is one.
+  const said = (message: string) => byUser ? executionFailed(message) : message
 
   // A call that began with its answer was checked then.
   let input = part.state.status === "running" ? Either.right(part.state.input) : checkCall(part, step, known)
@@ -265,23 +268,31 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   })
 
   /** Stores a failure as the hooks after the call have worded it. */
-  const failWith = ({ message, tag }: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false) =>
+  const failWith = ({ message, tag }: ErrorInfo, metadata?: Readonly<Record<string, unknown>>) =>
     Effect.suspend(() => {
       reached = message
       return afterCall(hooks, live, hooked, given, message, true).pipe(
         Effect.catchAll((refusal) => Effect.succeed(refusal.message)),
-        Effect.flatMap((words) => fail(given, { tag, message: words }, metadata, blocked))
+        Effect.flatMap((words) => fail(given, { tag, message: words }, metadata))
       )
     })
 
   return yield* run.pipe(
     Effect.catchTags({
       ToolError: (error) =>
-        Effect.as(failWith({ tag: error.kind, message: said(error) }, error.metadata), { endsTurn: false }),
-      PermissionDenied: (error) =>
         Effect.as(
           failWith(
-            { tag: "permission", message: error.message },
+            { tag: error.kind, message: error.kind === "task" ? error.message : said(error.message) },
+            error.metadata
+          ),
+          { endsTurn: false }
+        ),
+      // The call was not made, so no hook after it hears of it.
+      PermissionDenied: (error) =>
+        Effect.as(
+          fail(
+            given,
+            { tag: "permission", message: said(error.message) },
             {
               permission: error.permission,
               by: error.by,
@@ -293,7 +304,12 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         ),
       HookRefused: (error) =>
         Effect.as(
-          fail(given, { tag: "hook", message: error.message }, { hook: error.hook }, error.event === "PreToolUse"),
+          fail(
+            given,
+            { tag: "hook", message: said(error.message) },
+            { hook: error.hook },
+            error.event === "PreToolUse"
+          ),
           { endsTurn: false }
         )
     }),
@@ -301,7 +317,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       Effect.as(
         failWith({
           tag: "defect",
-          message: `Tool execution failed: ${defect instanceof Error ? defect.message : String(defect)}`
+          message: executionFailed(defect instanceof Error ? defect.message : String(defect))
         }),
         { endsTurn: false }
       )
@@ -315,7 +331,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           given,
           {
             tag: "interrupted",
-            message: cutOff?.message ?? reached ?? ended()
+            message: cutOff?.message ?? said(reached ?? ended())
           },
           cutOff?.metadata
         ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))

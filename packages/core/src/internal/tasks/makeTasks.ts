@@ -21,6 +21,7 @@ import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
 import { opened } from "../budget/account.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
 import { keptFor, type Reservation, reserve } from "../budget/reservations.ts"
+import { forkAwaited } from "../forkAwaited.ts"
 import { runBegins, runEnded } from "../hooks/turnHooks.ts"
 import { change, type Live, rootOf } from "../session/live.ts"
 import { Recovery } from "../session/Recovery.ts"
@@ -203,7 +204,7 @@ const begin = Effect.fnUntraced(function*<E, R>(
   const starting = (task: RunningTask) => {
     const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
     const body = Effect.provide(Effect.ensuring(work, leave(parent, task)), context)
-    return Effect.map(Effect.forkIn(Effect.uninterruptible(body), parent.scope), (fiber) => {
+    return Effect.map(forkAwaited(Effect.forkIn(Effect.uninterruptible(body), parent.scope)), (fiber) => {
       task.fiber = fiber
       // Also where the scope was closed before the fiber could begin.
       fiber.addObserver((exit) => {

@@ -1,0 +1,7 @@
+/** Keeps fibers whose errors are read from being logged as unhandled. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+/** Forks fibers that somebody awaits: what they fail with is told there, with words that say what failed. */
+export const forkAwaited = <A, E, R>(fork: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withUnhandledErrorLogLevel(fork, Option.none())
