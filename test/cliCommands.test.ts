@@ -76,6 +76,19 @@ describe("skein run", () => {
     ])
   })
 
+  it("tells the model of a command whose agent is not there, and goes on", async () => {
+    const { run } = await world({ ".skein/command/lost.md": "---\nagent: nobody\n---\nCount it" })
+    const ran = await run("--command", "lost")
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: "heard: Summarize the task tool output above and continue with your task.\n"
+    })
+    expect(ran.stderr).toContain("> task description=lost subagent_type=nobody command=/lost\n")
+    expect(ran.stderr).toContain(
+      "> task failed: Tool execution failed: Unknown agent type: nobody is not a valid agent type\n"
+    )
+  })
+
   it("attaches what the typed words name, and takes what is piped in as it is", async () => {
     const { llm, place } = await world()
     const args = ["run", "-m", "openai/m", "--title", "t", "Read @notes.txt, and ask @explore, not @nobody"]

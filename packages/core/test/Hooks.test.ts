@@ -197,7 +197,7 @@ describe("a matcher", () => {
       ])
     }).pipe(
       Effect.provide(
-        layer(script, { hooks, tools: [echo, keyed], rules: { touching: "allow" }, agents: [agent("worker")] })
+        layer(script, { hooks, tools: [echo, keyed], rules: { "*": "allow" }, agents: [agent("worker")] })
       )
     )
   })

@@ -180,7 +180,7 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
     const heard = flags.verbose
       ? yield* Effect.map(
         Effect.promise(() => import("./hookLines.ts")),
-        ({ withLines }) => (hooks: ReadonlyArray<Hook>) => withLines(hooks, shown.presenter.note)
+        ({ withLines }) => (hooks: ReadonlyArray<Hook>) => withLines(hooks, shown.presenter.hook)
       )
       : undefined
     const context = yield* Layer.build(

@@ -1,7 +1,6 @@
 /** Tells of every hook event in a line, nested by depth: what `--verbose` shows of a run besides its calls. */
 import { type Hook, on } from "@skein/core/Hooks"
 import { type HookEvent, hookEvents, type HookPayload } from "@skein/domain/Hook"
-import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 
 const factsOf = (payload: HookPayload): string => {
@@ -32,10 +31,10 @@ export const hookLine = (payload: HookPayload): string =>
 /** These hooks with those that tell of them: before what they may change, and behind it where that is what is read. */
 export const withLines = (
   hooks: ReadonlyArray<Hook>,
-  tell: (line: string, sessionID: SessionID) => void
+  tell: (line: string, payload: HookPayload) => void
 ): ReadonlyArray<Hook> => {
   const telling = (event: HookEvent) =>
-    on(event, (payload) => Effect.sync(() => tell(hookLine(payload), payload.sessionID)), { name: "--verbose" })
+    on(event, (payload) => Effect.sync(() => tell(hookLine(payload), payload)), { name: "--verbose" })
   return [
     ...hookEvents.filter((event) => event !== "PostToolUse").map(telling),
     ...hooks,

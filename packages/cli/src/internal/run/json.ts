@@ -5,5 +5,12 @@ import type { Presenter } from "./presenter.ts"
 /** Makes the presenter. */
 export const json = (stdio: Streams): Presenter => {
   const write = (value: unknown) => stdio.out(`${JSON.stringify(value)}\n`)
-  return { deltas: true, begin: () => undefined, event: write, note: () => undefined, end: write }
+  return {
+    deltas: true,
+    begin: () => undefined,
+    event: write,
+    note: () => undefined,
+    hook: () => undefined,
+    end: write
+  }
 }

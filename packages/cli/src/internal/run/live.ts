@@ -107,6 +107,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       if (view === undefined) notes.push(line)
       else view.note(line)
     },
+    hook: (line) => presenter.note(line),
     end: (result) => {
       if (view === undefined) return screen.close()
       const said = view.answer.message === result.text || result.outcome === "failed" ||

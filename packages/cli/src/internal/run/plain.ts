@@ -1,5 +1,7 @@
 /** The format `default` where there is no terminal: a line for each call on standard error, the answer on standard output. */
 import type { Event } from "@skein/domain/Event"
+import type { HookPayload } from "@skein/domain/Hook"
+import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import type { Streams } from "../../Stdio.ts"
 import { formatDuration } from "../duration.ts"
@@ -12,12 +14,12 @@ import { TaskLabels } from "./taskLabels.ts"
 /** The first line of a message, as much of it as is read in passing. */
 const firstLine = (text: string): string => escapeLine(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "")
 
-/** The lines that tell of an event; `seen` are the calls that were told of. */
-const linesOf = (event: Event, seen: Set<string>): ReadonlyArray<string> => {
-  const by = event.depth === 0 ? "" : "subagent:"
+/** The lines that tell of an event. */
+const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
+  const by = prefix(event.depth)
   switch (event.type) {
     case "message.part.updated":
-      return event.properties.part.type === "tool" ? toolLines(event.properties.part, by, seen) : []
+      return event.properties.part.type === "tool" ? calls.see(event.properties.part, event.depth) : []
     case "background_task.completed":
     case "background_task.failed":
       return [
@@ -47,30 +49,73 @@ const linesOf = (event: Event, seen: Set<string>): ReadonlyArray<string> => {
   }
 }
 
-const toolLines = (part: ToolPart, by: string, seen: Set<string>): ReadonlyArray<string> => {
-  const { state } = part
-  if (state.status === "pending" || state.status === "completed") return []
-  const first = seen.has(part.id) ? [] : [`> ${by}${callLine(part.tool, state.input)}`]
-  seen.add(part.id)
-  return state.status === "running"
-    ? first
-    : [...first, `> ${by}${escapeLine(part.tool)} failed: ${firstLine(state.error.message)}`]
+const prefix = (depth: number): string => depth === 0 ? "" : "subagent:"
+
+/** The calls of a tree, each of which is told of once: when a hook before it hears of it, or else when it begins. */
+class Calls {
+  readonly #told = new Set<string>()
+  readonly #pending = new Map<string, ToolPart>()
+
+  /** The lines that tell of a call as it is now. */
+  see(part: ToolPart, depth: number): ReadonlyArray<string> {
+    const { id, state, tool } = part
+    if (state.status === "pending") {
+      this.#pending.set(id, part)
+      return []
+    }
+    this.#pending.delete(id)
+    if (state.status === "completed") return []
+    const first = this.#begins(id, tool, state.input, depth)
+    return state.status === "running"
+      ? first
+      : [...first, `> ${prefix(depth)}${escapeLine(tool)} failed: ${firstLine(state.error.message)}`]
+  }
+
+  /** The line of the call that a hook hears of before it is made. */
+  heard({ input, path, sessionID, tool }: HookPayload<"PreToolUse">): ReadonlyArray<string> {
+    const written = JSON.stringify(input)
+    for (const { id, sessionID: of, state, tool: name } of this.#pending.values()) {
+      if (of !== sessionID || name !== tool || this.#told.has(id) || state.status !== "pending") continue
+      if (sameCall(state.input, written)) return this.#begins(id, tool, input, path.length - 1)
+    }
+    return []
+  }
+
+  #begins(id: string, tool: string, input: unknown, depth: number): ReadonlyArray<string> {
+    if (this.#told.has(id)) return []
+    this.#told.add(id)
+    return [`> ${prefix(depth)}${callLine(tool, input)}`]
+  }
+}
+
+/** Whether what a model wrote is what a hook was told: its JSON, or its text where it is none. */
+const sameCall = (raw: string, told: string): boolean => {
+  try {
+    return JSON.stringify(JSON.parse(raw)) === told
+  } catch {
+    return JSON.stringify(raw) === told
+  }
 }
 
 /** Makes the presenter. */
 export const plain = (stdio: Streams): Presenter => {
-  const seen = new Set<string>()
+  const calls = new Calls()
   const labels = new TaskLabels()
+  const tell = (lines: ReadonlyArray<string>, depth: number, sessionID: SessionID) => {
+    for (const line of lines) stdio.err("  ".repeat(depth) + line + labels.of(sessionID))
+  }
   return {
     deltas: false,
     begin: () => undefined,
     event: (event) => {
       labels.see(event)
-      for (const line of linesOf(event, seen)) {
-        stdio.err("  ".repeat(event.depth) + line + labels.of(event.sessionID))
-      }
+      tell(linesOf(event, calls), event.depth, event.sessionID)
     },
-    note: (line, sessionID) => stdio.err(escapeLine(line) + (sessionID === undefined ? "" : labels.of(sessionID))),
+    note: (line) => stdio.err(escapeLine(line)),
+    hook: (line, payload) => {
+      if (payload.event === "PreToolUse") tell(calls.heard(payload), payload.path.length - 1, payload.sessionID)
+      stdio.err(escapeLine(line) + labels.of(payload.sessionID))
+    },
     end: (result) => writeAnswer(stdio, result)
   }
 }

@@ -1,6 +1,6 @@
 /** Shows a run while it lasts and when it ends; each format has one. */
 import type { Event } from "@skein/domain/Event"
-import type { SessionID } from "@skein/domain/Id"
+import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Streams } from "../../Stdio.ts"
 import { escapeText } from "../escape.ts"
@@ -14,8 +14,10 @@ export interface Presenter {
   readonly begin: (session: SessionInfo, colors: ReadonlyMap<string, string>) => void
   /** Is called at once for each event of the tree. */
   readonly event: (event: Event) => void
-  /** Something that is worth knowing, and no error; `sessionID` names the session that it is about. */
-  readonly note: (line: string, sessionID?: SessionID) => void
+  /** Something that is worth knowing, and no error. */
+  readonly note: (line: string) => void
+  /** A hook is told of something; the line says of what. */
+  readonly hook: (line: string, payload: HookPayload) => void
   /** The last call, also where the run never began. What `result.error` says is told by the caller. */
   readonly end: (result: RunResult) => void
 }

@@ -8,5 +8,6 @@ export const quiet = (stdio: Streams): Presenter => ({
   begin: () => undefined,
   event: () => undefined,
   note: () => undefined,
+  hook: () => undefined,
   end: (result) => writeAnswer(stdio, result)
 })
