@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { go, large, lines, mixed, monorepo, python } from "./OfflineFixtures.ts"
+import type { Run } from "./OfflineLoop.ts"
 import { type Files, type Options, run } from "./OfflineWorkspace.ts"
 
 const prompt = "Survey this repository: entry points, modules, dependencies, open TODOs."
@@ -240,6 +241,48 @@ describe("a flat folder", () => {
       expect(text).toContain("no program text that the survey reads")
       expect(text).toContain("1 module, 1 file, 0 lines")
     }))
+})
+
+/** Every agent of a survey. */
+const agentsOf = (survey: Run): ReadonlyArray<Run> => [survey, ...Object.values(survey.children).flatMap(agentsOf)]
+
+/** A folder of many files beside a small module. */
+const flat = (folder: string, count: number): Files => ({
+  "src/index.ts": "export const a = 1\n",
+  ...Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [`${folder}note${String(i).padStart(4, "0")}.md`, "# Note\n"])
+  )
+})
+
+describe("a folder of more files than a tool shows", () => {
+  const folders: Readonly<Record<string, Files>> = {
+    "one folder of 1,017": flat("notes/", 1_017),
+    "one folder of 5,000": flat("notes/", 5_000),
+    "the top with 1,017": flat("", 1_017),
+    "a deep one of 1,500": flat("a/b/c/d/e/notes/", 1_500),
+    "several": { ...flat("a/x/", 1_100), ...flat("a/y/", 1_100), ...flat("a/", 1_100), ...flat("b/", 1_100) }
+  }
+  const offered: Readonly<Record<string, Options>> = {
+    "all tools": {},
+    "no tasks": { tools: ["glob", "grep", "list", "read"] },
+    "no glob": { tools: ["grep", "list", "read", "task"], childTools: ["grep", "list", "read"] },
+    "no grep": { childTools: ["glob", "list", "read"] }
+  }
+  for (const [name, files] of Object.entries(folders)) {
+    for (const [tools, options] of Object.entries(offered)) {
+      it.effect(`is surveyed without repeating a call, and what was left out is said: ${name}, ${tools}`, () =>
+        Effect.gen(function*() {
+          const survey = yield* run(files, "Survey this project.", options)
+          for (const { steps } of agentsOf(survey)) {
+            const calls = steps.flat().map((call) => JSON.stringify(call))
+            expect(calls.filter((call, at) => calls.indexOf(call) !== at)).toEqual([])
+          }
+          expect(survey.text).not.toContain("not surveyed")
+          const isWhole = survey.text.includes(`${Object.keys(files).length.toLocaleString("en-US")} files`)
+          expect(isWhole || survey.text.includes("Not covered")).toBe(true)
+        }))
+    }
+  }
 })
 
 describe("tools that show only a part", () => {

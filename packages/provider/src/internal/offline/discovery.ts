@@ -4,7 +4,7 @@ import { anyLine } from "./exploring.ts"
 import { gather } from "./gathered.ts"
 import { folderOf, isIgnored, isManifest, isTest } from "./language.ts"
 import { isCut, readTree } from "./outputs.ts"
-import type { Toolbox, Wanted } from "./toolbox.ts"
+import { notMade, type Toolbox, type Wanted } from "./toolbox.ts"
 
 const everything = "**/*"
 /** Files right in a folder. */
@@ -85,17 +85,17 @@ export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Tool
     hidden(cutFolders(made, beside))
     const closed = tools.offers("glob") ? [] : closedFolders(made, tools.directory)
     const folders = closed.length > 0 ? closed : foldersBelow(cut, rounds.slice(0, round).flat(), tools.directory)
-    if ((cut.length === 0 && closed.length === 0) || round === mostRounds) {
+    const wanted = [
+      ...cut.flatMap((folder) => tools.glob(beside, folder)),
+      ...folders.slice(0, mostFolders).flatMap((folder) => [...tools.list(folder), ...tools.glob(everything, folder)])
+    ]
+    // Only earlier rounds count: whether this one ended the search must be answered alike in every later step.
+    const next = round === mostRounds ? [] : notMade(wanted, rounds.slice(0, round).flat())
+    if (next.length === 0) {
       hidden([...cut, ...closed])
-      return { next: [], rounds: round, notes }
-    }
-    if (round === rounds.length) {
-      const next = [
-        ...cut.flatMap((folder) => tools.glob(beside, folder)),
-        ...folders.slice(0, mostFolders).flatMap((folder) => [...tools.list(folder), ...tools.glob(everything, folder)])
-      ]
       return { next, rounds: round, notes }
     }
+    if (round === rounds.length) return { next, rounds: round, notes }
     hidden(folders.slice(mostFolders))
   }
 }

@@ -6,7 +6,7 @@ import { baseName, byText, folderOf, isCode, isGenerated, isManifest, isTest, ma
 import { entryPattern, exportPattern, todoPattern } from "./marks.ts"
 import { placesOf, within } from "./places.ts"
 import { portions } from "./portions.ts"
-import type { Toolbox, Wanted } from "./toolbox.ts"
+import { notMade, type Toolbox, type Wanted } from "./toolbox.ts"
 import { searchPattern } from "./words.ts"
 
 /** Finds every line: counted, it gives the size of a file. */
@@ -89,9 +89,11 @@ export const lookCloser = (
   ]
   const asked = new Set(made.flatMap((call) => (call.name === "read" ? Object.values(call.input) : [])))
   const most = brief.modules.length > 6 || !tools.offers("grep") ? mostReads.alone : mostReads.part
-  return [
+  const wanted = [
     ...(rounds.length === 1 ? [...new Set(reads)].filter((file) => !asked.has(file)).slice(0, most) : [])
       .flatMap((file) => tools.read(file, isManifest(file) || !tools.offers("grep") ? undefined : 40)),
-    ...portions(rounds.at(-1) ?? [], files, brief, tools).flatMap(({ again }) => again).slice(0, mostPortions)
+    ...notMade(portions(rounds.at(-1) ?? [], files, brief, tools).flatMap(({ again }) => again), made)
+      .slice(0, mostPortions)
   ]
+  return notMade(wanted, made)
 }

@@ -4,7 +4,7 @@ import type { Call } from "./conversation.ts"
 import { families, familyOf, includeOf } from "./language.ts"
 import { isCut, readTree } from "./outputs.ts"
 import { namesIn, within } from "./places.ts"
-import type { Toolbox, Wanted } from "./toolbox.ts"
+import { notMade, type Toolbox, type Wanted } from "./toolbox.ts"
 import { searchPattern } from "./words.ts"
 
 /** As many files side by side as one call is expected to answer for. */
@@ -68,10 +68,12 @@ export const portions = (calls: ReadonlyArray<Call>, files: ReadonlyArray<string
     if (call.output === undefined || call.output.failed) return []
     if (call.name === "list" && !tools.offers("glob")) {
       const { closed } = readTree(call.output.text, tools.directory)
-      return closed.length === 0 ? [] : [{ call, again: closed.flatMap((folder) => tools.list(folder)) }]
+      return closed.length === 0
+        ? []
+        : [{ call, again: notMade(closed.flatMap((folder) => tools.list(folder)), [call]) }]
     }
     const isSearch = call.name === "glob" || (call.name === "grep" && call.input["pattern"] !== search)
-    return isSearch && isCut(call.output.text) ? [{ call, again: narrower(call, files, tools) }] : []
+    return isSearch && isCut(call.output.text) ? [{ call, again: notMade(narrower(call, files, tools), [call]) }] : []
   })
 }
 
@@ -82,9 +84,8 @@ export const unseen = (
   calls: ReadonlyArray<Call>,
   files: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
-  const made = new Set(calls.map((call) => JSON.stringify(call.input)))
   return portions(calls, files, brief, tools)
-    .filter(({ again }) => again.length === 0 || !again.every((call) => made.has(JSON.stringify(call.input))))
+    .filter(({ again }) => again.length === 0 || notMade(again, calls).length > 0)
     .map(({ call }) => {
       const { path } = call.input
       return `The output of ${call.name}${

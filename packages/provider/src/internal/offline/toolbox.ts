@@ -7,6 +7,13 @@ export interface Wanted {
   readonly input: Readonly<Record<string, unknown>>
 }
 
+/** The calls that were not made before: the same call again would tell nothing new, and repeating it is a loop. */
+export const notMade = (wanted: ReadonlyArray<Wanted>, made: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => {
+  const keyOf = ({ input, name }: Wanted): string => JSON.stringify([name, input])
+  const known = new Set(made.map(keyOf))
+  return wanted.filter((call) => !known.has(keyOf(call)))
+}
+
 /** How many lines grep shows at most. */
 const mostLines = 1_900
 
