@@ -1,6 +1,7 @@
 /** Finds all that a command line would do: its simple commands, wherever they stand, its redirections and what it sets. */
 import * as Either from "effect/Either"
 import { forEachChild, type ParameterExpansionPart, parse, type SyntaxNode, type Word } from "unbash"
+import { expandedCount } from "./braces.ts"
 import { ExpansionMarks } from "./expansionMarks.ts"
 import { type Argument, documentIn, readWord } from "./words.ts"
 
@@ -60,6 +61,9 @@ const substituted = { depth: 16, length: 4 * maximumLength, count: 2_000 }
 
 /** How many nodes of a line are looked at: those of some five thousand commands. */
 const maximumNodes = 30_000
+
+/** How many words, and how many characters of them, the shell may make by the braces of a line. */
+const expanded = { words: 10_000, length: 1_000_000 }
 
 const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
 
@@ -125,6 +129,8 @@ class Reader {
   #bodies = 0
   #quotes = 0
   #nodes = 0
+  #expandedWords = 0
+  #expandedLength = 0
   #documents = false
   #functions = false
   #loops: ReadonlyArray<Loop> = []
@@ -196,6 +202,18 @@ class Reader {
     if (found !== undefined) this.#doubt(`What ${found} runs cannot be read.`)
   }
 
+  /** Counts what a word becomes when the shell writes out its braces. */
+  #braces(word: Word): void {
+    const count = expandedCount(word)
+    if (count === 1) return
+    this.#expandedWords += count
+    this.#expandedLength += count * word.text.length
+    if (this.#expandedWords > expanded.words || this.#expandedLength > expanded.length) {
+      const much = `${expanded.words.toLocaleString("en")} words or ${expanded.length.toLocaleString("en")} characters`
+      this.#doubt(`Its braces stand for more than ${much}.`)
+    }
+  }
+
   #children(node: SyntaxNode): void {
     forEachChild(node, (child) => this.read(child))
   }
@@ -231,6 +249,9 @@ class Reader {
         if (node.elements.some(({ text }) => text.startsWith("["))) this.#doubt("An array computes its indexes.")
         if (!this.#marks.isList(node)) this.#doubt("What follows a list in a value cannot be read.")
         this.#list(node.elements.map(readWord))
+        return this.#children(node)
+      case "Word":
+        this.#braces(node)
         return this.#children(node)
       case "For":
       case "Select":
