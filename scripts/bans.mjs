@@ -32,7 +32,7 @@ export const bans = [
     uses: ["setTimeout()", "setInterval()", "setImmediate()", "node:timers", "node:timers/promises"],
     why: "outlives its scope and ignores the test clock",
     mend: "Use Effect.sleep, Effect.timeout or a Schedule",
-    allow: ["packages/core/src/internal/fairScheduler.ts"]
+    allow: ["packages/core/src/internal/fairScheduler.ts", "packages/core/src/MonotonicClock.ts"]
   },
   {
     uses: ["Queue.unbounded", "PubSub.unbounded"],

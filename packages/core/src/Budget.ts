@@ -52,12 +52,12 @@ export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
             }))
         }, Effect.uninterruptible),
         of: (id) =>
-          Effect.zipWith(table.open(id), Clock.currentTimeMillis, (live, now) =>
+          Effect.map(table.open(id), (live) =>
             lineOf(live).flatMap((each) => {
-              const account = accountNow(each, now)
+              const account = accountNow(each)
               return account === undefined
                 ? []
-                : [{ ...account, sessionID: each.info.id, kept: promisedBelow(each, now) }]
+                : [{ ...account, sessionID: each.info.id, kept: promisedBelow(each) }]
             }))
       }
     })

@@ -15,6 +15,7 @@ import { Instructions } from "./Instructions.ts"
 import { Isolation } from "./Isolation.ts"
 import { Journal } from "./Journal.ts"
 import { Leases } from "./Leases.ts"
+import * as MonotonicClock from "./MonotonicClock.ts"
 import { Owner } from "./Owner.ts"
 import { Permission, type PermissionOptions } from "./Permission.ts"
 import type { Provider } from "./Provider.ts"
@@ -140,6 +141,7 @@ export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC
     Layer.provideMerge(Journal.layer),
     Layer.provideMerge(Leases.layer),
     Layer.provideMerge(ports),
-    Layer.provideMerge(config)
+    Layer.provideMerge(config),
+    Layer.provideMerge(MonotonicClock.layer)
   )
 }

@@ -1,8 +1,8 @@
 /** Records what models say in a file, a cassette, and plays it again without any model. */
 import * as FileSystem from "@effect/platform/FileSystem"
+import { elapsed, now } from "@skein/core/MonotonicClock"
 import { type LanguageModel, ModelError, ModelUnavailable, Provider } from "@skein/core/Provider"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -57,8 +57,8 @@ export const record = <E, R>(
         stream: (request, emit) =>
           Effect.gen(function*() {
             const clock = yield* Effect.clock
-            const start = clock.unsafeCurrentTimeMillis()
-            const at = () => clock.unsafeCurrentTimeMillis() - start
+            const start = elapsed(clock)
+            const at = () => elapsed(clock) - start
             const events: Array<Take["events"][number]> = []
             const take = { key: keyOf(request), ask: askOf(request), model: formatRef(model.info), events }
             yield* model.stream(request, (event) => {
@@ -145,11 +145,11 @@ const play = (
   emit: Parameters<LanguageModel["stream"]>[1]
 ): Effect.Effect<void, ModelError> =>
   Effect.gen(function*() {
-    const start = yield* Clock.currentTimeMillis
+    const start = yield* now
     const until = (at: number) =>
       pace === "instant"
         ? Effect.void
-        : Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(start + at - now))
+        : Effect.flatMap(now, (present) => Effect.sleep(start + at - present))
     for (const { at, event } of take.events) {
       yield* until(at)
       emit(event)

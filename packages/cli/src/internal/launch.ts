@@ -1,4 +1,5 @@
 /** Runs a command in the process: starts it, stops it where it has to stop, says what went wrong, and exits. */
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -95,7 +96,8 @@ export const launch = (
     Effect.flatMap((exit) => finished(exit, verbose)),
     Effect.provide(verbose || json ? log(form) : errorsOnly),
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
-    Effect.provideServiceEffect(Redaction, Redaction.ofProcess)
+    Effect.provideServiceEffect(Redaction, Redaction.ofProcess),
+    Effect.provide(MonotonicClock.layer)
   )
   // Sockets that are kept alive, and whatever else still waits, need not be waited for.
   return Effect.runPromiseExit(program).then((exit) =>

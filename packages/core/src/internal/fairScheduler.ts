@@ -1,11 +1,9 @@
 /** Shares the thread with everything else that happens in it, also where a thousand agents end a step at the same moment. */
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
-import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
 import type { RuntimeFiber } from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
+import { isReal } from "../MonotonicClock.ts"
 
 // As they are now: a test that puts other timers in their place must not hold up what runs.
 const { performance: stopwatch, setTimeout: soon } = globalThis
@@ -54,13 +52,10 @@ class FairScheduler implements Scheduler.Scheduler {
 
 const fair = new FairScheduler()
 
-/** The clock that is there when nobody provides one. */
-const real = Context.get(DefaultServices.liveServices, Clock.Clock)
-
 /** Runs the fibers of an effect in slices, unless somebody has chosen how they are to run, or owns the time. */
 export const inSlices = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.zipWith(
     FiberRef.get(FiberRef.currentScheduler),
     Effect.clock,
-    (present, clock) => present === Scheduler.defaultScheduler && clock === real
+    (present, clock) => present === Scheduler.defaultScheduler && isReal(clock)
   ).pipe(Effect.flatMap((isFree) => isFree ? Effect.withScheduler(effect, fair) : effect))

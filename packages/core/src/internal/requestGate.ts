@@ -8,6 +8,7 @@ import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
 import type { RequestGate } from "../Governor.ts"
 import { changeRequests, countWait } from "../Metrics.ts"
+import { elapsed } from "../MonotonicClock.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */
@@ -34,7 +35,7 @@ export const makeRequestGate = (
   let opening: Fiber.RuntimeFiber<void> | undefined
 
   const waiting = () => urgent.size() + later.size()
-  const closedFor = () => closed ? Math.max(0, opens - clock.unsafeCurrentTimeMillis()) : 0
+  const closedFor = () => closed ? Math.max(0, opens - elapsed(clock)) : 0
 
   const grantNext = (): boolean => {
     if (closed || sent >= limit) return false
@@ -43,7 +44,7 @@ export const makeRequestGate = (
     sent++
     changeRequests("waiting", -1)
     changeRequests("sent", 1)
-    countWait(clock.unsafeCurrentTimeMillis() - ticket.since)
+    countWait(elapsed(clock) - ticket.since)
     Deferred.unsafeDone(ticket.granted, Effect.void)
     return true
   }
@@ -65,7 +66,7 @@ export const makeRequestGate = (
 
   const hold = (duration: number) => {
     if (duration <= 0) return
-    opens = Math.max(opens, clock.unsafeCurrentTimeMillis() + duration)
+    opens = Math.max(opens, elapsed(clock) + duration)
     closed = true
     opening ??= fork(open)
   }
@@ -95,7 +96,7 @@ export const makeRequestGate = (
       const ticket: Ticket = {
         rootID: sender.rootID,
         granted: Deferred.unsafeMake(noFiber),
-        since: clock.unsafeCurrentTimeMillis()
+        since: elapsed(clock)
       }
       const queue = sender.urgent ? urgent : later
       queue.add(ticket)

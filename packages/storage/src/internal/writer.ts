@@ -1,4 +1,5 @@
 /** Owns all writing: commits wait in a queue, and one fiber makes whatever waits in one transaction. */
+import { elapsed } from "@skein/core/MonotonicClock"
 import { StorageError } from "@skein/core/StorageError"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -28,19 +29,24 @@ const capacity = 1_024
 /** Rows of one transaction, unless a single commit has more: it bounds for how long the event loop stands still. */
 const groupRows = 500
 
-/** How long a lock of another process is waited for. */
-const patience = Duration.seconds(30)
+/** How long a lock of another process is waited for, in milliseconds. */
+const patience = 30_000
 
 /** When something is tried again that a lock, or a server that starts anew, is in the way of. */
 const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(100))),
-  Schedule.jittered,
-  Schedule.upTo(patience)
+  Schedule.jittered
 )
 
 /** Tries again for as long as another process holds the lock, and lets everything else go on meanwhile. */
 export const retryBusy = <A, R>(effect: Effect.Effect<A, StorageError, R>): Effect.Effect<A, StorageError, R> =>
-  Effect.retry(effect, { schedule: whileBusy, while: (error) => error.reason === "busy" })
+  Effect.clockWith((clock) => {
+    const end = elapsed(clock) + patience
+    return Effect.retry(effect, {
+      schedule: whileBusy,
+      while: (error) => error.reason === "busy" && elapsed(clock) < end
+    })
+  })
 
 const groupsOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<Waiting>> => {
   const groups: Array<Array<Waiting>> = []

@@ -1,4 +1,5 @@
 /** A process group from its start to its end: asked to end, made to end, and taken along when this process ends. */
+import { elapsed } from "@skein/core/MonotonicClock"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -30,10 +31,10 @@ export const processGroup = (options: {
   readonly isSandbox?: boolean
 }): ProcessGroup => {
   const { clock, ended, mark, pid } = options
-  const began = clock.unsafeCurrentTimeMillis()
+  const began = elapsed(clock)
   const unguard = guard(pid, mark)
   const marks = new Set([mark])
-  const since = () => clock.unsafeCurrentTimeMillis() - began > brief ? undefined : pid
+  const since = () => elapsed(clock) - began > brief ? undefined : pid
   // Who has cleared its environment is found below its parents as long as these are there.
   const outside = () => [...strays(pid), ...marked(marks, since()).filter(({ group }) => group !== pid)]
   // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.

@@ -72,7 +72,7 @@ export const listTasks = ({ flags, operands: [given] }: {
         run.taskID,
         stateOf(run, isOpenLeft),
         run.agent,
-        formatDuration((run.time.settled ?? now) - run.time.created),
+        formatDuration(run.outcome?.durationMs ?? Math.max(0, now - run.time.created)),
         run.outcome === undefined ? "-" : String(run.outcome.usage.steps),
         run.outcome === undefined
           ? "-"
@@ -89,7 +89,7 @@ export const listTasks = ({ flags, operands: [given] }: {
 export const runText = (run: TaskRun, now: number, isLeftOver = false): string => {
   const { outcome } = run
   const head = `--- ${run.id}  ${stateOf(run, isLeftOver)}  ${
-    formatDuration((run.time.settled ?? now) - run.time.created)
+    formatDuration(run.outcome?.durationMs ?? Math.max(0, now - run.time.created))
   }\n${escapeText(run.prompt.trim())}\n`
   if (outcome === undefined) {
     return `${head}\n(not settled: ${isLeftOver ? leftText(run.rootID) : "a process works on it"})\n`

@@ -15,39 +15,41 @@ export const toAmount = (stored: string | number): Amount | undefined =>
   stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored))
 
 /** How long a session and those below it have worked since that was last counted, in milliseconds. */
-const uncounted = ({ person, work }: Live, now: number): number =>
-  work.turns === 0 ? 0 : now - work.since - (waitedForPeople({ person }, now) - work.waited)
+const uncounted = (live: Live): number => {
+  const { turns, since, waited } = live.work
+  return turns === 0 ? 0 : live.elapsed() - since - (waitedForPeople(live) - waited)
+}
 
 /** Marks that a turn begins or ends: the time at work of the session and of all above runs while there is one. */
-export const turnWorks = (live: Live, now: number, began: boolean): void => {
+export const turnWorks = (live: Live, began: boolean): void => {
   for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
-    const budget = accountNow(each, now)
+    const budget = accountNow(each)
     if (budget !== undefined) each.info = { ...each.info, budget }
     each.work.turns += began ? 1 : -1
-    startCount(each, now)
+    startCount(each)
   }
 }
 
-const startCount = (live: Live, now: number): void => {
-  live.work.since = now
-  live.work.waited = waitedForPeople(live, now)
+const startCount = (live: Live): void => {
+  live.work.since = live.elapsed()
+  live.work.waited = waitedForPeople(live)
 }
 
 /** What is used, with the time until now. */
-const clocked = (live: Live, { spent }: Account, now: number): Spent => ({
+const clocked = (live: Live, { spent }: Account): Spent => ({
   ...spent,
-  time: spent.time + uncounted(live, now)
+  time: spent.time + uncounted(live)
 })
 
 /** The budget of a session as it stands now; undefined where it has none. */
-export const accountNow = (live: Live, now: number): Account | undefined => {
+export const accountNow = (live: Live): Account | undefined => {
   const { budget } = live.info
-  return budget === undefined ? undefined : { ...budget, spent: clocked(live, budget, now) }
+  return budget === undefined ? undefined : { ...budget, spent: clocked(live, budget) }
 }
 
 /** What a session has used of a budget of its own, until now. */
-export const spentOf = (live: Live, account: Account, bound: Bound, now: number): Amount | undefined =>
-  toAmount(clocked(live, account, now)[bound])
+export const spentOf = (live: Live, account: Account, bound: Bound): Amount | undefined =>
+  toAmount(clocked(live, account)[bound])
 
 /** What a request used. One whose model does not say so makes the sum unknown. */
 const tokensOf = ({ cost, steps, tokens }: Usage): number | "unknown" => {
@@ -59,11 +61,11 @@ const addTokens = (a: Spent["tokens"], b: Spent["tokens"]): Spent["tokens"] =>
   a === "unknown" || b === "unknown" ? "unknown" : a + b
 
 /** The budget of a session after a request of it or below it; nothing where it has none. */
-export const spend = (live: Live, used: Usage, now: number): { readonly budget?: Account } => {
+export const spend = (live: Live, used: Usage): { readonly budget?: Account } => {
   const { budget } = live.info
   if (budget === undefined) return {}
-  const spent = clocked(live, budget, now)
-  startCount(live, now)
+  const spent = clocked(live, budget)
+  startCount(live)
   return {
     budget: {
       ...budget,
@@ -83,6 +85,6 @@ export const spendTask = ({ info: { budget } }: Live): { readonly budget?: Accou
 
 /** A budget that begins now. */
 export const opened = (live: Live, limit: Budget, now: number): Account => {
-  startCount(live, now)
+  startCount(live)
   return open(limit, now)
 }

@@ -27,28 +27,28 @@ export const lineOf = (live: Live): ReadonlyArray<Live> =>
   live.parent === undefined ? [live] : [live, ...lineOf(live.parent)]
 
 /** What tasks below a session were promised and have not used, but for those that `line` belongs to. */
-const heldBelow = (live: Live, bound: Bound, line: ReadonlySet<Live>, now: number): Amount => {
+const heldBelow = (live: Live, bound: Bound, line: ReadonlySet<Live>): Amount => {
   if (bound === "time") return zero
   let sum = zero
   for (const { estimate, limit, live: child, steps } of live.reservations) {
     const isOurs = child !== undefined && line.has(child)
     const given = limit?.[bound]
     if (given !== undefined) {
-      if (!isOurs) sum = BigDecimal.sum(sum, unused(child, given, bound, now))
+      if (!isOurs) sum = BigDecimal.sum(sum, unused(child, given, bound))
       continue
     }
     const hasAsked = child !== undefined && child.info.usage.subtree.steps > steps
     if (!isOurs && !hasAsked) sum = BigDecimal.sum(sum, estimate.get(bound) ?? zero)
-    if (child !== undefined) sum = BigDecimal.sum(sum, heldBelow(child, bound, line, now))
+    if (child !== undefined) sum = BigDecimal.sum(sum, heldBelow(child, bound, line))
   }
   return sum
 }
 
-const unused = (child: Live | undefined, given: string | number, bound: Bound, now: number): Amount => {
+const unused = (child: Live | undefined, given: string | number, bound: Bound): Amount => {
   const limit = toAmount(given) ?? zero
   const account = child?.info.budget
   if (child === undefined || account === undefined) return limit
-  return BigDecimal.max(zero, BigDecimal.subtract(limit, spentOf(child, account, bound, now) ?? limit))
+  return BigDecimal.max(zero, BigDecimal.subtract(limit, spentOf(child, account, bound) ?? limit))
 }
 
 /** What is left of one of the budgets that hold for a session. */
@@ -64,7 +64,7 @@ export interface Left {
 }
 
 /** What is left of all budgets that hold for a session, the nearest first. */
-export const leftFor = (live: Live, now: number): ReadonlyArray<Left> => {
+export const leftFor = (live: Live): ReadonlyArray<Left> => {
   const line = lineOf(live)
   if (line.every(({ info }) => info.budget === undefined)) return []
   const members = new Set(line)
@@ -75,8 +75,8 @@ export const leftFor = (live: Live, now: number): ReadonlyArray<Left> => {
       const given = account.limit[bound]
       const limit = given === undefined ? undefined : toAmount(given)
       if (limit === undefined) return []
-      const spent = spentOf(holder, account, bound, now)
-      return [{ holder, bound, limit, spent, held: heldBelow(holder, bound, members, now) }]
+      const spent = spentOf(holder, account, bound)
+      return [{ holder, bound, limit, spent, held: heldBelow(holder, bound, members) }]
     })
   })
 }
@@ -133,10 +133,9 @@ const cap = (wanted: Budget, left: ReadonlyArray<Left>): Budget => {
 export const reserve = (
   parent: Live,
   wanted: Budget | undefined,
-  told: string,
-  now: number
+  told: string
 ): Reservation | TaskRefused => {
-  const left = leftFor(parent, now)
+  const left = leftFor(parent)
   const estimate = left.length === 0 ? new Map<Bound, Amount>() : estimateOf(parent, told)
   const short = left.find((each) => {
     const free = rest(each)
@@ -162,10 +161,10 @@ export const keptFor = (parent: Live, live: Live, { before, budget }: TaskRun): 
 }
 
 /** What all tasks below a session were promised and have not used. */
-export const promisedBelow = (live: Live, now: number): Partial<Record<Bound, string>> =>
+export const promisedBelow = (live: Live): Partial<Record<Bound, string>> =>
   Object.fromEntries(
     promised.flatMap((bound) => {
-      const held = heldBelow(live, bound, new Set(), now)
+      const held = heldBelow(live, bound, new Set())
       return BigDecimal.isPositive(held) ? [[bound, plainDecimal(held)]] : []
     })
   )

@@ -32,8 +32,8 @@ const why = (live: Live, left: Left): string => {
 }
 
 /** Why no more may be asked of a model; `said` is what the session said last. */
-export const exhausted = (live: Live, now: number, said: () => string): BudgetExhausted | undefined => {
-  for (const left of leftFor(live, now)) {
+export const exhausted = (live: Live, said: () => string): BudgetExhausted | undefined => {
+  for (const left of leftFor(live)) {
     const { bound } = left
     // Who may start no more tasks can still work.
     if (bound === "tasks" || BigDecimal.isPositive(rest(left))) continue
@@ -51,8 +51,8 @@ const isLate = ({ limit, spent }: Left): boolean =>
   spent !== undefined && BigDecimal.greaterThanOrEqualTo(spent, BigDecimal.multiply(limit, late))
 
 /** What a model has to be told of its budgets; each thing once for each budget. */
-export const warning = (live: Live, now: number): string | undefined => {
-  const news = leftFor(live, now).filter((left) => {
+export const warning = (live: Live): string | undefined => {
+  const news = leftFor(live).filter((left) => {
     const key = `${left.holder.info.id} ${left.holder.info.budget?.since} ${left.bound}`
     if (live.warned.has(key) || !isLate(left)) return false
     live.warned.add(key)

@@ -28,12 +28,11 @@ export interface UserCall {
 const unknownModel = { providerID: "", modelID: "" }
 
 const whileAsking = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Effect.clock, (clock) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => personAnswers(live, clock.unsafeCurrentTimeMillis(), true)),
-      () => effect,
-      () => Effect.sync(() => personAnswers(live, clock.unsafeCurrentTimeMillis(), false))
-    ))
+  Effect.acquireUseRelease(
+    Effect.sync(() => personAnswers(live, true)),
+    () => effect,
+    () => Effect.sync(() => personAnswers(live, false))
+  )
 
 /** The arguments that a hook has put in the place of others. */
 const changedBy = (tool: AnyTool, given: unknown): Effect.Effect<object, ToolError> =>

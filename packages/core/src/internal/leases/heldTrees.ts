@@ -5,6 +5,7 @@ import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
+import { elapsed } from "../../MonotonicClock.ts"
 import type { Lease } from "../../SessionStorage.ts"
 
 /** How long a tree is kept that nothing goes on in (ms): the next prompt may be about to come. */
@@ -46,7 +47,7 @@ export const makeHeldTrees = (
       Scope.make(ExecutionStrategy.parallel),
       (made) => Scope.close(made, Exit.void)
     )
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const now = () => elapsed(clock)
     const trees = new Map<SessionID, Held>()
     const isHeld = (tree: Held) => trees.get(tree.lease.rootID) === tree
     const begin = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { scope })

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Governor } from "../../Governor.ts"
 import { Leases } from "../../Leases.ts"
+import { elapsed } from "../../MonotonicClock.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
@@ -50,6 +51,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const governor = yield* Governor
       const leases = yield* Leases
       const ids = yield* Ids
+      const clock = yield* Effect.clock
       const scope = yield* Effect.scope
       const table = new Map<SessionID, Live>()
       const children = new Map<SessionID, Set<Live>>()
@@ -68,6 +70,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         }
         const live: Live = {
           info,
+          elapsed: () => elapsed(clock),
           parent,
           scope: own,
           captured: [],

@@ -2,7 +2,6 @@
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { parseRef } from "@skein/domain/Model"
 import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
@@ -63,7 +62,7 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
   return yield* Effect.firstSuccessOf(refs.map((ref) =>
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
-      const refusal = unpriced(live, model.info) ?? exhausted(live, yield* Clock.currentTimeMillis, () => "")
+      const refusal = unpriced(live, model.info) ?? exhausted(live, () => "")
       if (refusal !== undefined) return yield* refusal
       let answer = ""
       let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }

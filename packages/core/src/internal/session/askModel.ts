@@ -224,7 +224,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))
 
   const tellStatus = (status: SessionStatus, now: number) => {
-    live.active = now
+    live.active = live.elapsed()
     live.status = status
     journal.tell(journal.event(source, "session.status", { status }, now))
   }
@@ -269,7 +269,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     urgent: true,
     emit: (event) => {
       live.connected.unsafeOpen()
-      live.active = clock.unsafeCurrentTimeMillis()
+      live.active = live.elapsed()
       buffer.emit(event)
       comeBy(event)
     },

@@ -2,7 +2,6 @@
 import { formatRef } from "@skein/domain/Model"
 import type { Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -106,7 +105,7 @@ const saidNow = (live: Live): string => {
 
 /** What a summary was paid with may have been the last of a budget. */
 const heedBudget = Effect.fnUntraced(function*(live: Live) {
-  const end = exhausted(live, yield* Clock.currentTimeMillis, () => saidNow(live))
+  const end = exhausted(live, () => saidNow(live))
   if (end !== undefined) return yield* end
 })
 

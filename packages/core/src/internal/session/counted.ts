@@ -3,6 +3,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { countRequest } from "../../Metrics.ts"
+import { elapsed } from "../../MonotonicClock.ts"
 import type { RequestOrigin } from "../../Provider.ts"
 import { kindOf } from "../traced.ts"
 
@@ -13,10 +14,10 @@ export const counted = <A, E, R>(
   request: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.clockWith((clock) => {
-    const began = clock.unsafeCurrentTimeMillis()
+    const began = elapsed(clock)
     return Effect.onExit(request, (exit) =>
       Effect.sync(() => {
         const outcome = Exit.isSuccess(exit) ? "completed" : kindOf(exit.cause)
-        countRequest(model, purpose, outcome, clock.unsafeCurrentTimeMillis() - began)
+        countRequest(model, purpose, outcome, elapsed(clock) - began)
       }))
   })

@@ -44,6 +44,8 @@ export interface Running {
 /** A session in memory. Only the functions of this folder change it. */
 export interface Live {
   info: SessionInfo
+  /** The time for durations and deadlines, in milliseconds (`MonotonicClock.elapsed`): the numbers of `person`, `work` and `active` are of it. */
+  readonly elapsed: () => number
   readonly parent: Live | undefined
   /** Ends with the parent's; what runs for the session runs in it. */
   readonly scope: Scope.CloseableScope
@@ -153,11 +155,11 @@ export const withoutBudget = (live: Live): void => {
 export const charge = (live: Live, used: Usage, now: number): ReadonlyArray<Write> => {
   const { own, subtree } = live.info.usage
   const sum = { own: add(own, used), subtree: add(subtree, used) }
-  const writes = [change(live, now, { usage: sum, ...spend(live, used, now) })]
+  const writes = [change(live, now, { usage: sum, ...spend(live, used) })]
   for (let above = live.parent; above !== undefined; above = above.parent) {
     const { usage } = above.info
     const all = { own: usage.own, subtree: add(usage.subtree, used) }
-    writes.push(change(above, now, { usage: all, ...spend(above, used, now) }))
+    writes.push(change(above, now, { usage: all, ...spend(above, used) }))
   }
   return writes
 }
@@ -187,7 +189,8 @@ export const putPart = (message: LiveMessage, part: Part): void => {
 export const snapshot = (message: LiveMessage): MessageWithParts => ({ info: message.info, parts: [...message.parts] })
 
 /** Marks that a question begins or ends to wait for a person: the clocks of the session and of all above stand still. */
-export const personAnswers = (live: Live, now: number, began: boolean): void => {
+export const personAnswers = (live: Live, began: boolean): void => {
+  const now = live.elapsed()
   for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
     const { person } = each
     if (began) {
@@ -198,5 +201,5 @@ export const personAnswers = (live: Live, now: number, began: boolean): void => 
 }
 
 /** How long a session has waited for people so far, in milliseconds. */
-export const waitedForPeople = ({ person }: Pick<Live, "person">, now: number): number =>
-  person.total + (person.waiting > 0 ? now - person.since : 0)
+export const waitedForPeople = ({ elapsed, person }: Pick<Live, "elapsed" | "person">): number =>
+  person.total + (person.waiting > 0 ? elapsed() - person.since : 0)

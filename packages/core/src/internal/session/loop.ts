@@ -2,7 +2,6 @@
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import { since, type Usage } from "@skein/domain/Usage"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
@@ -106,24 +105,21 @@ const wantedHere = Effect.fnUntraced(function*(live: Live) {
 
 /** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
 const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
-  const now = yield* Clock.currentTimeMillis
-  const end = exhausted(live, now, () => {
+  const end = exhausted(live, () => {
     const said = live.messages?.slice(from).filter(isAnswer).map(({ parts }) => answerOf(parts)) ?? []
     return said.findLast((text) => text !== "") ?? ""
   })
   if (end !== undefined) return yield* end
-  const news = warning(live, now)
+  const news = warning(live)
   if (news !== undefined) yield* sayToModel(live, user, news)
 })
 
 /** Counts the time at work of a turn, for the session and for those above it. */
 const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effect<A, E, R> =>
-  Effect.clockWith((clock) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => turnWorks(live, clock.unsafeCurrentTimeMillis(), true)),
-      () => turn,
-      () => Effect.sync(() => turnWorks(live, clock.unsafeCurrentTimeMillis(), false))
-    )
+  Effect.acquireUseRelease(
+    Effect.sync(() => turnWorks(live, true)),
+    () => turn,
+    () => Effect.sync(() => turnWorks(live, false))
   )
 
 /** One turn: from what is in the inbox to an answer with nothing left in it. */

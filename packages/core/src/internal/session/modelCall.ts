@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { RequestGate, Sender } from "../../Governor.ts"
 import { countRetry } from "../../Metrics.ts"
+import { elapsed } from "../../MonotonicClock.ts"
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
 import { firstOf } from "../firstOf.ts"
 import { counted } from "./counted.ts"
@@ -27,17 +28,17 @@ const askOnce = (
 ): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
     let phase: Phase = "connect"
-    let last = clock.unsafeCurrentTimeMillis()
+    let last = elapsed(clock)
     let over = false
     const heard = (event: ModelEvent) => {
       // Whoever gave up on this request must not hear of it again.
       if (over) return
-      last = clock.unsafeCurrentTimeMillis()
+      last = elapsed(clock)
       phase = event.type === "connected" ? "first_event" : "idle"
       emit(event)
     }
     const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
-      const left = last + deadlines[phase] - clock.unsafeCurrentTimeMillis()
+      const left = last + deadlines[phase] - elapsed(clock)
       return left > 0
         ? Effect.zipRight(Effect.sleep(Duration.millis(left)), watch)
         : Effect.fail(tooSlow(model, phase, deadlines[phase]))

@@ -44,11 +44,11 @@ export const observedCall = <A, E, R>(
         return { outcome, failed: outcome !== "completed" && outcome !== "interrupted" }
       }
     )
-    return Effect.clockWith((clock) => {
-      const began = clock.unsafeCurrentTimeMillis()
+    return Effect.suspend(() => {
+      const began = live.elapsed()
       return Effect.ensuring(
         span,
-        Effect.sync(() => countCall(name, outcomeOf(message, part), clock.unsafeCurrentTimeMillis() - began))
+        Effect.sync(() => countCall(name, outcomeOf(message, part), live.elapsed() - began))
       )
     })
   })

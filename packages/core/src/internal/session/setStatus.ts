@@ -10,6 +10,6 @@ export const setStatus = Effect.fnUntraced(function*(live: Live, status: Session
   const journal = yield* Journal
   live.status = status
   const now = yield* Clock.currentTimeMillis
-  live.active = now
+  live.active = live.elapsed()
   journal.tell(journal.event(live.info, "session.status", { status }, now))
 })

@@ -101,7 +101,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const become = (next: ToolPart, also: ReadonlyArray<Write> = []) =>
     Effect.suspend(() => {
       current = next
-      live.active = now()
+      live.active = live.elapsed()
       putPart(step.message, current)
       return journal.commit(
         [{ _tag: "Part", part: current }, ...also],
@@ -146,9 +146,9 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(
-      Effect.sync(() => personAnswers(live, now(), true)),
+      Effect.sync(() => personAnswers(live, true)),
       () => effect,
-      () => Effect.sync(() => personAnswers(live, now(), false))
+      () => Effect.sync(() => personAnswers(live, false))
     )
 
   const ask = (each: PermissionAsk) =>

@@ -4,10 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
+import { elapsed } from "../../MonotonicClock.ts"
 
 /** Calls back at given times. */
 export class Alarms extends Context.Tag("@skein/core/internal/tasks/Alarms")<Alarms, {
-  /** Rings once at this time, in milliseconds since 1970; gives the way to call it off. */
+  /** Rings once at this time, in milliseconds of `MonotonicClock.elapsed`; gives the way to call it off. */
   readonly set: (at: number, ring: () => void) => () => void
 }>() {
   /** Alarms that end with the layer. */
@@ -25,13 +26,13 @@ export class Alarms extends Context.Tag("@skein/core/internal/tasks/Alarms")<Ala
       const sleepUntil = (at: number): void => {
         const before = sleeper
         next = at
-        const rest = Effect.suspend(() => Effect.sleep(Math.max(0, at - clock.unsafeCurrentTimeMillis())))
+        const rest = Effect.suspend(() => Effect.sleep(Math.max(0, at - elapsed(clock))))
         sleeper = Number.isFinite(at) ? fork(Effect.zipRight(rest, Effect.sync(wake))) : undefined
         if (before !== undefined) fork(Effect.asVoid(Fiber.interrupt(before)))
       }
 
       const wake = (): void => {
-        const now = clock.unsafeCurrentTimeMillis()
+        const now = elapsed(clock)
         sleeper = undefined
         let nearest = Number.POSITIVE_INFINITY
         for (const [ring, at] of due) {

@@ -17,15 +17,14 @@ const isWaiting = (live: Live): boolean =>
   live.person.waiting > 0 || live.tasks.size > 0 || live.status.type === "retry" || live.status.type === "queued" ||
   (live.messages?.at(-1)?.parts.some((part) => part.type === "tool" && part.state.status === "running") ?? false)
 
-/** Ends when one of the clocks of a session has run out, and says which; the one of the whole time runs since `start`. */
+/** Ends when one of the clocks of a session has run out, and says which; the one of the whole time runs since `start` (`live.elapsed`). */
 export const clocks = (live: Live, times: Times, start: number): Effect.Effect<keyof Times> =>
-  Effect.clockWith((clock) => {
-    const began = clock.unsafeCurrentTimeMillis()
-    const before = waitedForPeople(live, began)
-    live.active = began
+  Effect.suspend(() => {
+    const before = waitedForPeople(live)
+    live.active = live.elapsed()
     const watch: Effect.Effect<keyof Times> = Effect.suspend(() => {
-      const now = clock.unsafeCurrentTimeMillis()
-      const left = times.timeout - (now - start - (waitedForPeople(live, now) - before))
+      const now = live.elapsed()
+      const left = times.timeout - (now - start - (waitedForPeople(live) - before))
       if (left <= 0) return Effect.succeed("timeout")
       // What ends a wait is itself a sign of life: from then on silence is measured again.
       if (isWaiting(live)) live.active = now

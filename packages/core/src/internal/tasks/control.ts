@@ -73,9 +73,13 @@ const status = Effect.fnUntraced(
     const stored = (yield* storage.runs({ parentID })).rows
     const newest = new Map<SessionID, TaskRun>()
     for (const run of stored) newest.set(run.taskID, run)
-    for (const { row } of parent.tasks) newest.set(row.taskID, row)
+    const atWork = new Map<TaskRun, number>()
+    for (const { live, row, since } of parent.tasks) {
+      newest.set(row.taskID, row)
+      atWork.set(row, live.elapsed() - since)
+    }
     const runs = [...newest.values()].filter((run) => only === undefined || run.taskID === only)
-    return yield* Effect.forEach(runs, (run) => statusOf(run, now))
+    return yield* Effect.forEach(runs, (run) => statusOf(run, now, atWork.get(run)))
   }
 )
 

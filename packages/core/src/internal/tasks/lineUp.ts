@@ -18,10 +18,9 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const start = () => void Runtime.runFork(runtime)(task.begin, { immediate: false })
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
-  const asked = yield* Clock.currentTimeMillis
   // Whoever ended it meanwhile let it begin: it settles without a slot.
   if (task.hasBegun) return
-  task.asked = asked
+  task.asked = live.elapsed()
   live.slot = governor.slot(live.info.rootID, {
     queued,
     // Nobody waits for this to be stored: what the run stores next comes after it.

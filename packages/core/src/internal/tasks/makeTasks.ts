@@ -58,7 +58,7 @@ const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, {
   const wanted = budget ?? agent.budget
   const fault = wanted === undefined ? undefined : budgetFault(wanted)
   if (fault !== undefined) return yield* new TaskRefused({ reason: "budget", message: fault })
-  const reservation = reserve(parent, wanted, `${agent.prompt ?? ""}${prompt}`, yield* Clock.currentTimeMillis)
+  const reservation = reserve(parent, wanted, `${agent.prompt ?? ""}${prompt}`)
   return reservation instanceof TaskRefused ? yield* reservation : reservation
 })
 
@@ -66,7 +66,7 @@ const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, {
 const tellProgress = Effect.fnUntraced(
   function*(
     journal: Context.Tag.Service<typeof Journal>,
-    { live, row }: RunningTask,
+    { live, row, since: asked }: RunningTask,
     start: Start,
     summary: ReadonlyArray<SummaryRow>
   ) {
@@ -75,7 +75,7 @@ const tellProgress = Effect.fnUntraced(
     journal.tell(journal.event(
       live.info,
       "background_task.progress",
-      { ...factsOf(row, live), durationMs: now - row.time.created, usage, summary },
+      { ...factsOf(row, live), durationMs: live.elapsed() - asked, usage, summary },
       now
     ))
   }
@@ -182,7 +182,7 @@ const relaunch = Effect.fnUntraced(function*(
     request,
     reservation,
     progress,
-    (starting) => Effect.sync(() => reopenRun(checked, row, reservation, starting))
+    (starting) => Effect.map(Clock.currentTimeMillis, (now) => reopenRun(checked, row, reservation, starting, now))
   )
 })
 

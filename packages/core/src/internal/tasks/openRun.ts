@@ -165,6 +165,7 @@ export const openRun = Effect.fnUntraced(function*(
     ])
   })
   const task = makeRunning(row, live, reservation, [...captured, own], begin, {
+    since: live.elapsed(),
     timeout: row.timeout ?? checked.agent.timeout ?? defaultTimeout,
     isResumed: false,
     promotable: request.promotable ?? true,
@@ -186,10 +187,12 @@ export const reopenRun = (
   { agent, child, parent }: CheckedTask & { readonly child: Live },
   row: TaskRun,
   reservation: Reservation,
-  begin: (task: RunningTask) => Effect.Effect<void>
+  begin: (task: RunningTask) => Effect.Effect<void>,
+  now: number
 ): RunningTask => {
   if (row.cleanup === "delete") parent.disposable.set(row.id, row.taskID)
   const task = makeRunning(row, child, reservation, row.ceilings ?? [], begin, {
+    since: child.elapsed() - Math.max(0, now - row.time.created),
     timeout: row.timeout ?? agent.timeout ?? defaultTimeout,
     isResumed: true,
     promotable: true,
@@ -205,7 +208,7 @@ const makeRunning = (
   reservation: Reservation,
   captured: RunningTask["captured"],
   begin: (task: RunningTask) => Effect.Effect<void>,
-  more: Pick<RunningTask, "timeout" | "isResumed" | "promotable" | "note">
+  more: Pick<RunningTask, "since" | "timeout" | "isResumed" | "promotable" | "note">
 ): RunningTask => {
   const task: RunningTask = {
     ...more,
@@ -213,7 +216,7 @@ const makeRunning = (
     live,
     reservation,
     captured,
-    asked: row.time.created,
+    asked: more.since,
     begin: Effect.suspend(() => {
       if (task.hasBegun) return Effect.void
       task.hasBegun = true

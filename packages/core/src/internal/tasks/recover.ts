@@ -74,7 +74,13 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
   if (any === undefined) return yield* Effect.dieMessage("There is no agent at all")
   yield* table.history(child)
   const reservation = keptFor(parent, child, row)
-  const task = reopenRun({ parent, child, agent: any }, row, reservation, () => Effect.void)
+  const task = reopenRun(
+    { parent, child, agent: any },
+    row,
+    reservation,
+    () => Effect.void,
+    yield* Clock.currentTimeMillis
+  )
   // Its turn ends with it: nobody is there for what would go on.
   if (hasOpenTurn(child) || isStopping(child.info)) yield* closeStopped(child)
   else yield* closeTurn(child)

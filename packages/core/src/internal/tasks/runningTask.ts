@@ -41,7 +41,9 @@ export interface RunningTask {
   readonly captured: ReadonlyArray<Ruleset>
   /** How long it may take from when its turn has come, in milliseconds. */
   readonly timeout: number
-  /** When its turn came, after earlier runs of the same task (ms). */
+  /** When it was asked for, by `live.elapsed` (ms). */
+  readonly since: number
+  /** When its turn came, after earlier runs of the same task, by `live.elapsed` (ms). */
   asked: number
   /** Makes its fiber, once, with its slot or without: then it settles and does not work. */
   readonly begin: Effect.Effect<void>

@@ -86,7 +86,7 @@ export const settleRun = Effect.fnUntraced(function*(
     runID: run.id,
     text: (end.status === "failed" && end.text) || lastWords(live, start),
     usage: since(start.usage, live.info.usage.subtree),
-    durationMs: now - run.time.created
+    durationMs: live.elapsed() - task.since
   } as Outcome
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
   const isDone = end.status === "completed"

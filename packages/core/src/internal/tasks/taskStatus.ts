@@ -34,8 +34,8 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   return calls.length === 0 ? "waits for the model" : `runs ${calls.join(", ")}`
 }
 
-/** How a task stands by its newest run. */
-export const statusOf = Effect.fnUntraced(function*(run: TaskRun, now: number) {
+/** How a task stands by its newest run; `elapsed` is for how long that has been at work here (ms). */
+export const statusOf = Effect.fnUntraced(function*(run: TaskRun, now: number, elapsed: number | undefined) {
   const storage = yield* SessionStorage
   const live = (yield* SessionTable).peek(run.taskID)
   const info = live?.info ?? Option.getOrUndefined(yield* storage.session(run.taskID))
@@ -46,7 +46,7 @@ export const statusOf = Effect.fnUntraced(function*(run: TaskRun, now: number) {
     state: run.state,
     background: run.background,
     doing: doing(run, live),
-    elapsedMs: (run.time.settled ?? now) - run.time.created,
+    elapsedMs: elapsed ?? run.outcome?.durationMs ?? Math.max(0, now - run.time.created),
     lastTool: callsOf(live).at(-1)?.tool,
     usage: info?.usage.subtree ?? none,
     outcome: run.outcome
