@@ -68,7 +68,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
         : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "explore" } }] }
     })
     // While the question waits, the tree with the child is on the screen, however fast all else is.
-    const { code, plain, printed } = await run(["go"], [{ after: "[n] no", send: "y" }])
+    const { code, plain, printed } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }])
     expect(code).toBe(0)
     expect(plain).toContain("● build  t")
     expect(plain).toContain("explore  Look around")
@@ -92,7 +92,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
 
   it("asks in place, shows exactly what would be done, and goes on when it is allowed", async () => {
     const { place, run } = await world(writes)
-    const { code, plain } = await run(["go"], [{ after: "[y] once", send: "y" }])
+    const { code, plain } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }])
     expect(plain).toContain("? build asks for permission: edit")
     expect(plain).toContain("▌ new.txt")
     expect(plain).toContain("+first \\x1b[31mline")
@@ -113,20 +113,39 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
         }
     )
     const { code, plain } = await run(["go"], [
-      { after: "[1-2] choose", send: "2" },
+      { after: "Enter confirms", send: "\u001b[B\u001b[B\r" },
       { after: "And why?", send: "" },
-      { after: "or write an answer", send: "for the sky\r" }
+      { after: "Enter confirms", send: "1\r" },
+      { after: "answer: ", send: "for the sky\r" }
     ])
     expect(code).toBe(0)
-    expect(plain).toContain("? build asks:\r\n  Which one?\r\n  1 red\r\n  2 blue\r\n")
+    expect(plain).toContain("  Which one?\r\n  1 red\r\n  2 blue\r\n  3 Write an answer\r\n")
     expect(plain).toContain("→ blue")
     expect(plain).toContain("model was told: The user answers: for the sky")
+  })
+
+  it("is answered by no letter, by nothing that was typed before it can be read, and by nothing that is pasted", async () => {
+    const { place, run } = await world(writes)
+    const { code, plain } = await run(["go"], [
+      { after: "? build asks for permission", send: "1\r" },
+      { after: "Enter confirms", send: "also look at util" },
+      { after: "Enter confirms", send: "please wait" },
+      { after: "Enter confirms", send: "not like that\r" },
+      { after: "Enter confirms", send: "stop, this is bad" },
+      { after: "Enter confirms", send: "\u001b[200~1\r\u001b[201~" },
+      { after: "Enter confirms", send: `${"a long paste\r1\r".repeat(200)}` },
+      { after: "Enter confirms", send: "4\r" }
+    ])
+    expect(code).toBe(3)
+    expect(plain).toContain("? build: edit new.txt\r\n  → no\r\n")
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+    expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
   })
 
   it("hands a reason for a no to the model, and exits with 3", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [
-      { after: "[y] once", send: "m" },
+      { after: "Enter confirms", send: "5\r" },
       { after: "because:", send: "not thew\u007f today\r" }
     ])
     expect(plain).toContain("The user says: not the today")
@@ -136,7 +155,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
 
   it("a no without a word ends the turn with 3", async () => {
     const { run } = await world(writes)
-    const { code, plain } = await run(["go"], [{ after: "[y] once", send: "n" }])
+    const { code, plain } = await run(["go"], [{ after: "Enter confirms", send: "4\r" }])
     expect(code).toBe(3)
     expect(plain).toContain("skein: The turn ended, since something that the agent needs was not permitted.")
     expect(plain).not.toContain("Run it on a terminal")
@@ -157,7 +176,11 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
         ? `Meanwhile: ${String(request.messages.at(-1)?.content).split("\n", 1)[0]}`
         : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "general" } }] }
     })
-    const { code, plain } = await run(["go"], [{ after: "[b] go on without waiting", send: "b" }])
+    const { code, plain } = await run(["go"], [
+      // Prose moves nothing.
+      { after: "Ctrl+B moves the subagents", send: "be brief\r" },
+      { after: "Ctrl+B moves the subagents", send: "\u0002" }
+    ])
     expect(code).toBe(0)
     expect(plain).toContain("Meanwhile: Background task accepted: Look around")
     expect(plain).toContain("In the end: the child's result")
@@ -165,7 +188,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
 
   it("always in this project is stored, listed, and can be revoked", async () => {
     const { place, run } = await world(writes)
-    expect((await run(["go"], [{ after: "[y] once", send: "p" }])).code).toBe(0)
+    expect((await run(["go"], [{ after: "Enter confirms", send: "3\r" }])).code).toBe(0)
     expect((await run(["go again"])).code).toBe(0)
     const listed: ReadonlyArray<{ readonly id: string }> = JSON.parse(
       (await place.run(["permissions", "--format", "json"])).stdout
@@ -198,23 +221,30 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       return filePath === undefined ? "Done." : { calls: [{ tool: "write", args: { filePath, content: "" } }] }
     })
     sandboxed.place = place
-    const { code, plain } = await run(["go"], [{ after: "[y] once", send: "a" }, { after: "▌ c.txt", send: "" }, {
-      after: "[y] once",
-      send: "y"
-    }])
-    expect([code, plain.match(/asks for permission/g)?.length]).toEqual([0, 2])
-    expect(plain).toContain("always would allow: edit *")
+    const { code, plain } = await run(["go"], [
+      { after: "Enter confirms", send: "2\r" },
+      { after: "▌ c.txt", send: "" },
+      {
+        after: "Enter confirms",
+        send: "1\r"
+      }
+    ])
+    expect([code, plain.match(/\? build: edit/g)?.length]).toEqual([0, 2])
+    expect(plain).toContain("2 Yes, always in this session tree: edit *")
     const [{ id = "", rootID = "" } = {}] = listed[0] ?? []
     expect(listed).toMatchObject([[{ permission: "edit", pattern: "*", rootID: expect.stringMatching(/^ses_/) }]])
     expect(id).toMatch(/^per_/)
     expect(await list()).toEqual([])
-    expect((await run(["-s", rootID, "again"], [{ after: "▌ d.txt", send: "" }, { after: "[n] no", send: "n" }])).code)
+    expect(
+      (await run(["-s", rootID, "again"], [{ after: "▌ d.txt", send: "" }, { after: "Enter confirms", send: "4\r" }]))
+        .code
+    )
       .toBe(3)
   })
 
   it("asks the person in front of it, though its input is a pipe", async () => {
     const { place, run } = await world(writes)
-    const { code } = await run(["go"], [{ after: "[y] once", send: "y" }], {}, "more of the prompt")
+    const { code } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }], {}, "more of the prompt")
     expect(code).toBe(0)
     expect(existsSync(join(place.project, "new.txt"))).toBe(true)
   })
@@ -236,6 +266,6 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
 
 it.skipIf(!hasPython)("the file that a yes allowed holds what was shown (needs python3)", async () => {
   const { place, run } = await world(writes)
-  await run(["go"], [{ after: "[y] once", send: "a" }])
+  await run(["go"], [{ after: "Enter confirms", send: "2\r" }])
   expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("first \u001b[31mline\nlast line  ")
 })

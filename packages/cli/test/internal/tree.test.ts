@@ -51,7 +51,7 @@ const watch = (
     const frames: Array<ReturnType<LiveView["view"]>> = []
     for (const moment of moments) {
       yield* TestClock.setTime(moment * 1_000)
-      frames.push(view.view(size, yield* Clock.currentTimeMillis))
+      frames.push(view.view(size, { now: yield* Clock.currentTimeMillis, steady: yield* Clock.currentTimeMillis }))
     }
     const isDone = (yield* Fiber.poll(running))._tag === "Some"
     yield* Fiber.interrupt(running)
@@ -232,7 +232,8 @@ it.effect("marks an agent at work with the colour that its definition has", () =
   Effect.gen(function*() {
     const session = yield* Session.create({ directory: "/work", agent: "build", title: "The job" })
     const frame = (colors: ReadonlyMap<string, string>, style = coloured) =>
-      new LiveView(session, 0, { style, colors, hasKeys: false }).view({ columns: 70, rows: 24 }, 0).below.join("\n")
+      new LiveView(session, 0, { style, colors, hasKeys: false }).view({ columns: 70, rows: 24 }, { now: 0, steady: 0 })
+        .below.join("\n")
     expect(frame(new Map([["build", "magenta"]]))).toContain("\x1b[35m●\x1b[39m build")
     expect(frame(new Map([["build", "#ff8000"]]))).toContain("\x1b[38;2;255;128;0m●\x1b[39m build")
     expect(frame(new Map([["other", "magenta"]]))).toContain("\x1b[36m●\x1b[39m build")

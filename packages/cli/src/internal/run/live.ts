@@ -7,13 +7,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type { Streams } from "../../Stdio.ts"
+import type { DialogReply } from "../ask/dialog.ts"
 import { escapeText } from "../escape.ts"
-import { keys } from "../terminal/keys.ts"
+import { type Key } from "../terminal/keyDecoder.ts"
+import { keys, unmarkPastes } from "../terminal/keys.ts"
 import { Screen } from "../terminal/screen.ts"
 import { coloured, colourless } from "../terminal/style.ts"
-import type { Answer } from "../tree/askQueue.ts"
-import { LiveView } from "../tree/liveView.ts"
-import type { QuestionAnswer } from "../tree/questionQueue.ts"
+import { LiveView, type Moment } from "../tree/liveView.ts"
 import type { Presenter } from "./presenter.ts"
 import { summaryLines } from "./summaryLines.ts"
 
@@ -30,49 +30,52 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const style = Option.isSome(noColour) && noColour.value !== "" ? colourless : coloured
   const screen = new Screen({ write: stdio.out, columns: () => stdio.size().columns })
   const changed = yield* Effect.makeLatch()
-  const answers = yield* Queue.sliding<Answer>(64)
-  const words = yield* Queue.sliding<QuestionAnswer>(64)
+  const answered = yield* Effect.makeLatch()
   const promotions = yield* Queue.sliding<TaskName>(64)
   const notes: Array<string> = []
   let view: LiveView | undefined
   const keyboard = stdio.keyboard()
 
-  const draw = Effect.sync(() => {
-    if (view === undefined) return
-    const { above, below } = view.view(stdio.size(), clock.unsafeCurrentTimeMillis())
-    screen.draw(above, below)
+  const moment = (): Moment => ({
+    now: clock.unsafeCurrentTimeMillis(),
+    steady: Number(clock.unsafeCurrentTimeNanos() / 1_000_000n)
   })
 
+  const draw = () => {
+    if (view === undefined) return
+    const { above, below } = view.view(stdio.size(), moment())
+    screen.draw(above, below)
+  }
+
   const frames = Effect.forever(
-    Effect.timeoutOption(changed.await, tick).pipe(
+    Effect.suspend(() => Effect.timeoutOption(changed.await, view?.dialogs.isEmpty === false ? pace : tick)).pipe(
       Effect.zipRight(changed.close),
-      Effect.zipRight(draw),
+      Effect.zipRight(Effect.sync(draw)),
       Effect.zipRight(Effect.sleep(pace))
     )
   )
 
-  const replies = Effect.forever(
-    Effect.flatMap(Queue.take(answers), ({ id, message, reply, scope }) =>
-      Effect.flatMap(Permission, (permission) =>
-        // Somebody else may have answered it, or its agent may be gone: then there is nothing left to answer.
-        permission.reply(id, reply, { scope, ...(message === undefined ? {} : { message }) }).pipe(
-          Effect.catchTag("PermissionNotFound", () => Effect.void),
-          Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
-        )))
-  )
+  const told = (reply: DialogReply) =>
+    Effect.gen(function*() {
+      if (reply.kind === "permission") {
+        const { id, message, reply: given, scope } = reply
+        const permission = yield* Permission
+        return yield* permission.reply(id, given, { scope, ...(message === undefined ? {} : { message }) })
+      }
+      const questions = yield* Question
+      return yield* reply.answers === undefined
+        ? questions.dismiss(reply.id)
+        : questions.reply(reply.id, reply.answers)
+    }).pipe(
+      // Somebody else may have answered it, or its agent may be gone: then there is nothing left to answer.
+      Effect.catchTags({ PermissionNotFound: () => Effect.void, QuestionNotFound: () => Effect.void }),
+      Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
+    )
 
-  const wordsSaid = Effect.forever(
-    Effect.flatMap(
-      Queue.take(words),
-      ({ answers: given, id }) =>
-        Effect.flatMap(
-          Question,
-          (questions) =>
-            (given === undefined ? questions.dismiss(id) : questions.reply(id, given)).pipe(
-              Effect.catchTag("QuestionNotFound", () => Effect.void),
-              Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
-            )
-        )
+  const replies = Effect.forever(
+    answered.await.pipe(
+      Effect.zipRight(answered.close),
+      Effect.zipRight(Effect.suspend(() => Effect.forEach(view?.dialogs.take() ?? [], told, { discard: true })))
     )
   )
 
@@ -87,7 +90,10 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
 
   yield* Effect.addFinalizer(() => Effect.sync(() => screen.close()))
   // Also where the process ends at once: a terminal without a cursor is no use.
-  const onExit = () => screen.close()
+  const onExit = () => {
+    screen.close()
+    stdio.out(unmarkPastes)
+  }
   yield* Effect.acquireRelease(
     Effect.sync(() => process.once("exit", onExit)),
     () => Effect.sync(() => process.off("exit", onExit))
@@ -102,6 +108,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     },
     event: (event) => {
       if (view?.see(event) === true) changed.unsafeOpen()
+      answered.unsafeOpen()
     },
     note: (line) => {
       if (view === undefined) notes.push(line)
@@ -113,35 +120,39 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       const said = view.answer.message === result.text || result.outcome === "failed" ||
         result.outcome === "stopped"
       screen.close([
-        ...view.answer.finish(),
+        ...view.finish(),
         ...(said || result.text === "" ? [] : escapeText(result.text).split("\n")),
         ...summaryLines(view.tree, result, clock.unsafeCurrentTimeMillis()).map((line) => style.dim(line))
       ])
       view = undefined
     }
   }
+  const onKeys = (typed: ReadonlyArray<Key>) => {
+    if (view === undefined) return
+    if (view.mayLetGo && typed.some((key) => key.type === "key" && key.name === "ctrl+b")) {
+      for (const taskID of view.waitedFor) promotions.unsafeOffer({ parentID: view.tree.root.id, taskID })
+    }
+    view.dialogs.press(typed, moment().steady)
+    answered.unsafeOpen()
+    // What a key does is seen at once.
+    draw()
+  }
+
   const attend = Effect.gen(function*() {
     if (keyboard !== undefined) {
-      yield* keys(keyboard, (text) => {
-        if (
-          text === "b" && view !== undefined && view.asks.current === undefined && view.questions.current === undefined
-        ) {
-          for (const taskID of view.waitedFor) promotions.unsafeOffer({ parentID: view.tree.root.id, taskID })
+      yield* keys(keyboard, {
+        write: stdio.out,
+        onKeys,
+        onResume: () => changed.unsafeOpen(),
+        onClosed: () => {
+          view?.dialogs.close()
+          answered.unsafeOpen()
         }
-        if (view?.asks.current === undefined) {
-          const word = view?.questions.type(text)
-          if (word !== undefined) words.unsafeOffer(word)
-        } else {
-          const answer = view.asks.type(text)
-          if (answer !== undefined) answers.unsafeOffer(answer)
-        }
-        changed.unsafeOpen()
       })
     }
     yield* stdio.onResize(() => changed.unsafeOpen())
     yield* Effect.forkScoped(frames)
     yield* Effect.forkScoped(replies)
-    yield* Effect.forkScoped(wordsSaid)
     yield* Effect.forkScoped(letGo)
   })
   return { presenter, attend, canAsk: keyboard !== undefined }

@@ -2,37 +2,78 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ReadStream } from "node:tty"
+import { type Key, KeyDecoder } from "./keyDecoder.ts"
+
+/** What is done with the keys. */
+export interface KeyListener {
+  /** The keys of one read. */
+  readonly onKeys: (keys: ReadonlyArray<Key>) => void
+  /** The program goes on after it was suspended: the screen has to be drawn again. */
+  readonly onResume: () => void
+  /** There is no keyboard any more. */
+  readonly onClosed: () => void
+  /** Writes to the terminal. */
+  readonly write: (text: string) => void
+}
+
+/** How long the rest of a key may take, in milliseconds: then an ESC is the Escape key. */
+const patience = 50
+
+/** Makes the terminal mark what is pasted, or not. */
+const markPastes = "\x1b[?2004h"
+
+/** Takes that back; for those who end without closing the scope as well. */
+export const unmarkPastes = "\x1b[?2004l"
 
 /** Hands on what is typed until the scope closes. Ctrl-C and Ctrl-Z stay what they are. */
-export const keys = (keyboard: ReadStream, listener: (text: string) => void): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.asVoid(
-    Effect.acquireRelease(
+export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const decoder = new KeyDecoder()
+    const pending = yield* Effect.makeLatch()
+    let reads = 0
+    const suspend = () => {
+      listener.write(unmarkPastes)
+      keyboard.setRawMode(false)
+      process.kill(0, "SIGTSTP")
+    }
+    const hand = (typed: ReadonlyArray<Key>) => {
+      // In raw mode the terminal makes no signals of keys: the process does it itself.
+      if (typed.some((key) => key.type === "key" && key.name === "ctrl+c")) process.kill(process.pid, "SIGINT")
+      else if (typed.some((key) => key.type === "key" && key.name === "ctrl+z")) suspend()
+      else if (typed.length > 0) listener.onKeys(typed)
+    }
+    const onData = (read: Buffer) => {
+      reads++
+      hand(decoder.decode(read))
+      if (decoder.isPending) pending.unsafeOpen()
+    }
+    const onClosed = () => listener.onClosed()
+    const goOn = () => {
+      keyboard.setRawMode(true)
+      listener.write(markPastes)
+      listener.onResume()
+    }
+    const flush = Effect.gen(function*() {
+      yield* pending.await
+      yield* pending.close
+      const before = reads
+      yield* Effect.sleep(patience)
+      if (reads === before && decoder.isPending) hand(decoder.flush())
+    })
+    yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const onData = (data: Buffer) => {
-          const text = data.toString("utf8")
-          // In raw mode the terminal makes no signals of keys: the process does it itself.
-          if (text.includes("\x03")) process.kill(process.pid, "SIGINT")
-          else if (text.includes("\x1a")) suspend()
-          else listener(text)
-        }
-        const suspend = () => {
-          keyboard.setRawMode(false)
-          process.kill(0, "SIGTSTP")
-        }
-        const goOn = () => {
-          keyboard.setRawMode(true)
-          listener("")
-        }
         keyboard.setRawMode(true)
-        keyboard.on("data", onData).resume()
+        listener.write(markPastes)
+        keyboard.on("data", onData).on("end", onClosed).on("close", onClosed).on("error", onClosed).resume()
         process.on("SIGCONT", goOn)
-        return { onData, goOn }
       }),
-      ({ goOn, onData }) =>
+      () =>
         Effect.sync(() => {
           process.off("SIGCONT", goOn)
-          keyboard.off("data", onData).pause()
+          keyboard.off("data", onData).off("end", onClosed).off("close", onClosed).off("error", onClosed).pause()
           keyboard.setRawMode(false)
+          listener.write(unmarkPastes)
         })
     )
-  )
+    yield* Effect.forkScoped(Effect.forever(flush))
+  })

@@ -50,6 +50,11 @@ export class AgentTree {
     return [...this.#nodes.values()]
   }
 
+  /** The name of the task that a session works on; undefined where it is the root, or not known. */
+  taskOf(id: SessionID): string | undefined {
+    return id === this.root.id ? undefined : this.#nodes.get(id)?.title
+  }
+
   /** Takes an event in; says whether anything that is shown has changed. */
   see(event: Event): boolean {
     if (event.type === "session.created" && !this.#nodes.has(event.properties.info.id)) {

@@ -2,15 +2,15 @@
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { Dialog } from "../ask/dialog.ts"
+import { dialogLines } from "../ask/dialogLines.ts"
+import { DialogQueue } from "../ask/dialogQueue.ts"
+import { subjectOf } from "../ask/dialogText.ts"
 import { escapeLine } from "../escape.ts"
 import type { Style } from "../terminal/style.ts"
 import { fit, wrap } from "../terminal/width.ts"
 import { AgentTree } from "./agentTree.ts"
 import { AnswerText } from "./answerText.ts"
-import { askLines, keysLine } from "./askLines.ts"
-import { AskQueue } from "./askQueue.ts"
-import { answerLine, questionLines } from "./questionLines.ts"
-import { QuestionQueue } from "./questionQueue.ts"
 import { formatCount, type TreeLine, treeLines } from "./treeLines.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
@@ -19,8 +19,17 @@ export interface View {
   readonly below: ReadonlyArray<string>
 }
 
-/** The most rows that the growing line of an answer takes. */
-const tail = 4
+/** The most rows that the growing line of an answer takes, alone and above a question. */
+const tail = { alone: 4, asking: 1 }
+
+/** The least rows that the tree takes above a question. */
+const leastTree = 2
+
+/** When it is: milliseconds since 1970, and those of a clock that only goes forward. */
+export interface Moment {
+  readonly now: number
+  readonly steady: number
+}
 
 /** How it looks, and whether there are keys to press. */
 export interface Looks {
@@ -33,8 +42,7 @@ export interface Looks {
 /** What is seen of one run. */
 export class LiveView {
   readonly tree: AgentTree
-  readonly asks = new AskQueue()
-  readonly questions = new QuestionQueue()
+  readonly dialogs = new DialogQueue()
   readonly answer: AnswerText
   readonly #looks: Looks
   readonly #notes: Array<string> = []
@@ -52,15 +60,20 @@ export class LiveView {
     )
   }
 
+  /** Whether Ctrl+B has something to move: not while a question waits, which comes first. */
+  get mayLetGo(): boolean {
+    return this.dialogs.isEmpty && this.waitedFor.length > 0
+  }
+
   get #style(): Style {
     return this.#looks.style
   }
 
   /** Takes an event in; says whether there is anything new to be seen. */
   see(event: Event): boolean {
-    if (event.type === "permission.asked") this.asks.add(event.properties)
+    if (event.type === "permission.asked") this.dialogs.add({ kind: "permission", request: event.properties })
     if (event.type === "permission.replied") this.#answered(event.properties)
-    if (event.type === "question.asked") this.questions.add(event.properties)
+    if (event.type === "question.asked") this.dialogs.add({ kind: "question", request: event.properties })
     if (event.type === "question.replied") this.#ended(event.properties)
     if (event.type === "session.compacted" && event.sessionID === this.tree.root.id) this.#compacted(event.properties)
     const changed = this.tree.see(event)
@@ -73,37 +86,45 @@ export class LiveView {
   }
 
   /** What is to be seen now. */
-  view(size: { readonly columns: number; readonly rows: number }, now: number): View {
+  view(size: { readonly columns: number; readonly rows: number }, { now, steady }: Moment): View {
     const columns = Math.max(20, size.columns)
-    const fresh = this.asks.show()
-    // One thing at a time: permission first, since what waits for it is under way.
-    const question = this.asks.current === undefined ? this.questions.show() : undefined
-    const above = [
-      ...this.#notes.splice(0),
-      ...this.answer.take(),
-      ...(fresh === undefined ? [] : askLines(fresh, columns, this.#style)),
-      ...(question === undefined ? [] : questionLines(question, columns, this.#style))
-    ]
+    const above = [...this.#notes.splice(0), ...this.answer.take()]
+    const question = this.#question(columns, size.rows - 1 - leastTree - tail.asking, steady)
     const growing = this.answer.growing
-    const words = growing === "" ? [] : wrap(growing, columns - 1).slice(-tail)
-    const prompt = this.#prompt(columns)
+    const words = growing === ""
+      ? []
+      : wrap(growing, columns - 1).slice(question.length === 0 ? -tail.alone : -tail.asking)
+    const prompt = question.length === 0 ? this.#offer(columns) : question
     const rows = Math.max(1, size.rows - 1 - words.length - prompt.length)
     const agents = treeLines(this.tree.root, { columns, rows, now }).map((line) => this.#paint(line))
     return { above, below: [...words, ...agents, ...prompt] }
   }
 
-  /** What was answered stays to be read below the question; a question that was never shown needs no answer there. */
-  #answered({ id, message, reply }: EventProperties<"permission.replied">): void {
-    const isShown = this.asks.isShown && this.asks.current?.id === id
-    this.asks.remove(id)
-    if (isShown) this.note(`  → ${reply === "reject" ? "no" : reply}${message === undefined ? "" : `: ${message}`}`)
+  /** Everything that stays and was not seen yet, once the run has ended. */
+  finish(): ReadonlyArray<string> {
+    return [...this.#notes.splice(0), ...this.answer.finish()]
+  }
+
+  /** What was answered stays to be read; a question that was never shown needs no answer there. */
+  #answered({ id, message, reply, scope }: EventProperties<"permission.replied">): void {
+    const given = reply === "reject" ? "no" : reply === "once" ? "once" : `always in this ${scope ?? "tree"}`
+    this.#record(this.dialogs.remove(id), `${given}${message === undefined ? "" : `: ${message}`}`)
   }
 
   /** The same of a question that is not about permission. */
   #ended({ answers, id, reply }: EventProperties<"question.replied">): void {
-    const isShown = this.questions.isShown && this.questions.current?.id === id
-    this.questions.remove(id)
-    if (isShown) this.note(`  → ${reply === "answered" ? answers.join(", ") : "no answer"}`)
+    this.#record(this.dialogs.remove(id), reply === "answered" ? answers.join(", ") : "no answer")
+  }
+
+  #record(dialog: Dialog | undefined, answer: string): void {
+    if (dialog === undefined) return
+    const who = dialog.request.path.join(" > ")
+    const [first = "", ...more] = dialog.kind === "permission"
+      ? subjectOf(dialog.request).split("\n")
+      : dialog.request.question.split("\n")
+    const what = `${dialog.kind === "permission" ? `${dialog.request.permission} ` : ""}${first.slice(0, 300)}`
+    this.note(`? ${who}: ${what}${more.length === 0 ? "" : " …"}`)
+    this.note(`  → ${answer}`)
   }
 
   /** That the model knows less from now on than what stands above is worth a line. */
@@ -111,19 +132,19 @@ export class LiveView {
     this.note(`> compacted: ${formatCount(tokens.before)} tokens of conversation became ${formatCount(tokens.after)}`)
   }
 
-  #prompt(columns: number): ReadonlyArray<string> {
-    const { current, message, others } = this.asks
-    const question = this.questions.current
-    if (current === undefined && question !== undefined && this.questions.isShown) {
-      return [this.#style.bold(fit(answerLine(question, this.questions, columns), columns - 1))]
-    }
-    if (current === undefined || !this.asks.isShown) {
-      const offer = this.#looks.hasKeys && current === undefined && this.waitedFor.length > 0
-      return offer ? [this.#style.dim(fit("[b] go on without waiting for the subagents", columns - 1))] : []
-    }
-    const written = message === undefined ? undefined : wrap(escapeLine(message), columns - 12).at(-1) ?? ""
-    const line = written === undefined ? keysLine(current, others) : `because: ${written}▏ (Enter sends, Esc goes back)`
-    return [this.#style.bold(fit(line, columns - 1))]
+  #question(columns: number, rows: number, steady: number): ReadonlyArray<string> {
+    const state = this.dialogs.show(steady)
+    if (state === undefined) return []
+    const task = this.tree.taskOf(state.dialog.request.sessionID)
+    const { lines, page } = dialogLines(state, { columns, rows, style: this.#style, task })
+    this.dialogs.drawn(page, steady)
+    return lines
+  }
+
+  #offer(columns: number): ReadonlyArray<string> {
+    return this.#looks.hasKeys && this.waitedFor.length > 0
+      ? [this.#style.dim(fit("Ctrl+B moves the subagents to the background: the agent goes on", columns - 1))]
+      : []
   }
 
   #paint({ agent, text, tone }: TreeLine): string {
