@@ -254,6 +254,37 @@ const flat = (folder: string, count: number): Files => ({
   )
 })
 
+describe("a project of very many folders", () => {
+  it.effect.each([
+    ["", "index.ts", "export const a = 1\n"],
+    ["packages/", "package.json", "{}\n"]
+  ])(
+    "is surveyed by few subagents, and all of its files are counted: %s…/%s",
+    ([parent, name, content]) =>
+      Effect.gen(function*() {
+        const files = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`${parent}d${i}/${name}`, content]))
+        const survey = yield* run(files, "Survey this project.")
+        expect(Object.keys(survey.children).length).toBeLessThan(60)
+        expect(survey.text).toContain("120 modules, 400 files, 400 lines")
+        expect(survey.text).not.toContain("not surveyed")
+      })
+  )
+})
+
+describe("a file that may hold secrets", () => {
+  it.effect("is not read, since that needs a person's consent", () =>
+    Effect.gen(function*() {
+      const files = {
+        "a/index.ts": "export {}\n",
+        "b/test.env.ts": "export {}\n",
+        "c/.env.local/index.ts": "export {}\n"
+      }
+      const survey = yield* run(files, "Survey this project.")
+      const reads = agentsOf(survey).flatMap(({ steps }) => steps.flat()).filter(({ name }) => name === "read")
+      expect(reads.map(({ input }) => input["filePath"])).toEqual(["a/index.ts"])
+    }))
+})
+
 describe("a folder of more files than a tool shows", () => {
   const folders: Readonly<Record<string, Files>> = {
     "one folder of 1,017": flat("notes/", 1_017),

@@ -107,6 +107,9 @@ const ignoredFolder = new RegExp(`(^|/)(${ignored.join("|").replaceAll(".", "\\.
 /** Whether a survey passes a file over: dependencies, build results and caches that a project forgot to ignore. */
 export const isIgnored = (path: string): boolean => ignoredFolder.test(path)
 
+/** Whether a file may hold secrets, so that reading it needs a person's consent: a survey does not ask for it. */
+export const isSecret = (path: string): boolean => /\.env(\.|$)/.test(path) && !path.endsWith(".env.example")
+
 /** Whether a file was written by a program: its lines are counted, what it says is not looked at. */
 export const isGenerated = (path: string): boolean =>
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|[^/]+\.lock)$/.test(path)

@@ -84,6 +84,27 @@ const packagesOf = (folder: Folder, isPackage: (path: string) => boolean): Reado
 const isDivisible = ({ code, folder }: Unit, single: boolean): boolean =>
   folder !== undefined && code > 1 && (folder.folders.size > 0 || divide(folder, single).length > 1)
 
+/** A report of more modules than this is not read, and needs more subagents than a turn may start. */
+const mostRows = 120
+
+/** Where there are too many modules, the small ones of the folder that has most become one: the rest of that folder. */
+const merge = (units: ReadonlyArray<Unit>): ReadonlyArray<Unit> => {
+  if (units.length <= mostRows) return units
+  const siblings = new Map<string, Array<Unit>>()
+  for (const each of units) {
+    if (each.folder === undefined) continue
+    const parent = folderOf(each.folder.path)
+    siblings.set(parent, [...(siblings.get(parent) ?? []), each])
+  }
+  const [widest] = [...siblings].toSorted(([, a], [, b]) => b.length - a.length)
+  if (widest === undefined || widest[1].length < 2) return units
+  const [parent, below] = widest
+  const byCode = below.toSorted((a, b) => b.code - a.code || b.files.length - a.files.length)
+  const rest = new Set(byCode.slice(Math.max(0, below.length - (units.length - mostRows) - 1)))
+  const files = [...rest].flatMap((each) => each.files)
+  return merge([...units.filter((each) => !rest.has(each)), unit(parent === "" ? "./" : `${parent}/`, files)])
+}
+
 /** Divides the files of a project into modules, sorted by path. */
 export const modulesOf = (all: ReadonlyArray<string>): ReadonlyArray<Module> => {
   const files = all.filter((file) => !isIgnored(file)).toSorted()
@@ -106,7 +127,10 @@ export const modulesOf = (all: ReadonlyArray<string>): ReadonlyArray<Module> => 
     if (units.length - 1 + parts.length > mostModules) continue
     units = units.flatMap((each) => (each === next ? parts : [each]))
   }
-  return units.map(({ files: own, path }) => ({ path, files: own })).toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  return merge(units).map(({ files: own, path }) => ({ path, files: own })).toSorted((
+    a,
+    b
+  ) => (a.path < b.path ? -1 : 1))
 }
 
 const above = (path: string, known: ReadonlySet<string>): string | undefined => {

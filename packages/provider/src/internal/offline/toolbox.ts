@@ -1,5 +1,6 @@
 /** Decides which calls can be made: each is built for the parameters that the offered tool has. */
 import type { ModelRequest, ToolSpec } from "@skein/core/Provider"
+import { isSecret } from "./language.ts"
 
 /** A call to make. */
 export interface Wanted {
@@ -29,6 +30,7 @@ export interface Toolbox {
   readonly grep: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
   /** Counts the matching lines of each file; no call where the offered grep cannot count. */
   readonly count: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
+  /** No call for a file that may hold secrets. */
   readonly read: (path: string, limit?: number) => Calls
   readonly task: (description: string, prompt: string) => Calls
   /** The wildcard of file names in the arguments of a grep. */
@@ -74,7 +76,8 @@ export const toolboxOf = (request: ModelRequest): Toolbox => {
       pattern,
       at
     ) => (takes("grep", "mode") ? call("grep", { pattern, ...where(at), mode: "count", ...all }) : []),
-    read: (path, limit) => call("read", { [file]: path, ...(limit === undefined ? {} : { limit }) }),
+    read: (path, limit) =>
+      isSecret(path) ? [] : call("read", { [file]: path, ...(limit === undefined ? {} : { limit }) }),
     task: (description, prompt) =>
       agent === undefined ? [] : call("task", { description, prompt, subagent_type: agent }),
     includeOf: (input) => {
