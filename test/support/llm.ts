@@ -25,7 +25,8 @@ export interface LlmAnswer {
   readonly text?: string
   /** Deltas before the text, as they go over the wire. */
   readonly deltas?: ReadonlyArray<unknown>
-  readonly calls?: ReadonlyArray<{ readonly tool: string; readonly args: unknown }>
+  /** `json` are the arguments as they are sent, where `args` cannot say them. */
+  readonly calls?: ReadonlyArray<{ readonly tool: string; readonly args?: unknown; readonly json?: string }>
   /** The answer begins and never ends. */
   readonly hangs?: boolean
   /** An error in the place of an answer. */
@@ -90,13 +91,13 @@ const say = (response: ServerResponse, { calls = [], deltas = [], hangs, status,
     for (const piece of text.match(/[^]{1,4096}/g) ?? []) response.write(event({ content: piece }))
   }
   if (hangs === true) return
-  calls.forEach(({ args, tool }, index) =>
+  calls.forEach(({ args, json, tool }, index) =>
     response.write(event({
       tool_calls: [{
         index,
         id: `call_${index}`,
         type: "function",
-        function: { name: tool, arguments: JSON.stringify(args) }
+        function: { name: tool, arguments: json ?? JSON.stringify(args) }
       }]
     }))
   )

@@ -152,5 +152,7 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
   says("refuses what is not UTF-8", new Uint8Array([0x7b, 0x0a, 0xff, 0x7d]), [
     `${file}:2 this is not UTF-8; save it in that encoding`
   ])
-  says("refuses what is nested without end", "[".repeat(300_000), [`${file} this is nested too deeply`])
+  const tooDeep = `${file} this is nested more than 100 levels deep`
+  says("refuses what is nested without end", "[".repeat(300_000), [tooDeep])
+  says("refuses what only a walk over it would not survive", `${"[".repeat(1_500)}${"]".repeat(1_500)}`, [tooDeep])
 })

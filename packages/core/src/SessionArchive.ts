@@ -69,11 +69,12 @@ export const exportTree = Effect.fn("SessionArchive.export")(
       const said = yield* storage.messages(info.id)
       unreadable.push(...said.unreadable)
       messages += said.rows.length
-      const inbox = yield* orNothing(info.id, storage.inbox(info.id), unreadable)
+      const waiting = yield* storage.inbox(info.id)
+      unreadable.push(...waiting.unreadable)
       const one: ArchivedSession = {
         info,
         messages: said.rows,
-        inbox: inbox.filter(({ kind }) => kind !== "stop"),
+        inbox: waiting.rows.filter(({ kind }) => kind !== "stop"),
         todos: yield* orNothing(info.id, storage.todos(info.id), unreadable)
       }
       yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify(one)}`)

@@ -9,7 +9,7 @@ import type { Rule } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Todo } from "@skein/domain/Todo"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import { makeMemoryStorage } from "./internal/memoryStorage.ts"
@@ -80,6 +80,17 @@ export interface Found<A> {
   readonly unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>
 }
 
+/** What was read, or nothing where it cannot be: the log tells of it, and a session goes on without it. */
+export const orUnreadable = <A, B>(
+  read: Effect.Effect<A, StorageError>,
+  nothing: B
+): Effect.Effect<A | B, StorageError> =>
+  Effect.catchIf(
+    read,
+    ({ reason }) => reason === "unreadable",
+    (error) => Effect.as(Effect.logError(error.message), nothing)
+  )
+
 /** An event with its place in the log. */
 export interface LoggedEvent {
   readonly seq: number
@@ -134,7 +145,7 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    */
   readonly mail?: Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>
   /** What waits for a session, oldest first. */
-  readonly inbox: (id: SessionID) => Effect.Effect<ReadonlyArray<InboxRow>, StorageError>
+  readonly inbox: (id: SessionID) => Effect.Effect<Found<InboxRow>, StorageError>
   /**
    * Events after a place in the log (0: from the beginning), oldest first. An event that a session, message or part was
    * updated shows it as it is when it is read, and is left out when it is gone.

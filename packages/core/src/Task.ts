@@ -9,6 +9,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import { Agent } from "./Agent.ts"
 import { currentCall } from "./internal/session/currentCall.ts"
+import { deepest, isTextNested } from "./Nesting.ts"
 import { type PromptError, Session, type Turn } from "./Session.ts"
 import { type TaskRequest, Tasks } from "./Tasks.ts"
 
@@ -235,13 +236,17 @@ const below = Effect.fnUntraced(
     if (outcome.status !== "completed") return yield* ofOutcome(options, outcome)
     const { taskID, text } = outcome
     if (output === undefined) return text
-    return yield* Effect.mapError(
-      Schema.decodeUnknown(Schema.parseJson(output))(text),
-      ({ message }) => {
-        const { agent } = options
-        return new TaskFailed({ agent, sessionID: taskID, status: "failed", reason: "OutputInvalid", text, message })
-      }
-    )
+    const invalid = ({ message }: { readonly message: string }) =>
+      new TaskFailed({
+        agent: options.agent,
+        sessionID: taskID,
+        status: "failed",
+        reason: "OutputInvalid",
+        text,
+        message
+      })
+    if (isTextNested(text)) return yield* invalid({ message: `The answer is nested more than ${deepest} levels deep.` })
+    return yield* Effect.mapError(Schema.decodeUnknown(Schema.parseJson(output))(text), invalid)
   }
 )
 

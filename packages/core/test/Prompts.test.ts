@@ -86,7 +86,7 @@ describe("prompts from several sides", () => {
         expect((yield* Fiber.join(one)).text).toBe("one")
         yield* Effect.sleep("1 hour")
         expect(script.requests).toHaveLength(2)
-        expect(yield* storage.inbox(id)).toMatchObject([{ kind: "note", parts: [{ text: "two" }] }])
+        expect((yield* storage.inbox(id)).rows).toMatchObject([{ kind: "note", parts: [{ text: "two" }] }])
         yield* Session.prompt(id, "three")
         expect(words(script.requests[2]!)).toEqual(["one", "two", "three"])
       }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [quick] }))),

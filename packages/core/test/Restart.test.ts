@@ -98,7 +98,7 @@ describe("a session whose process died", () => {
           yield* Session.prompt(id, "three")
           const users = second.requests[0]?.messages.filter((message) => message.role === "user")
           expect(JSON.stringify(users?.at(-1)?.content)).toMatch(/two.*three/)
-          expect(yield* Effect.flatMap(SessionStorage, (storage) => storage.inbox(id))).toEqual([])
+          expect((yield* Effect.flatMap(SessionStorage, (storage) => storage.inbox(id))).rows).toEqual([])
         }).pipe(Effect.provide(SkeinTest.layer(second, { storage: inner, owner: lonely("second") })))
       })),
       { seed: 1 }

@@ -337,7 +337,7 @@ describe("what is no good archive", () => {
         // The same news, of a run that the archive does not have: only its words are taken in.
         const value = JSON.parse(other) as Archive
         yield* importTree(JSON.stringify({ ...value, runs: [] }))
-        const [, news] = yield* storage.inbox(SessionID.make("ses_100"))
+        const { rows: [, news] } = yield* storage.inbox(SessionID.make("ses_100"))
         expect(news).toMatchObject({ kind: "notification" })
         expect(news).not.toHaveProperty("runID")
         expect((yield* exported(SessionID.make("ses_000"))).value.sessions).toEqual(before.value.sessions)

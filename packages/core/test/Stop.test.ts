@@ -76,7 +76,7 @@ describe("a stop", () => {
       yield* TestClock.adjust("1 minute")
       expect(script.requests).toHaveLength(2)
       const storage = yield* SessionStorage
-      expect((yield* storage.inbox(child!.id)).map(({ kind }) => kind)).toEqual(["steer"])
+      expect((yield* storage.inbox(child!.id)).rows.map(({ kind }) => kind)).toEqual(["steer"])
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })

@@ -167,7 +167,7 @@ describe("what is said to a task that works apart", () => {
       expect(rows.map(({ outcome }) => outcome?.status).slice(0, 1)).toEqual(["stopped"])
       if (which === "caller") expect(rows[1]).toMatchObject({ prompt: "look left", outcome: { status: "completed" } })
       expect(place.there).toBe(false)
-      expect(yield* storage.inbox(child!.id)).toEqual([])
+      expect((yield* storage.inbox(child!.id)).rows).toEqual([])
       yield* expectStill(id, script)
     })
     simulate(

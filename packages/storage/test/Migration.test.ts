@@ -123,7 +123,7 @@ describe("SQLite, given a file of an older schema", () => {
         expect((yield* storage.sessions({})).rows).toEqual([info])
         expect((yield* storage.messages(sessionID)).rows).toEqual([{ info: message, parts: [part] }])
         expect((yield* storage.runs({ unsettled: true })).rows).toEqual([run])
-        expect(yield* storage.inbox(sessionID)).toEqual([row])
+        expect((yield* storage.inbox(sessionID)).rows).toEqual([row])
         expect((yield* storage.approvals("project")).map(({ pattern }) => pattern)).toEqual(["ls *"])
         expect(yield* storage.todos(sessionID)).toEqual([todo])
         const log = yield* storage.events({ after: 0 })

@@ -58,7 +58,7 @@ await withServer((server) => {
         yield* proxy.cut("before", "after", "before", "after")
         yield* storage.commit([take("c"), put("root", "done")])
         expect(yield* proxy.cutsMade).toBe(4)
-        expect(yield* storage.inbox(root)).toEqual([])
+        expect((yield* storage.inbox(root)).rows).toEqual([])
         expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("done"))
         expect((yield* Effect.flip(storage.commit([take("a")]))).reason).toBe("constraint")
       }))
@@ -77,7 +77,7 @@ await withServer((server) => {
         yield* proxy.cut("while")
         yield* storage.commit([take("a"), { _tag: "Approval", approval }])
         expect(yield* proxy.cutsMade).toBe(1)
-        expect(yield* storage.inbox(root)).toEqual([])
+        expect((yield* storage.inbox(root)).rows).toEqual([])
         expect(yield* storage.approvals("project")).toEqual([approval])
       }))
 
@@ -93,7 +93,7 @@ await withServer((server) => {
         )
         expect(yield* proxy.cutsMade).toBe(1)
         expect(results.map(Either.isRight)).toEqual([true, false, true])
-        expect(yield* storage.inbox(root)).toEqual([])
+        expect((yield* storage.inbox(root)).rows).toEqual([])
       }))
 
     it.scoped(
@@ -117,7 +117,7 @@ await withServer((server) => {
           yield* proxy.open
           yield* storage.commit([put("root", "later")])
           expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("later"))
-          expect(yield* storage.inbox(root)).toEqual([])
+          expect((yield* storage.inbox(root)).rows).toEqual([])
         }),
       20_000
     )
@@ -152,7 +152,7 @@ await withServer((server) => {
         yield* Effect.all([work, crashes], { concurrency: "unbounded" })
         expect((yield* storage.sessions({})).rows.map(({ title }) => title)).toEqual(sessions.map(() => "c"))
         const waiting = yield* Effect.forEach(sessions, (name) => storage.inbox(ses(name)))
-        expect(waiting.map((rows) => rows.map(({ id }) => id))).toEqual(sessions.map((name) => [msg(`${name}3`)]))
+        expect(waiting.map(({ rows }) => rows.map(({ id }) => id))).toEqual(sessions.map((name) => [msg(`${name}3`)]))
         expect((yield* storage.events({ after: 0 })).map((logged) => logged.event.id).toSorted()).toEqual(
           sessions.flatMap((name) => steps.map((step) => `evt_${name}${step}`)).toSorted()
         )

@@ -69,7 +69,7 @@ await withServer((server) => {
           if (storage === undefined) return yield* Effect.dieMessage("Eight were opened")
           expect(yield* schemaOf(name)).toEqual([migrations.length])
           expect(yield* storage.session(id)).toEqual(Option.some(info))
-          expect(yield* storage.inbox(id)).toEqual([row])
+          expect((yield* storage.inbox(id)).rows).toEqual([row])
           expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9 }))
           expect((yield* storage.events({ after: 40 })).map(({ seq }) => seq)).toEqual([41])
         }))

@@ -1,6 +1,7 @@
 /** Owns the hooks of the config: commands that are told of an event as JSON, and answer as JSON or by how they end. */
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks, on } from "@skein/core/Hooks"
+import { deepest, isTextNested } from "@skein/core/Nesting"
 import type { HookAnswer, HookName, HookPayload } from "@skein/domain/Hook"
 import type { HookConfig, HooksConfig } from "@skein/domain/HookConfig"
 import * as Data from "effect/Data"
@@ -50,6 +51,9 @@ const answerOf = ({ code, signal, stderr, stdout }: HookEnd): Effect.Effect<unkn
     return new HookFailed({ message: said === "" ? how : `${how}: ${said}` })
   }
   if (stdout.trim() === "") return Effect.succeed(undefined)
+  if (isTextNested(stdout)) {
+    return new HookFailed({ message: `its answer is nested more than ${deepest} levels deep` })
+  }
   return Effect.mapError(
     parse(stdout),
     () => new HookFailed({ message: `its answer is not JSON: ${JSON.stringify(shortened(stdout, 80))}` })

@@ -39,7 +39,7 @@ export const parseFile = Effect.fnUntraced(function*(path: string) {
   const text = yield* Effect.mapError(readText(path), (error): ReadonlyArray<ConfigIssue> => [{ file: path, ...error }])
   const { faults, tree } = yield* Effect.try({
     try: () => parseLocated(text),
-    catch: (): ReadonlyArray<ConfigIssue> => [{ file: path, message: "this is nested too deeply" }]
+    catch: (): ReadonlyArray<ConfigIssue> => [{ file: path, message: "this is nested more than 100 levels deep" }]
   })
   return faults.length > 0 ? yield* Effect.fail(faults.map(issueIn(path))) : tree
 })

@@ -36,7 +36,7 @@ export const parseFront = (front: string, lenient: boolean) =>
           const quoted = parseYaml(quote(front), 1)
           return quoted.faults.length === 0 ? quoted : strict
         },
-        catch: () => "the front matter is nested too deeply"
+        catch: () => "the front matter is nested more than 100 levels deep"
       }))
 
 /** Other programs read a line such as `description: When: always` as it is meant, though YAML has no such text. */

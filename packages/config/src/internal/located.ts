@@ -73,7 +73,16 @@ const expectations: Readonly<Record<string, string>> = {
   InvalidCharacter: "control characters in a string must be escaped"
 }
 
-/** Reads a document (JSON with comments and trailing commas); an empty one is an empty object. */
+/** The most levels that a document may have: everything that reads one is recursive. */
+const deepest = 100
+
+/** The next level of a document; throws where there may be none. */
+export const below = (level: number): number => {
+  if (level === deepest) throw new RangeError(`nested more than ${deepest} levels deep`)
+  return level + 1
+}
+
+/** Reads a document (JSON with comments and trailing commas); an empty one is an empty object. Throws where it is nested too deeply. */
 export const parseLocated = (text: string): { readonly tree: Located; readonly faults: ReadonlyArray<Fault> } => {
   const starts = [0]
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1)
@@ -98,10 +107,10 @@ export const parseLocated = (text: string): { readonly tree: Located; readonly f
   }
   const faults: Array<Fault> = []
   if (root === undefined) return { tree: { kind: "object", at: place(0), entries: [] }, faults }
-  return { tree: locate(root, place, faults), faults }
+  return { tree: locate(root, place, faults, 0), faults }
 }
 
-const locate = (node: Node, place: (offset: number) => Place, faults: Array<Fault>): Located => {
+const locate = (node: Node, place: (offset: number) => Place, faults: Array<Fault>, level: number): Located => {
   const at = place(node.offset)
   switch (node.type) {
     case "object": {
@@ -111,7 +120,7 @@ const locate = (node: Node, place: (offset: number) => Place, faults: Array<Faul
         if (name === undefined || value === undefined) return []
         const key = String(name.value)
         const before = seen.get(key)
-        const entry = { key, at: place(name.offset), value: locate(value, place, faults) }
+        const entry = { key, at: place(name.offset), value: locate(value, place, faults, below(level)) }
         if (before === undefined) seen.set(key, entry.at)
         else faults.push({ at: entry.at, message: `the key "${key}" stands in line ${before.line} already; keep one` })
         return [entry]
@@ -119,7 +128,11 @@ const locate = (node: Node, place: (offset: number) => Place, faults: Array<Faul
       return { kind: "object", at, entries }
     }
     case "array":
-      return { kind: "array", at, items: (node.children ?? []).map((item) => locate(item, place, faults)) }
+      return {
+        kind: "array",
+        at,
+        items: (node.children ?? []).map((item) => locate(item, place, faults, below(level)))
+      }
     case "string":
       return { kind: "string", at, value: String(node.value) }
     case "number":

@@ -1,8 +1,8 @@
 /** A YAML document in which every value knows its place, read as the same tree as JSON is. Loaded only for front matter. */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from "yaml"
-import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
+import { below, type Fault, type Located, type LocatedEntry, type Place } from "./located.ts"
 
-/** Reads a document that stands below so many lines of its file; an empty one is an empty object. */
+/** Reads a document that stands below so many lines of its file; an empty one is an empty object. Throws where it is nested too deeply. */
 export const parseYaml = (
   text: string,
   above: number
@@ -28,10 +28,15 @@ export const parseYaml = (
   if (root === null || (isScalar(root) && root.value === null)) {
     return { tree: { kind: "object", at: place(0), entries: [] }, faults }
   }
-  return { tree: locate(root, place, faults), faults }
+  return { tree: locate(root, place, faults, 0), faults }
 }
 
-const locate = (node: ParsedNode | null, place: (offset: number) => Place, faults: Array<Fault>): Located => {
+const locate = (
+  node: ParsedNode | null,
+  place: (offset: number) => Place,
+  faults: Array<Fault>,
+  level: number
+): Located => {
   const at = place(node === null ? 0 : node.range[0])
   if (isMap(node)) {
     const seen = new Map<string, Place>()
@@ -46,7 +51,11 @@ const locate = (node: ParsedNode | null, place: (offset: number) => Place, fault
       if (before === undefined) seen.set(name, keyAt)
       else faults.push({ at: keyAt, message: `the key "${name}" stands in line ${before.line} already; keep one` })
       // A key without a value is null, at the place of the key.
-      return [{ key: name, at: keyAt, value: value === null ? nothing(keyAt) : locate(value, place, faults) }]
+      return [{
+        key: name,
+        at: keyAt,
+        value: value === null ? nothing(keyAt) : locate(value, place, faults, below(level))
+      }]
     })
     return { kind: "object", at, entries }
   }
@@ -54,7 +63,7 @@ const locate = (node: ParsedNode | null, place: (offset: number) => Place, fault
     return {
       kind: "array",
       at,
-      items: node.items.map((item) => locate(item as ParsedNode, place, faults))
+      items: node.items.map((item) => locate(item as ParsedNode, place, faults, below(level)))
     }
   }
   if (isAlias(node)) {

@@ -126,7 +126,7 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
     inbox: (id) =>
       read(() => {
         const found = HashMap.toValues(state.inbox).filter((held) => !held.taken && held.row.sessionID === id)
-        return found.map((held) => held.row).toSorted(byID)
+        return all(found.map((held) => held.row).toSorted(byID))
       }),
     events: ({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) =>
       read(() => {

@@ -6,6 +6,7 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Context from "effect/Context"
+import { flattened } from "../Nesting.ts"
 
 /** The new id of each old one. */
 export interface Names {
@@ -67,7 +68,7 @@ const renameMetadata = (names: Names, part: Part): Part => {
   const { metadata } = part.state
   return metadata === undefined ? part : {
     ...part,
-    state: { ...part.state, metadata: renameValue(rename, metadata) as typeof metadata }
+    state: { ...part.state, metadata: renameValue(rename, flattened(metadata)) as typeof metadata }
   }
 }
 

@@ -1,4 +1,5 @@
 /** Decides how a stored text becomes a value again, or why it cannot. */
+import { flattened, isTextNested } from "@skein/core/Nesting"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
@@ -16,8 +17,15 @@ const reason = (error: ParseResult.ParseError): string => {
   return text.length > reasonLimit ? `${text.slice(0, reasonLimit)}…` : text
 }
 
+/** What lies too deep in a row is cut: nothing that is stored may keep a session from going on. */
 const parse = (text: string): Either.Either<unknown, string> =>
-  Either.try({ try: () => JSON.parse(text) as unknown, catch: (cause) => `not JSON: ${String(cause)}` })
+  Either.try({
+    try: () => {
+      const value: unknown = JSON.parse(text)
+      return isTextNested(text) ? flattened(value) : value
+    },
+    catch: (cause) => `not JSON: ${String(cause)}`
+  })
 
 /**
  * Makes the decoder of a schema. Fields that the schema does not know are kept, so that a row which a later version wrote

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import { makeDecode } from "./decode.ts"
 import { makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
-import { allReadable, oneReadable, readable, type Row } from "./rows.ts"
+import { oneReadable, readable, type Row } from "./rows.ts"
 import { type Select, type Snapshot, where } from "./select.ts"
 
 const decodeSession = makeDecode(SessionInfo)
@@ -104,9 +104,9 @@ export const makeQueries = (
       )
     },
     inbox: (id) =>
-      Effect.flatMap(
+      Effect.map(
         read<Row>("inbox", "SELECT id, data FROM inbox WHERE session_id = ? AND taken_at IS NULL ORDER BY id", [id]),
-        (rows) => allReadable("inbox", rows, decodeInbox)
+        (rows) => readable(rows, decodeInbox)
       ),
     events: makeReadEvents(read),
     approvals: (projectID, rootID) =>

@@ -37,20 +37,14 @@ const unreadableError = (operation: string, { id, reason }: { readonly id: strin
       + "Use the version of Skein that wrote it, or delete the session that it belongs to."
   })
 
-/** Reads rows of which none may be left out. */
-export const allReadable = <A>(
-  operation: string,
-  rows: ReadonlyArray<Row>,
-  decode: Decode<A>
-): Effect.Effect<ReadonlyArray<A>, StorageError> => {
-  const { rows: found, unreadable: [first] } = readable(rows, decode)
-  return first === undefined ? Effect.succeed(found) : Effect.fail(unreadableError(operation, first))
-}
-
 /** Reads the one row that there may be. */
 export const oneReadable = <A>(
   operation: string,
   rows: ReadonlyArray<Row>,
   decode: Decode<A>
-): Effect.Effect<Option.Option<A>, StorageError> =>
-  Effect.map(allReadable(operation, rows, decode), (found) => Option.fromNullable(found[0]))
+): Effect.Effect<Option.Option<A>, StorageError> => {
+  const { rows: found, unreadable: [first] } = readable(rows, decode)
+  return first === undefined
+    ? Effect.succeed(Option.fromNullable(found[0]))
+    : Effect.fail(unreadableError(operation, first))
+}

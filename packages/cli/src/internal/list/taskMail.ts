@@ -41,7 +41,7 @@ const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | 
     time: { created: yield* Clock.currentTimeMillis }
   }
   yield* store.commit([{ _tag: "Inbox", row }])
-  const isTaken = Effect.map(store.inbox(taskID), (rows) => rows.every((each) => each.id !== id))
+  const isTaken = Effect.map(store.inbox(taskID), ({ rows }) => rows.every((each) => each.id !== id))
   const heard = Effect.repeat(Effect.zipRight(Effect.sleep(pace), isTaken), { until: (taken) => taken })
   return Option.isSome(yield* Effect.timeoutOption(heard, hearing))
 })

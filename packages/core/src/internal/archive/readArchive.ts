@@ -6,8 +6,12 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { ArchiveInvalid } from "../../ArchiveError.ts"
+import { deepest, isTextNested } from "../../Nesting.ts"
 
 const decode = Schema.decodeUnknownEither(Archive, { onExcessProperty: "preserve" })
+
+/** A row as deep as may be, below the archive, its sessions, their messages and parts. */
+const most = deepest + 6
 
 const longest = 200
 const cut = (text: string) => (text.length > longest ? `${text.slice(0, longest)}…` : text)
@@ -118,6 +122,7 @@ const misplaced = (archive: Archive): ArchiveInvalid | undefined => {
 
 /** Reads the text of an archive. */
 export const readArchive = Effect.fnUntraced(function*(text: string) {
+  if (isTextNested(text, most)) return yield* invalid([], `it is nested more than ${most} levels deep`)
   const value = yield* parse(text)
   yield* checkVersion(value)
   const decoded = decode(value)

@@ -163,9 +163,15 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         if (Option.isNone(found)) return yield* notFound(id)
         const info = found.value
         const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
-        const waiting = yield* storage.inbox(id)
-        for (const row of waiting) ids.after(row.id)
-        return yield* add(info, parent, waiting)
+        const { rows, unreadable } = yield* storage.inbox(id)
+        for (const row of unreadable) {
+          yield* Effect.logError(
+            `${row.id} waits for ${id} and cannot be read (${row.reason}): the session goes on without it. `
+              + "Use the version of Skein that wrote it."
+          )
+        }
+        for (const row of rows) ids.after(row.id)
+        return yield* add(info, parent, rows)
       })
 
       const history = Effect.fnUntraced(function*(live: Live) {

@@ -3,6 +3,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { deepest, isTextNested } from "../../Nesting.ts"
 import { type AnyTool, ToolError } from "../../Tool.ts"
 import { wellFormed } from "../wellFormed.ts"
 import type { Step } from "./modelStep.ts"
@@ -18,7 +19,10 @@ const parseJson = Schema.decodeUnknownEither(Schema.parseJson())
 const writtenOf = ({ state }: ToolPart): string => state.status === "pending" ? state.input : ""
 
 /** What the model wrote for a call: JSON where it is that, else the text. */
-export const askedOf = (part: ToolPart): unknown => Either.getOrElse(parseJson(writtenOf(part)), () => writtenOf(part))
+export const askedOf = (part: ToolPart): unknown => {
+  const text = writtenOf(part)
+  return isTextNested(text) ? text : Either.getOrElse(parseJson(text), () => text)
+}
 
 /** Reads what the model wrote; every way in which it can be wrong has a sentence that the model can act on. */
 const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined) => {
@@ -34,6 +38,14 @@ const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | und
   if (tool === undefined || !offered.includes(tool.name)) {
     return Either.left(
       refused("unknown_tool", `There is no tool "${part.tool.slice(0, 64)}" here. Tools: ${offered.join(", ")}.`)
+    )
+  }
+  if (isTextNested(text)) {
+    return Either.left(
+      refused(
+        "invalid_arguments",
+        `invalid arguments for ${tool.name}: they are nested more than ${deepest} levels deep. Send flatter ones.`
+      )
     )
   }
   const json = parseJson(text.trim() === "" ? "{}" : text)

@@ -2,7 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
-import { SessionStorage } from "../../SessionStorage.ts"
+import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { cut } from "./digest.ts"
 import type { LiveMessage } from "./live.ts"
 
@@ -64,7 +64,9 @@ export const compactFacts = Effect.fnUntraced(function*(
   room: number
 ) {
   const storage = yield* SessionStorage
-  const todos = (yield* storage.todos(id)).filter(({ status }) => status === "pending" || status === "in_progress")
+  const todos = (yield* orUnreadable(storage.todos(id), [])).filter(({ status }) =>
+    status === "pending" || status === "in_progress"
+  )
   const { rows } = yield* storage.runs({ parentID: id })
   return [
     ...section("What was asked, word for word", summarised.flatMap(askedIn), room * shares.asked),

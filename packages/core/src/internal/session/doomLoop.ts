@@ -2,6 +2,7 @@
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Hash from "effect/Hash"
+import { flattened } from "../../Nesting.ts"
 import type { Live, LiveMessage } from "./live.ts"
 
 /** Tools that poll: they are meant to be called until something changes. */
@@ -13,7 +14,7 @@ const limit = 3
 /** The longest cycle that is detected, in calls. */
 const longestCycle = 4
 
-/** A value as text that does not depend on the order of its keys. */
+/** A value as text that does not depend on the order of its keys. Recursive: bound the levels of the value first. */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   if (typeof value === "object" && value !== null) {
@@ -25,7 +26,7 @@ const canonical = (value: unknown): string => {
 
 /** A short name for a call: the same for the same tool and arguments. */
 export const signature = (tool: string, input: unknown): string => {
-  const text = canonical(input)
+  const text = canonical(flattened(input))
   return `${tool}:${text.length}:${Hash.string(text).toString(36)}`
 }
 

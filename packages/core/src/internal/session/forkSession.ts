@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { ForkRefused } from "../../SessionError.ts"
-import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { orUnreadable, SessionStorage, type Write } from "../../SessionStorage.ts"
 import { anew, renameMessages } from "../renamed.ts"
 import { endAnswer, endCall } from "./closeTurn.ts"
 import { isLeaving, type Live, snapshot } from "./live.ts"
@@ -76,7 +76,7 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: Me
   yield* refuseAtWork(live)
   const all = yield* messagesOf(live)
   const said = yield* upTo(live, all, messageID)
-  const todos = said.length === all.length ? yield* storage.todos(live.info.id) : []
+  const todos = said.length === all.length ? yield* orUnreadable(storage.todos(live.info.id), []) : []
   // It may have begun to work while all this was read.
   yield* refuseAtWork(live)
   const now = yield* Clock.currentTimeMillis

@@ -6,7 +6,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Todo } from "@skein/domain/Todo"
 import * as Effect from "effect/Effect"
 import { readOnlyCommands } from "../../Agent.ts"
-import { SessionStorage } from "../../SessionStorage.ts"
+import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { type AnyTool, Tools } from "../../Tool.ts"
 import { answerOf } from "./history.ts"
 
@@ -145,7 +145,9 @@ export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
         ? "has not ended"
         : `${outcome.status}: ${outcome.status === "completed" ? outcome.text : reason(outcome)}`
     })),
-    todos: (yield* storage.todos(top.id)).filter(({ status }) => status === "pending" || status === "in_progress"),
+    todos: (yield* orUnreadable(storage.todos(top.id), [])).filter(({ status }) =>
+      status === "pending" || status === "in_progress"
+    ),
     answer: answers.findLast((text) => text !== "") ?? ""
   } satisfies SessionFacts
 })

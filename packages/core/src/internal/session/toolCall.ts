@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
 import { failpoint } from "../../Failpoints.ts"
 import type { Call } from "../../Governor.ts"
 import { Hooks } from "../../Hooks.ts"
@@ -47,6 +48,13 @@ interface Called {
   /** Whether the call ends the turn: a person rejected it, or it completes a loop. */
   readonly endsTurn: boolean
 }
+
+/** Whether arguments are still such as the tool takes: they come from the database, where another version may have put them. */
+const isReadable = (tool: AnyTool, input: unknown): boolean =>
+  Either.isRight(Schema.validateEither(tool.parameters)(input))
+
+/** What is said of a call that cannot be made again, since its arguments cannot be read. */
+const unreadable = Effect.fail(refused("interrupted", lostResult))
 
 /** Asks whether an agent that repeats itself may go on. */
 const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
@@ -175,7 +183,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     report: (update) =>
       Effect.sync(() => {
         if (current.state.status !== "running") return
-        current = { ...current, state: { ...current.state, ...update } }
+        current = { ...current, state: { ...current.state, ...wellFormed(update) } }
         putPart(step.message, current)
         journal.tell(journal.event(live.info, "message.part.updated", { part: current }, now()))
       })
@@ -211,7 +219,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   /** A call that another process had begun: what became of it, or the call anew where that does no harm. */
   const goOn = (tool: AnyTool, present: ToolContext) =>
-    Effect.flatMap(recovered(tool, given, present), (found) => {
+    Effect.flatMap(isReadable(tool, given) ? recovered(tool, given, present) : unreadable, (found) => {
       if (found !== "again") return Effect.succeed(found)
       const { intent } = current
       const next = intent === undefined

@@ -186,7 +186,7 @@ export const makeRecover = <E extends { readonly message: string }>(
       const storage = yield* SessionStorage
       const table = yield* SessionTable
       const last = runs.findLast(({ taskID }) => taskID === info.id)
-      const waiting = yield* storage.inbox(info.id)
+      const { rows: waiting } = yield* storage.inbox(info.id)
       if (last === undefined || !waiting.some(({ foreign, kind }) => kind === "steer" && foreign !== true)) return
       const live = yield* table.open(info.id)
       if (live.parent !== undefined && live.tasks.size === 0) yield* relay(live.parent, last, live)

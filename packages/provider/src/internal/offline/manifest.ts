@@ -1,4 +1,5 @@
 /** Decides what package.json, pyproject.toml, setup.py and go.mod say: names, what they are for, and entry points. */
+import { isTextNested } from "@skein/core/Nesting"
 import * as Option from "effect/Option"
 import { resolvePath } from "./imports.ts"
 import { baseName, folderOf } from "./language.ts"
@@ -23,7 +24,10 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 
-const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+/** What is nested too deeply is no manifest: nobody could walk it. */
+const parseJson = (text: string): Option.Option<unknown> => isTextNested(text) ? Option.none() : readJson(text)
+
+const readJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
 /** The line of a key, in the section where it stands or anywhere below it. */
 const lineOf = (lines: ReadonlyArray<SourceLine>, section: string | undefined, key: string): number => {

@@ -15,7 +15,7 @@ export const {
   approvals,
   commit,
   events,
-  inbox,
+  inbox: inboxOf,
   lease,
   messages,
   prune,
@@ -26,6 +26,9 @@ export const {
   todos
 } = Effect
   .serviceFunctions(SessionStorage)
+
+/** What waits for a session. */
+export const inbox = (...args: Parameters<typeof inboxOf>) => Effect.map(inboxOf(...args), ({ rows }) => rows)
 
 /** Commits one after the other. */
 export const commitEach = (...commits: ReadonlyArray<ReadonlyArray<Write>>) =>
