@@ -285,13 +285,76 @@ describe("tasks in the background", () => {
     expect(ended.stderr).toMatch(/> background task completed description=Look after=\d/)
   })
 
-  it("are left alone with --no-wait", async () => {
-    const { run } = await world((request) =>
-      request.user[0] === "child" ? { text: "so far", hangs: true } : background(request)
+  /** A run with --no-wait whose task in the background is cut off in the middle of its answer. */
+  const interrupted = async (...flags: ReadonlyArray<string>) => {
+    let hangs = true
+    const { llm, place, run } = await world((request) =>
+      request.user[0] === "child" && hangs
+        ? { text: "so far", hangs: true }
+        : request.user.at(-1) === "And?"
+        ? "And more."
+        : background(request)
     )
-    expect(await run(["--title", "t", "--no-wait", "--format", "quiet", "go"])).toMatchObject({
+    const ended = await run(["--title", "t", "--no-wait", ...flags, "go"])
+    hangs = false
+    const stored = JSON.parse((await place.run(["tasks", "--format", "json"])).stdout) as ReadonlyArray<object>
+    const news = () =>
+      new Set(llm.requests.flatMap(({ user }) => user.filter((text) => text.includes("<task-notification")))).size
+    return { ended, llm, news, place, run, stored }
+  }
+
+  const sentence = /^skein: The background task "Look" \((ses_\w+), explore\) is interrupted\.$/m
+  const advice = /^skein: Continue with `skein sessions resume (ses_\w+)`, or with the next prompt in this session\.$/m
+
+  it("are interrupted by --no-wait, which says so, and continued by sessions resume, which tells each result once", async () => {
+    const { ended, news, place } = await interrupted()
+    expect(ended).toMatchObject({ code: 0, stdout: "I have begun.\n", stderr: expect.stringMatching(sentence) })
+    const [, id = ""] = advice.exec(ended.stderr) ?? []
+    expect(ended.stderr).not.toMatch(/failed|stopped/)
+    expect(news()).toBe(0)
+    expect(await place.run(["sessions", "resume", id])).toMatchObject({
       code: 0,
-      stdout: "I have begun.\n",
+      stdout: "It says: the child's result\n"
+    })
+    expect(news()).toBe(1)
+    const again = await place.run(["sessions", "resume", id])
+    expect(again).toMatchObject({ code: 0, stdout: "It says: the child's result\n" })
+    expect(again.stderr).toContain("There was nothing to go on with")
+    expect(news()).toBe(1)
+  })
+
+  it("are interrupted without an event that says how they ended, and named in the JSON result", async () => {
+    const { ended, stored } = await interrupted("--format", "json")
+    const lines = linesOf(ended.stdout)
+    expect(
+      lines.map(({ type }) => type).filter((type) => /^(subagent|background_task)\.(completed|failed)$/.test(type))
+    )
+      .toEqual([])
+    const [, taskID] = sentence.exec(ended.stderr) ?? []
+    expect(lines.at(-1)).toMatchObject({
+      type: "result",
+      outcome: "completed",
+      exitCode: 0,
+      interrupted: [{ task_id: taskID, run_id: expect.stringMatching(/^run_/), agent: "explore", description: "Look" }]
+    })
+    expect(stored).toMatchObject([{ description: "Look", state: "running" }])
+  })
+
+  it("are continued by the next prompt, also where that does not wait either", async () => {
+    const { news, run } = await interrupted("--format", "quiet")
+    const second = await run(["-c", "--no-wait", "And?"])
+    expect(second).toMatchObject({ code: 0, stdout: "And more.\n" })
+    const third = await run(["-c", "And?"])
+    expect(third.code).toBe(0)
+    expect(news()).toBe(1)
+  })
+
+  it("say nothing of an interruption where all of them have settled", async () => {
+    const { run } = await world(() => "fine")
+    expect(await run(["--title", "t", "--no-wait", "go"])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: "fine\n",
       stderr: ""
     })
   })

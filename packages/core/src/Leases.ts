@@ -29,6 +29,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly epoch: (rootID: SessionID) => number
   /** Sees to it that a tree is held for certain at this moment: only then may something begin that cannot be undone. */
   readonly renew: (rootID: SessionID) => Effect.Effect<void, StorageError>
+  /** Ends what runs of a tree here and lets go of it, storing nothing more: the next holder goes on as after a crash. */
+  readonly leave: (rootID: SessionID) => Effect.Effect<void>
   /** Calls it whenever what is in memory of a tree is out of date: another holds it, or has held it meanwhile. */
   readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {

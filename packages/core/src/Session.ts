@@ -4,6 +4,7 @@ import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
+import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo, SessionStatus, SessionSummary } from "@skein/domain/SessionInfo"
@@ -191,6 +192,11 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
   /** Ends when the summary of a session, which `summaries` of the config asks for, is not being renewed any more. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
+  /**
+   * Ends what runs here of the whole tree that a session is in, and stores nothing of that: the next prompt or `resume`, in
+   * any process, continues it as after a crash. Gives the runs in the background that are left.
+   */
+  readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, SessionNotFound | StorageError>
   /** Stops a session and everything below it, and ends when nothing of it runs any more. */
   readonly stop: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>

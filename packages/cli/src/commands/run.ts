@@ -34,7 +34,10 @@ export const promptFlags = {
     type: "count",
     description: "How many tokens the session may use from now on, with all its subagents"
   },
-  "no-wait": { type: "switch", description: "Ends with the answer, and stops the tasks that go on in the background" },
+  "no-wait": {
+    type: "switch",
+    description: "Ends with the answer; background tasks are interrupted, and continue with the next prompt or resume"
+  },
   timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
   db: {
     type: "text",

@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import { type EventSource, Journal } from "../Journal.ts"
 import { notWaiting, Unanswered } from "../QuestionError.ts"
 import type { ToolContext } from "../Tool.ts"
+import { logUnstored } from "./logUnstored.ts"
 import { currentCall } from "./session/currentCall.ts"
 
 /** How long a question may wait. */
@@ -52,7 +53,7 @@ export const makeQuestion = Effect.gen(function*() {
       Effect.onInterrupt(() =>
         Effect.catchAll(
           withdraw(each),
-          (error) => Effect.logError("The end of a question could not be stored", error.message)
+          logUnstored("The end of a question could not be stored")
         )
       )
     )

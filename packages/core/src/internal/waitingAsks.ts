@@ -10,6 +10,7 @@ import { PermissionNotFound } from "../PermissionError.ts"
 import type { Write } from "../SessionStorage.ts"
 import type { StorageError } from "../StorageError.ts"
 import type { PermissionAsk } from "../Tool.ts"
+import { logUnstored } from "./logUnstored.ts"
 
 /** How a question ends. */
 export interface Answer {
@@ -77,7 +78,7 @@ export const makeWaitingAsks = (tell: Tell) => {
           Effect.onInterrupt(() =>
             Effect.catchAll(
               end(each, withdrawn),
-              (error) => Effect.logError("The end of a question could not be stored", error.message)
+              logUnstored("The end of a question could not be stored")
             )
           )
         )

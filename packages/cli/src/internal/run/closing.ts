@@ -15,6 +15,15 @@ const advice = ({ auto, canAsk }: { readonly auto: boolean; readonly canAsk: boo
   return " Run it on a terminal to be asked, pass --auto, or allow it under \"permission\" in the config."
 }
 
+/** Which tasks --no-wait has left, and how to continue them. */
+const interruptedLines = ({ interrupted = [], sessionID }: RunResult): ReadonlyArray<string> =>
+  interrupted.length === 0 || sessionID === undefined ? [] : [
+    ...interrupted.map(({ agent, description, task_id }) =>
+      errorLine(`The background task ${JSON.stringify(escapeLine(description))} (${task_id}, ${agent}) is interrupted.`)
+    ),
+    errorLine(`Continue with \`skein sessions resume ${sessionID}\`, or with the next prompt in this session.`)
+  ]
+
 /** The lines; none where all is well, or where nobody reads them. */
 export const closingLines = (
   result: RunResult,
@@ -25,5 +34,6 @@ export const closingLines = (
   const denied = denials.count === 0
     ? []
     : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]
-  return result.error === undefined ? denied : [...denied, errorLine(`${result.error.message}${resume(result)}`)]
+  const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result)}`)]
+  return [...denied, ...failed, ...interruptedLines(result)]
 }

@@ -26,9 +26,19 @@ import { telemetry } from "../telemetry/telemetry.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { goneOn } from "./goOn.ts"
+import { leaveBackground } from "./leaveBackground.ts"
 import { checkModels, readModel } from "./models.ts"
 import { type Asked, commandOf, prompt, readPrompt, type RunInput, type Silence } from "./prompt.ts"
-import { nothing, ofError, ofStop, ofTimeout, ofTurn, type RunResult, type Unfinished } from "./result.ts"
+import {
+  nothing,
+  ofError,
+  ofStop,
+  ofTimeout,
+  ofTurn,
+  type RunResult,
+  type Unfinished,
+  withInterrupted
+} from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 import { findTarget, type Target } from "./target.ts"
 import { answered, runTurn } from "./turn.ts"
@@ -145,9 +155,9 @@ const prompted = Effect.fnUntraced(function*(
     timeout: flags.timeout,
     left: (unfinished) => progress.left = unfinished
   })
-  return turn === undefined
-    ? ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))
-    : ofTurn(turn, progress.denials.count)
+  if (turn === undefined) return ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))
+  const result = ofTurn(turn, progress.denials.count)
+  return flags["no-wait"] ? withInterrupted(result, yield* leaveBackground(current)) : result
 })
 
 /** The result of a run, however it ended. */

@@ -1,11 +1,19 @@
 /** Decides what a run came to: its outcome, and the exit code that says so. */
 import type { Turn } from "@skein/core/Session"
-import type { SessionID } from "@skein/domain/Id"
+import type { RunID, SessionID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
 import { none, type Usage } from "@skein/domain/Usage"
 import { ExitCode } from "../../ExitCode.ts"
 import type { StopReason } from "../../Stop.ts"
 import type { Explained } from "../explain.ts"
+
+/** A task in the background that goes on with the next prompt or resume. */
+export interface InterruptedTask {
+  readonly task_id: SessionID
+  readonly run_id: RunID
+  readonly agent: string
+  readonly description: string
+}
 
 /** What a run came to. */
 export interface RunResult {
@@ -17,6 +25,8 @@ export interface RunResult {
   readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied"
   readonly usage: Usage
   readonly exitCode: number
+  /** What --no-wait has left. */
+  readonly interrupted?: ReadonlyArray<InterruptedTask>
   readonly error?: { readonly tag: string; readonly message: string }
 }
 
@@ -72,6 +82,10 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
   }
   return { ...base, outcome: "completed", exitCode: denials > 0 ? ExitCode.denied : ExitCode.done }
 }
+
+/** The result of a run that did not wait for these tasks. */
+export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>
+  interrupted.length === 0 ? result : { ...result, interrupted }
 
 /** The result of a run that took too long. */
 export const ofTimeout = (known: Unfinished, shown: string): RunResult => ({

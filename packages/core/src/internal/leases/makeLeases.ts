@@ -49,6 +49,8 @@ export const makeLeases = <A>(
     /** The epoch in which each of them was last held here. */
     const epochs = new Map<SessionID, number>()
     const turns = new Map<SessionID, Effect.Semaphore>()
+    /** Trees that are being left: what ends of them now stores nothing, and takes none of them again. */
+    const leaving = new Set<SessionID>()
     const listeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
 
     const inTurn = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
@@ -140,6 +142,7 @@ export const makeLeases = <A>(
 
     const hold = (rootID: SessionID): Effect.Effect<() => void, StorageError> =>
       Effect.suspend(() => {
+        if (leaving.has(rootID)) return heldByAnother("hold", { rootID })
         const tree = held.get(rootID)
         // Nobody else took it over in the time of its lease; after that, a renewal shows whether somebody did.
         if (tree !== undefined && tree.until > now()) return Effect.succeed(held.use(tree))
@@ -214,6 +217,17 @@ export const makeLeases = <A>(
           )
           return tree === undefined ? lost : Effect.zipRight(renew([tree], lasting()), lost)
         }),
+      leave: (rootID) =>
+        Effect.suspend(() => {
+          const tree = held.get(rootID)
+          if (tree === undefined || !held.drop(tree)) return Effect.void
+          leaving.add(rootID)
+          // Others may have it only when nothing runs here any more.
+          return forgetTree(rootID).pipe(
+            Effect.zipRight(release([tree.lease])),
+            Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
+          )
+        }).pipe(Effect.uninterruptible),
       onStale: (forget) => void listeners.push(forget)
     }
     return give(leases, { ...storage, commit })

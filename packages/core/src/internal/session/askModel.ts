@@ -19,6 +19,7 @@ import { countUsage } from "../../Metrics.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { charge, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
 import { pointsOf } from "./modelPoints.ts"
@@ -315,7 +316,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
         extra: countLost(now),
         rest: { ...finish, error: errorOf(exit) }
       })).pipe(
-        Effect.catchAll((lost) => Effect.logError("The end of a failed step could not be stored", lost.message))
+        Effect.catchAll(logUnstored("The end of a failed step could not be stored"))
       )
     })
   )

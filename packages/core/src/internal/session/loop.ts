@@ -9,6 +9,7 @@ import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { turnWorks } from "../budget/account.ts"
 import { exhausted, warning } from "../budget/review.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { type Ended, traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, want, type Wanted } from "./finalAnswer.ts"
@@ -91,7 +92,7 @@ const breakOff = Effect.fnUntraced(
     Effect.catchAll(effect, (error) => {
       // It is closed when the session is next prompted.
       live.messages = undefined
-      return Effect.logError("A turn could not be closed", error.message)
+      return logUnstored("A turn could not be closed")(error)
     })
 )
 

@@ -212,6 +212,13 @@ export const makeSession = Effect.gen(function*() {
     yield* Effect.provide(table.use(id, removeSession), context)
   })
 
+  const leave = Effect.fn("Session.leave")(function*(id: SessionID) {
+    const { rootID } = (yield* table.open(id)).info
+    yield* leases.leave(rootID)
+    const { rows } = yield* storage.runs({ rootID, unsettled: true })
+    return rows.filter(({ background }) => background)
+  })
+
   const rename = (id: SessionID, title: string) =>
     table.use(id, (live) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -246,6 +253,7 @@ export const makeSession = Effect.gen(function*() {
     compact: (id: SessionID) => Effect.provide(table.use(id, compactNow), context),
     summarize: (id: SessionID) => Effect.provide(table.use(id, summarize), context),
     summarized: (id: SessionID) => opened(id, summarized),
+    leave,
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
     fork,

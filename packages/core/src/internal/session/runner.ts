@@ -16,6 +16,7 @@ import type { PromptError, Turn } from "../../Session.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
 import { inSlices } from "../fairScheduler.ts"
 import { turnEnded } from "../hooks/turnHooks.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { spanNow, underSpan } from "../traced.ts"
 import { halt } from "./halt.ts"
 import { change, failedToStore, type Live, pathOf, type Running, wantsAnswer } from "./live.ts"
@@ -68,8 +69,7 @@ const tell = Effect.fnUntraced(
       journal.event(live.info, "session.idle", {}, now)
     ])
   },
-  (effect) =>
-    Effect.catchAll(effect, (error) => Effect.logError("The end of a turn could not be stored", error.message))
+  (effect) => Effect.catchAll(effect, logUnstored("The end of a turn could not be stored"))
 )
 
 /** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */
@@ -169,7 +169,7 @@ const withdraw = Effect.fnUntraced(
     live.inbox[at] = { ...row, kind: "note" }
     yield* journal.commit([{ _tag: "Inbox", row: live.inbox[at] }], [])
   },
-  (effect) => Effect.catchAll(effect, (error) => Effect.logError("A prompt could not be withdrawn", error.message))
+  (effect) => Effect.catchAll(effect, logUnstored("A prompt could not be withdrawn"))
 )
 
 /** A prompt whose session was stopped while it was being stored. */

@@ -27,6 +27,7 @@ import {
   Tools
 } from "../../Tool.ts"
 import { afterCall, beforeCall, insisting } from "../hooks/callHooks.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { readsOnly } from "../verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { askedOf, checkCall, refused } from "./checkCall.ts"
@@ -342,7 +343,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
             message: cutOff?.message ?? said(reached ?? ended())
           },
           cutOff?.metadata
-        ).pipe(Effect.catchAll((lost) => Effect.logError("The end of a call could not be stored", lost.message)))
+        ).pipe(Effect.catchAll(logUnstored("The end of a call could not be stored")))
     })
   )
 })

@@ -10,7 +10,8 @@ import { failpoint } from "../../Failpoints.ts"
 import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
-import { StorageError } from "../../StorageError.ts"
+import { heldByAnother, StorageError } from "../../StorageError.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { change, type Live, withoutBudget } from "../session/live.ts"
 import { wake } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
@@ -76,6 +77,8 @@ export const settleRun = Effect.fnUntraced(function*(
   if (end.status === "failed") yield* Effect.orElseSucceed(table.history(live), () => [])
   task.isSettling = true
   const { row: run } = task
+  // Who holds the tree next goes on with the run, and with its worktree.
+  if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
   const isApart = live.info.worktree !== undefined
   const isNeeded = isApart && [...parent.tasks].some((each) => each.live === live && each !== task)
   const worktree = isApart && !isNeeded ? yield* closeWorkspace(run.taskID) : undefined
@@ -124,7 +127,7 @@ export const settleRun = Effect.fnUntraced(function*(
     const fiber = yield* Effect.forkIn(
       Effect.interruptible(Effect.catchAll(
         Effect.zipRight(storing, tell(news)),
-        (error) => Effect.logError("The outcome of a task could not be stored", error.message)
+        logUnstored("The outcome of a task could not be stored")
       )),
       parent.scope
     )

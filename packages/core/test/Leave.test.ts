@@ -1,0 +1,110 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { record } from "@skein/testing/RecordedEvents"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import { lonely } from "./support/mortal.ts"
+import { simulate } from "./support/simulate.ts"
+import { expectStill, messagesOf, root } from "./support/tree.ts"
+
+const agents = [SkeinTest.agent("worker", { permission: [{ permission: "task", pattern: "*", action: "allow" }] })]
+const reads = SkeinTest.tool("reads", () => Effect.as(Effect.sleep(50), "read"), { effect: "safe" })
+
+const task = (description: string) => ({
+  tool: "task",
+  input: { description, prompt: description, subagent_type: "worker", background: true }
+})
+
+/** A root with three tasks in the background, of which one has one of its own; each of them calls a tool first. */
+const script = () =>
+  Scripted.make({
+    build: (request) =>
+      JSON.stringify(request.messages).includes("Background task accepted")
+        ? { text: "told", delay: { first: 20 } }
+        : { text: "I begin", calls: ["a", "b", "outer"].map(task) },
+    worker: (request) => {
+      const all = JSON.stringify(request.messages)
+      if (!all.includes("\"read\"")) {
+        const inner = all.includes("outer") ? [task("inner")] : []
+        return { text: "hm", calls: [{ tool: "reads" }, ...inner], delay: { first: 30 } }
+      }
+      return { text: "done", delay: { first: 30 } }
+    }
+  })
+
+const lasting = Effect.map(Layer.build(SessionStorage.layerMemory), (context) => Layer.succeedContext(context))
+
+/** Prompts, leaves after so many milliseconds, and continues in the same process or in another one. */
+const leftAfter = (after: number, where: "here" | "elsewhere", logged: Array<string>) =>
+  Effect.scoped(Effect.gen(function*() {
+    const inner = yield* lasting
+    const stack = (name: string, scripted: Scripted.Scripted) =>
+      Effect.provide(
+        SkeinTest.layer(scripted, {
+          agents,
+          tools: [reads],
+          storage: inner,
+          owner: lonely(name),
+          config: { limits: { concurrency: 2, subagent_depth: 2 } }
+        })
+      )
+    const goOn = (id: Parameters<typeof messagesOf>[0], scripted: Scripted.Scripted) =>
+      Effect.gen(function*() {
+        const session = yield* Session
+        yield* session.resume(id)
+        yield* session.untilIdle(id)
+        const storage = yield* SessionStorage
+        const { rows } = yield* storage.runs({ rootID: id })
+        expect(rows.map(({ description, outcome }) => [description, outcome?.status]).toSorted()).toEqual(
+          [["a", "completed"], ["b", "completed"], ["inner", "completed"], ["outer", "completed"]]
+        )
+        const texts = JSON.stringify(yield* Effect.forEach([id, ...rows.map(({ taskID }) => taskID)], messagesOf))
+        for (const run of rows) expect(texts.split(`run_id=\\"${run.id}\\"`), run.description).toHaveLength(2)
+        yield* expectStill(id, scripted)
+      })
+    const first = script()
+    const left = yield* Effect.gen(function*() {
+      const events = yield* record()
+      const { id } = yield* root()
+      yield* Session.prompt(id, "Go")
+      yield* Effect.sleep(after)
+      const runs = yield* Effect.flatMap(Session, (session) => session.leave(id))
+      const ends = [...events.of("subagent.failed"), ...events.of("session.error")]
+      expect(ends).toEqual([])
+      expect(first.open.now).toBe(0)
+      if (where === "here") yield* goOn(id, first)
+      return { id, runs }
+    }).pipe(
+      stack("first", first),
+      Effect.provide(Logger.replace(
+        Logger.defaultLogger,
+        Logger.make(({ logLevel, message }) => {
+          if (LogLevel.greaterThanEqual(logLevel, LogLevel.Error)) logged.push(String(message))
+        })
+      ))
+    )
+    if (where === "elsewhere") {
+      const second = script()
+      yield* goOn(left.id, second).pipe(stack("second", second))
+    }
+    return left.runs.length
+  }))
+
+describe("a tree that is left while tasks are at work in the background", () => {
+  it.each(["here", "elsewhere"] as const)("loses and doubles nothing, whenever that is, and goes on %s", (where) => {
+    const logged: Array<string> = []
+    const counts = new Set<number>()
+    for (let after = 0; after <= 480; after += 40) {
+      counts.add(simulate(leftAfter(after, where, logged), { seed: after }))
+    }
+    // It was left with all of them at work, with some, and with none.
+    expect(counts.size).toBeGreaterThan(3)
+    expect(counts).toContain(0)
+    expect(logged).toEqual([])
+  })
+})
