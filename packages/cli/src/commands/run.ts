@@ -36,7 +36,7 @@ export const promptFlags = {
   },
   "no-wait": {
     type: "switch",
-    description: "Ends with the answer; background tasks are interrupted, and continue with the next prompt or resume"
+    description: "Ends with the answer; background tasks wait for the next prompt or resume"
   },
   timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
   db: {
