@@ -10,7 +10,7 @@ import type { InterruptedTask } from "./result.ts"
 const isAtWork = Effect.fnUntraced(function*({ id, rootID }: SessionInfo) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ rootID, unsettled: true })
-  if (rows.length > 0 || (yield* storage.inbox(id)).length > 0) return true
+  if (rows.length > 0 || (yield* storage.inbox(id)).rows.length > 0) return true
   const turn = Option.getOrUndefined(yield* storage.session(id))?.turn
   return turn !== undefined && turn.ended === undefined
 })
