@@ -18,7 +18,7 @@ import { platform, services, settle, storage } from "../app.ts"
 import { escapeLine, escapeText } from "../escape.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { callLine } from "../run/callLine.ts"
-import { formatCount } from "../tree/treeLines.ts"
+import { formatCount } from "../tree/treeLine.ts"
 import { howToResume, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
 

@@ -2,7 +2,7 @@
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import type { AgentTree } from "../tree/agentTree.ts"
-import { formatCount } from "../tree/treeLines.ts"
+import { formatCount } from "../tree/treeLine.ts"
 import type { RunResult } from "./result.ts"
 
 /** How many tasks that did not complete are named. */

@@ -11,7 +11,8 @@ import type { Style } from "../terminal/style.ts"
 import { fit, wrap } from "../terminal/width.ts"
 import { AgentTree } from "./agentTree.ts"
 import { AnswerText } from "./answerText.ts"
-import { formatCount, type TreeLine, treeLines } from "./treeLines.ts"
+import { formatCount, type TreeLine } from "./treeLine.ts"
+import { treeLines } from "./treeLines.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
 export interface View {
@@ -96,7 +97,7 @@ export class LiveView {
       : wrap(growing, columns - 1).slice(question.length === 0 ? -tail.alone : -tail.asking)
     const prompt = question.length === 0 ? this.#offer(columns) : question
     const rows = Math.max(1, size.rows - 1 - words.length - prompt.length)
-    const agents = treeLines(this.tree.root, { columns, rows, now }).map((line) => this.#paint(line))
+    const agents = treeLines(this.tree, { columns, rows, now }).map((line) => this.#paint(line))
     return { above, below: [...words, ...agents, ...prompt] }
   }
 

@@ -1,146 +1,76 @@
-/** Decides how a tree of agents looks: a line for each that fits, and a count of those that do not. */
-import { formatDuration } from "../duration.ts"
-import { escapeLine } from "../escape.ts"
-import { fit, widthOf } from "../terminal/width.ts"
-import type { AgentNode } from "./agentTree.ts"
+/** Decides how a tree of agents looks: a line for each that fits, those at work first, and a count of the others. */
+import type { SessionID } from "@skein/domain/Id"
+import { fit } from "../terminal/width.ts"
+import type { AgentNode, AgentTree } from "./agentTree.ts"
+import { agentLine, type Frame, toneOf, type TreeLine } from "./treeLine.ts"
 
-/** What a line is about, for those who colour it. */
-type Tone = "active" | "waiting" | "done" | "failed"
+/** The states in which agents are counted, the most urgent first. */
+const kinds = ["waiting for you", "at work", "trying again", "queued", "failed", "done"] as const
 
-/** A line of the tree. */
-export interface TreeLine {
-  readonly tone: Tone
-  /** The agent that it is about, where it is about one. */
-  readonly agent?: string
-  readonly text: string
-}
-
-/** How much room there is, and when it is. */
-export interface Frame {
-  readonly columns: number
-  readonly rows: number
-  readonly now: number
-}
-
-const glyphs: Record<Tone, string> = { active: "●", waiting: "○", done: "✓", failed: "✗" }
-
-/** A count in few characters: `950`, `4.2k`, `1.3M`. */
-export const formatCount = (count: number): string => {
-  if (count < 1_000) return String(count)
-  if (count < 999_500) return `${(count / 1_000).toFixed(count < 9_950 ? 1 : 0)}k`
-  return `${(count / 1_000_000).toFixed(1)}M`
-}
-
-const toneOf = ({ asks, state }: AgentNode): Tone => {
+const kindOf = ({ asks, state }: AgentNode): typeof kinds[number] => {
   if (state.type === "settled") return state.outcome === "completed" ? "done" : "failed"
-  return asks.size > 0 || state.type !== "working" ? "waiting" : "active"
+  if (asks.size > 0) return "waiting for you"
+  return state.type === "working" ? "at work" : state.type === "retry" ? "trying again" : "queued"
 }
 
-const doing = ({ asks, calls, state }: AgentNode, now: number): string => {
-  const [ask] = asks.values()
-  if (ask !== undefined) return `waits for your answer: ${ask}`
-  switch (state.type) {
-    case "settled":
-      return state.outcome === "completed" ? "" : state.outcome.replaceAll("_", " ")
-    case "queued":
-      return `queued, place ${state.position}`
-    case "retry":
-      return `retry ${state.attempt} in ${formatDuration(state.next - now)}: ${state.message}`
-    case "working": {
-      const [first, ...others] = [...calls.values()].filter(({ tool }) => tool !== "task")
-      if (first !== undefined) {
-        return `${first.tool} ${first.title}${others.length === 0 ? "" : ` and ${others.length} more`}`.trim()
-      }
-      return calls.size > 0 ? "waits for its subagents" : state.what
+const restLine = (hidden: ReadonlyArray<AgentNode>, { columns }: Frame): TreeLine => {
+  const counts = new Map<string, number>()
+  for (const node of hidden) counts.set(kindOf(node), (counts.get(kindOf(node)) ?? 0) + 1)
+  const told = kinds.flatMap((kind) => counts.has(kind) ? [`${counts.get(kind)} ${kind}`] : [])
+  const tones = new Set(hidden.map(toneOf))
+  const tone = (["active", "waiting", "failed"] as const).find((each) => tones.has(each)) ?? "done"
+  return { tone, text: fit(`… and ${hidden.length} more: ${told.join(", ")}`, columns - 1) }
+}
+
+/** The agents in the order in which they get lines: by urgency, those in the queue by their places, else as they began. */
+const ranked = (all: ReadonlyArray<AgentNode>, places: ReadonlyMap<SessionID, number>): ReadonlyArray<AgentNode> => {
+  const urgency = new Map(kinds.map((kind, rank) => [kind, rank]))
+  const rankOf = (node: AgentNode) => urgency.get(kindOf(node)) ?? 0
+  return all.toSorted((a, b) => rankOf(a) - rankOf(b) || (places.get(a.id) ?? 0) - (places.get(b.id) ?? 0))
+}
+
+/** The agents that get a line, each with all above it. */
+const chosen = (
+  { all, places, root }: AgentTree,
+  limit: number
+): ReadonlySet<AgentNode> => {
+  const byId = new Map(all.map((node) => [node.id, node]))
+  const kept = new Set<AgentNode>([root])
+  for (const node of ranked(all, places)) {
+    const line: Array<AgentNode> = []
+    let each: AgentNode | undefined = node
+    while (each !== undefined && !kept.has(each)) {
+      line.push(each)
+      each = each.parentID === undefined ? undefined : byId.get(each.parentID)
     }
+    if (kept.size + line.length <= limit) { for (const kin of line) kept.add(kin) }
+    if (kept.size >= limit) break
   }
+  return kept
 }
-
-const figures = (node: AgentNode, now: number): string =>
-  [
-    ...(node.steps === 0 ? [] : [`${node.steps} ${node.steps === 1 ? "step" : "steps"}`]),
-    ...(node.tokens === 0 ? [] : [`${formatCount(node.tokens)} tokens`]),
-    formatDuration((node.ended ?? now) - node.began)
-  ].join(" · ")
-
-const lineOf = (node: AgentNode, branch: string, { columns, now }: Frame): TreeLine => {
-  const tone = toneOf(node)
-  const what = doing(node, now)
-  const left = `${branch}${glyphs[tone]} ${
-    [node.agent, node.title, what].filter((text) => text !== "").map((text) => escapeLine(text.slice(0, 300))).join(
-      "  "
-    )
-  }`
-  const right = figures(node, now)
-  // The last column stays free: a terminal may go to the next line as soon as it is written.
-  const room = columns - 1 - widthOf(right) - 2
-  if (room < 24) return { tone, agent: node.agent, text: fit(left, columns - 1) }
-  const cut = fit(left, room)
-  return { tone, agent: node.agent, text: `${cut}${" ".repeat(room - widthOf(cut) + 2)}${right}` }
-}
-
-/** Whether anything at or below an agent still goes on. */
-const isActive = (node: AgentNode): boolean => node.state.type !== "settled" || node.children.some(isActive)
 
 const walk = (
   node: AgentNode,
-  keep: (child: AgentNode) => boolean,
+  kept: ReadonlySet<AgentNode>,
   visit: (node: AgentNode, branch: string) => void,
   branch = "",
   below = ""
 ): void => {
   visit(node, branch)
-  const children = node.children.filter(keep)
+  const children = node.children.filter((child) => kept.has(child))
   children.forEach((child, i) => {
     const isLast = i === children.length - 1
-    walk(child, keep, visit, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`)
+    walk(child, kept, visit, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`)
   })
 }
 
-const count = (node: AgentNode): { done: number; failed: number } => {
-  const total = { done: 0, failed: 0 }
-  const visit = (each: AgentNode): void => {
-    if (each.state.type === "settled") total[each.state.outcome === "completed" ? "done" : "failed"]++
-    for (const child of each.children) visit(child)
-  }
-  visit(node)
-  return total
-}
-
-const restLine = (hidden: ReadonlyArray<AgentNode>, { columns }: Frame): TreeLine => {
-  const queued = hidden.filter(({ state }) => state.type === "queued").length
-  const text = `… and ${hidden.length} more at work${queued === 0 ? "" : `, ${queued} of them queued`}`
-  return { tone: "waiting", text: fit(text, columns - 1) }
-}
-
-/** The tree from a node on in at most `rows` lines. Where they are too many, those that have ended go first. */
-export const treeLines = (root: AgentNode, frame: Frame): ReadonlyArray<TreeLine> => {
-  const all: Array<TreeLine> = []
-  const total = count(root)
-  const settled = total.done + total.failed
-  const draw = (keep: (node: AgentNode) => boolean, limit: number) => {
-    const lines: Array<TreeLine> = []
-    const hidden: Array<AgentNode> = []
-    walk(root, keep, (node, branch) => {
-      if (lines.length < limit) lines.push(lineOf(node, branch, frame))
-      else hidden.push(node)
-    })
-    return { lines, hidden }
-  }
-  const whole = draw(() => true, frame.rows)
-  if (whole.hidden.length === 0) return whole.lines
-  const summary = settled === 0 ? [] : [{
-    tone: total.failed === 0 ? "done" as const : "failed" as const,
-    text: fit(
-      `${glyphs.done} ${total.done} done${total.failed === 0 ? "" : `, ${glyphs.failed} ${total.failed} failed`}`,
-      frame.columns - 1
-    )
-  }]
-  const limit = Math.max(1, frame.rows - summary.length)
-  const active = draw(isActive, limit)
-  if (active.hidden.length > 0) {
-    const fewer = draw(isActive, Math.max(1, limit - 1))
-    all.push(...fewer.lines, restLine(fewer.hidden, frame))
-  } else all.push(...active.lines)
-  return [...all, ...summary].slice(0, Math.max(1, frame.rows))
+/** The tree in at most `rows` lines. */
+export const treeLines = (tree: AgentTree, frame: Frame): ReadonlyArray<TreeLine> => {
+  const { all, places, root } = tree
+  const isWhole = all.length <= frame.rows
+  const kept = isWhole ? new Set(all) : chosen(tree, Math.max(1, frame.rows - 1))
+  const lines: Array<TreeLine> = []
+  walk(root, kept, (node, branch) => void lines.push(agentLine(node, branch, places.get(node.id), frame)))
+  const hidden = isWhole || frame.rows < 2 ? [] : all.filter((node) => !kept.has(node))
+  return hidden.length === 0 ? lines : [...lines, restLine(hidden, frame)]
 }

@@ -1,0 +1,68 @@
+/** Makes the events of a tree of agents: what the pure renderer is a fold over. */
+import type { Event, EventType } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import { AgentTree } from "../../src/internal/tree/agentTree.ts"
+
+const idOf = (name: string) => `ses_${name}` as SessionID
+
+const info = (name: string, parent: string | undefined, agent: string, title: string) =>
+  ({ id: idOf(name), parentID: parent === undefined ? undefined : idOf(parent), agent, title }) as SessionInfo
+
+/** A tree as its events tell it; times are milliseconds. */
+export class TreeStory {
+  readonly tree: AgentTree
+  #now = 0
+
+  constructor(agent: string, title: string) {
+    this.tree = new AgentTree(info("root", undefined, agent, title), 0)
+  }
+
+  /** It is so late now. */
+  at(now: number): this {
+    this.#now = now
+    return this
+  }
+
+  /** An event of a session, with what the tree looks at. */
+  tell(name: string, type: EventType, properties: unknown): this {
+    this.tree.see({ type, sessionID: idOf(name), timestamp: this.#now, properties } as unknown as Event)
+    return this
+  }
+
+  /** An agent asks for a subagent. */
+  delegate(name: string, agent: string, description: string, parent = "root"): this {
+    return this
+      .tell(name, "session.created", { info: info(name, parent, agent, description) })
+      .tell(parent, "subagent.created", {
+        task_id: idOf(name),
+        trigger_session_id: idOf(parent),
+        agent,
+        description
+      })
+  }
+
+  queued(name: string, position: number): this {
+    return this.tell(name, "session.status", { status: { type: "queued", position } })
+  }
+
+  busy(name: string): this {
+    return this.tell(name, "session.status", { status: { type: "busy", step: 1 } })
+  }
+
+  step(name: string, tokens: number, cost = "0"): this {
+    const usage = { ...none, steps: 1, cost, tokens: { ...none.tokens, input: tokens - 10, output: 10 } }
+    return this.tell(name, "message.part.updated", { part: { type: "step-finish", usage, finish: "stop" } })
+  }
+
+  call(name: string, tool: string, title: string): this {
+    const state = { status: "running", input: {}, title, time: { start: this.#now } }
+    return this.tell(name, "message.part.updated", { part: { type: "tool", id: `${name}-${tool}`, tool, state } })
+  }
+
+  end(name: string, outcome: { readonly status: string; readonly [key: string]: unknown }): this {
+    const type = outcome.status === "completed" ? "subagent.completed" : "subagent.failed"
+    return this.tell(name, type, { task_id: idOf(name), outcome })
+  }
+}
