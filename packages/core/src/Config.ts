@@ -21,7 +21,8 @@ export const defaults: Settings = {
     process_concurrency: 64,
     requests: 64,
     max_tasks: 256,
-    subagent_steps: 100
+    subagent_steps: 100,
+    answer: { calls: 200, text: 2_000_000, arguments: 1_000_000, nesting: 100 }
   },
   deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
   retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 },
@@ -36,7 +37,8 @@ const given = <A extends object>(value: A | undefined): { [K in keyof A]?: Exclu
 
 const settleLimits = (config: ConfigInfo["limits"]): Limits => {
   const limits = { ...defaults.limits, ...given(config) }
-  return { ...limits, requests: config?.requests ?? limits.process_concurrency }
+  const answer = { ...defaults.limits.answer, ...given(config?.answer) }
+  return { ...limits, answer, requests: config?.requests ?? limits.process_concurrency }
 }
 
 /** Puts config over the defaults. */

@@ -1,4 +1,5 @@
 /** Owns the way to models: turns `provider/model` into something that streams typed events. */
+import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { FinishReason } from "@skein/domain/Message"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
@@ -36,7 +37,9 @@ export const ModelErrorReason = Schema.Literal(
   /** The stream broke its own rules: no JSON, no finish, an unknown shape. */
   "bad_response",
   /** The stream ended well but said nothing. */
-  "empty_response"
+  "empty_response",
+  /** The answer holds more than one may (`limits.answer`). */
+  "AnswerTooLarge"
 )
 
 /** A model request failed. `message` never holds a key. */
@@ -120,8 +123,18 @@ export interface ModelRequest {
   readonly temperature?: number
   readonly topP?: number
   readonly variant?: string
+  /** What the answer may hold, for models that gather pieces of it. */
+  readonly bounds?: AnswerBounds
   readonly origin: RequestOrigin
 }
+
+/** What is said of an answer that holds too much. */
+export const answerTooLarge = (info: ModelInfo, excess: string): ModelError =>
+  new ModelError({
+    reason: "AnswerTooLarge",
+    retryable: false,
+    message: `${formatRef(info)} gave an answer that is too large: ${excess}. Nothing of it was run.`
+  })
 
 /** What a model says while it answers. Any event, `activity` too, is a sign of life; `connected` comes first, once. */
 export type ModelEvent =

@@ -14,6 +14,19 @@ const ModelName = Schema.String.pipe(
 
 const HttpUrl = Schema.String.pipe(Schema.pattern(/^https?:\/\//, { message: () => "an http(s) URL" }))
 
+/** What one answer of a model may hold; one that holds more ends as an error, and nothing of it is run. */
+export const AnswerBounds = Schema.Struct({
+  calls: count,
+  /** Characters of text and reasoning together. */
+  text: count,
+  /** Characters of the arguments of all calls together. */
+  arguments: count,
+  /** Levels of objects and lists in the arguments of a call. */
+  nesting: count.pipe(Schema.lessThanOrEqualTo(500))
+})
+/** The type of the bounds of an answer. */
+export interface AnswerBounds extends Schema.Schema.Type<typeof AnswerBounds> {}
+
 /** How many of a thing there may be; see `defaults` in core's Config for what holds without a value. */
 export const Limits = Schema.Struct({
   /** The deepest level at which a session may be: sessions there are not offered `task`. */
@@ -27,7 +40,8 @@ export const Limits = Schema.Struct({
   /** Tasks that one turn of a root may start, at all levels together. */
   max_tasks: count,
   /** Model requests that a subagent may make in a turn, where its definition names no `steps`. */
-  subagent_steps: count
+  subagent_steps: count,
+  answer: AnswerBounds
 })
 /** The type of the limits. */
 export interface Limits extends Schema.Schema.Type<typeof Limits> {}
@@ -152,7 +166,9 @@ export const ConfigInfo = Schema.Struct({
   /** Prompts with a name, for `skein run --command`. */
   command: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: CommandConfig })),
   provider: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: ProviderConfig })),
-  limits: Schema.optional(Schema.partial(Limits)),
+  limits: Schema.optional(
+    Schema.partial(Schema.Struct({ ...Limits.fields, answer: Schema.partial(AnswerBounds) }))
+  ),
   /** What each new session at a root may use, with everything below it. */
   budget: Schema.optional(Budget),
   deadlines: Schema.optional(Schema.partial(Deadlines)),

@@ -1,5 +1,7 @@
 /** Turns any language model of the AI SDK into one of Skein's: one request, typed events, typed errors. */
 import type { LanguageModelV3, SharedV3ProviderOptions } from "@ai-sdk/provider"
+import { AnswerMeter } from "@skein/core/AnswerMeter"
+import { defaults } from "@skein/core/Config"
 import type { LanguageModel, ModelRequest } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
@@ -40,7 +42,8 @@ export const make = (options: AdapterOptions): LanguageModel => {
         const connected = once(() => {
           if (!abort.signal.aborted) emit({ type: "connected" })
         })
-        onAnswer(abort.signal, connected)
+        const { bounds = defaults.limits.answer } = request
+        onAnswer(abort.signal, connected, bounds)
         const providerOptions = options.providerOptions?.(request)
         const run = async () => {
           const { stream } = await model.doStream({
@@ -49,7 +52,7 @@ export const make = (options: AdapterOptions): LanguageModel => {
             abortSignal: abort.signal
           })
           connected()
-          await pump(stream, abort.signal, emit)
+          await pump(stream, abort.signal, new AnswerMeter(bounds), emit)
         }
         run().then(
           () => resume(Effect.void),

@@ -75,14 +75,17 @@ const loosens = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: Sour
 /** Whether a value is an amount of what may be used, of which a project may only take away. */
 const isAmount = (path: ReadonlyArray<string>): boolean =>
   (path.length === 2 && (path[0] === "limits" || path[0] === "budget"))
+  || (path.length === 3 && path[0] === "limits")
   || (path.length === 3 && path[0] === "provider" && path[2] === "max_requests")
   || (path.length === 4 && path[0] === "agent" && path[2] === "budget")
+
+const defaultAt = (path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>((value, key) => Reflect.get(Object(value), key), defaults)
 
 /** What the user grants, where that is less than what a project wants. */
 const grantedLess = (path: ReadonlyArray<string>, node: Sourced, user: SourcedRecord): string | undefined => {
   if (node.kind !== "leaf" || !isAmount(path)) return undefined
-  const [top = "", key = ""] = path
-  const usual: unknown = top === "limits" ? Reflect.get(defaults.limits, key) : undefined
+  const usual = path[0] === "limits" ? defaultAt(path) : undefined
   const granted: unknown = at(user, "leaf", path)?.value ?? usual
   return granted === undefined || Number(node.value) <= Number(granted) ? undefined : String(granted)
 }

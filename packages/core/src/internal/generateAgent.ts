@@ -88,6 +88,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
         origin: { sessionID: id, rootID: id, path: ["generate"], step, directory: "", purpose: "turn" }
       },
       deadlines: settings.deadlines,
+      bounds: settings.limits.answer,
       retry: settings.retry,
       urgent: true,
       emit: (event) => {

@@ -32,6 +32,9 @@ export class Refusal extends Error {
   }
 }
 
+/** An answer that holds more than one may; the message says of what. */
+export class TooLarge extends Error {}
+
 /** A request that the API has no words for. */
 export class Unaskable extends Error {
   /** How to mend it, where that is not plain. */

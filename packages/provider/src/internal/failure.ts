@@ -2,7 +2,7 @@
 import { ModelError, type ModelErrorReason } from "@skein/core/Provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { BrokenStream, Unaskable } from "./errors.ts"
+import { BrokenStream, TooLarge, Unaskable } from "./errors.ts"
 import { type Evidence, gather } from "./evidence.ts"
 import { isOverflow } from "./overflow.ts"
 
@@ -26,12 +26,20 @@ interface Verdict {
   readonly mend?: string
 }
 
+/** Why an answer was cut, also where the AI SDK says so in words of its own. */
+const tooLargeIn = (cause: unknown, depth = 0): TooLarge | undefined =>
+  cause instanceof TooLarge
+    ? cause
+    : depth < 8 && cause instanceof Error
+    ? tooLargeIn(cause.cause, depth + 1)
+    : undefined
+
 /** The typed error for what a request threw or an `error` part held. */
 export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelError> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const evidence = gather(cause)
     const verdict = judge(cause, evidence, place)
-    const detail = brief(place.redact(evidence.text))
+    const detail = verdict.reason === "AnswerTooLarge" ? "" : brief(place.redact(evidence.text))
     const retryAfter = verdict.retryable ? waitOf(evidence, now) : undefined
     return new ModelError({
       reason: verdict.reason,
@@ -47,6 +55,10 @@ export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelE
 
 const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
   if (cause instanceof BrokenStream) return { reason: cause.reason, retryable: true, says: "broke off its answer" }
+  const excess = tooLargeIn(cause)
+  if (excess !== undefined) {
+    return { reason: "AnswerTooLarge", retryable: false, says: `gave an answer that is too large: ${excess.message}` }
+  }
   if (evidence.network !== undefined) return unreachable(evidence.network)
   if (isOverflow(evidence)) {
     return { reason: "context_overflow", retryable: false, says: "says that the conversation is too long for it" }

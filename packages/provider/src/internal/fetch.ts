@@ -1,16 +1,22 @@
 /** A `fetch` for the AI SDK: an abort closes the socket, and the head of an answer is told before its first word. */
+import { longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
+import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { IncomingMessage } from "node:http"
+import { TooLarge } from "./errors.ts"
 import { errorLimit, isSuccess, type Send, wrongKind } from "./http.ts"
 import { cleanBody } from "./wellFormed.ts"
 
 /** What the AI SDK calls to reach a server. */
 export type Fetch = typeof globalThis.fetch
 
-const listeners = new WeakMap<AbortSignal, () => void>()
+const listeners = new WeakMap<AbortSignal, { readonly run: () => void; readonly bounds: AnswerBounds }>()
 
-/** Calls `run` when the request with this signal is answered with a success, before any of its body is read. */
-export const onAnswer = (signal: AbortSignal, run: () => void): void => {
-  listeners.set(signal, run)
+/**
+ * Calls `run` when the request with this signal is answered with a success, before any of its body is read. The body fails
+ * where an event of it is longer than an answer within these bounds can make it.
+ */
+export const onAnswer = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {
+  listeners.set(signal, { run, bounds })
 }
 
 /** What the AI SDK gives to `fetch`: plain headers and a body of text. */
@@ -51,23 +57,30 @@ export const makeFetch = (send: Send): Fetch => {
 const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined): Response => {
   const status = incoming.statusCode ?? 0
   const ok = isSuccess(incoming)
-  if (ok && signal !== undefined) listeners.get(signal)?.()
+  const listener = signal === undefined ? undefined : listeners.get(signal)
+  if (ok) listener?.run()
   const headers = new Map(Object.entries(incoming.headersDistinct).map(([name, values]) => [name, values?.join(", ")]))
   const response = {
     ok,
     status,
     statusText: incoming.statusMessage ?? "",
     headers,
-    body: toStream(incoming, ok ? Infinity : errorLimit)
+    body: toStream(incoming, ok ? Infinity : errorLimit, ok ? listener?.bounds : undefined)
   }
   return response as unknown as Response
 }
 
 /** Reads only when asked, and then all that has arrived at once. */
-const toStream = (incoming: IncomingMessage, limit: number): ReadableStream<Uint8Array> => {
+const toStream = (
+  incoming: IncomingMessage,
+  limit: number,
+  bounds: AnswerBounds | undefined
+): ReadableStream<Uint8Array> => {
   let failure: Error | undefined
   let wake: (() => void) | undefined
   let read = 0
+  /** How much of an event has come whose end has not. */
+  let open = 0
   const notify = () => wake?.()
   incoming.on("readable", notify)
   incoming.on("end", notify)
@@ -82,6 +95,13 @@ const toStream = (incoming: IncomingMessage, limit: number): ReadableStream<Uint
         const chunk: Buffer | null = incoming.read()
         if (chunk !== null) {
           read += chunk.length
+          const end = Math.max(chunk.lastIndexOf("\n\n"), chunk.lastIndexOf("\n\r\n"), chunk.lastIndexOf("\r\r"))
+          open = end < 0 ? open + chunk.length : chunk.length - end
+          if (bounds !== undefined && open > longestEvent(bounds)) {
+            controller.error(new TooLarge(tooLongEvent(bounds)))
+            incoming.destroy()
+            return
+          }
           controller.enqueue(chunk)
           if (read >= limit) {
             controller.close()

@@ -1,6 +1,8 @@
 /** Reads the stream of a model of the AI SDK to its end and tells its parts as events. */
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
+import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import type { ModelEvent } from "@skein/core/Provider"
+import { TooLarge } from "./errors.ts"
 import { makeTeller, type Teller } from "./teller.ts"
 import { toTokens } from "./tokens.ts"
 
@@ -19,6 +21,7 @@ export class ErrorPart {
 export const pump = async (
   stream: ReadableStream<Part>,
   signal: AbortSignal,
+  meter: AnswerMeter,
   tell: (event: ModelEvent) => void
 ): Promise<void> => {
   const reader = stream.getReader()
@@ -30,8 +33,14 @@ export const pump = async (
     if (done) break
     if (value.type === "error") {
       if (isUnfinished(value.error)) break
+      if (isUnknown(value.error)) {
+        tell({ type: "activity" })
+        continue
+      }
       throw new ErrorPart(value.error)
     }
+    measure(meter, value)
+    if (meter.excess !== undefined) throw new TooLarge(meter.excess)
     if (value.type === "finish") last = value
     else tellPart(teller, value)
   }
@@ -54,9 +63,22 @@ export const pump = async (
 /** The AI SDK says "other" without a reason of the server's where the server just stopped. */
 const isTruncated = ({ finishReason: { raw, unified } }: Finish): boolean => unified === "other" && raw === undefined
 
+/** The AI SDK knows events by their type: what it cannot read and has none is of a kind that nobody knows here. */
+const isUnknown = (error: unknown): boolean =>
+  error instanceof Error && error.name === "AI_TypeValidationError" && "value" in error
+  && typeof error.value === "object" && error.value !== null && !Array.isArray(error.value)
+  && !("type" in error.value) && !("error" in error.value) && !("choices" in error.value)
+
 /** The other way in which the AI SDK says so. */
 const isUnfinished = (error: unknown): boolean =>
   error instanceof Error && error.name === "AI_InvalidResponseDataError" && "data" in error && error.data === undefined
+
+/** What the AI SDK gathers is counted as it comes: the whole call is told at its end. */
+const measure = (meter: AnswerMeter, part: Part): void => {
+  if (part.type === "text-delta" || part.type === "reasoning-delta") meter.text(part.delta)
+  else if (part.type === "tool-input-start") meter.call()
+  else if (part.type === "tool-input-delta") meter.arguments(part.delta)
+}
 
 const tellPart = (teller: Teller, part: Part): void => {
   switch (part.type) {

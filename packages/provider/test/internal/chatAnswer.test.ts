@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { ModelEvent } from "@skein/core/Provider"
 import { ChatAnswer } from "../../src/internal/chat/chatAnswer.ts"
-import { BrokenStream, UnreadableChunk } from "../../src/internal/errors.ts"
+import { BrokenStream, TooLarge, UnreadableChunk } from "../../src/internal/errors.ts"
 
 const piece = (delta: unknown, finish_reason: unknown = null) => ({ choices: [{ index: 0, delta, finish_reason }] })
 const call = (...tool_calls: ReadonlyArray<unknown>) => piece({ tool_calls })
@@ -219,9 +219,7 @@ describe("chatAnswer", () => {
     null,
     1,
     "text",
-    {},
     [],
-    { type: "ping" },
     { choices: null },
     { choices: {} },
     { choices: [null] },
@@ -240,17 +238,24 @@ describe("chatAnswer", () => {
     expect(read(piece({ content: "a" }), chunk, piece({}, "stop")).failure).toBeInstanceOf(UnreadableChunk)
   })
 
-  it("arguments that are nested too deeply have an unknown shape", () => {
+  it("arguments that are nested too deeply are too much", () => {
     const deep = "[".repeat(100_000) + "]".repeat(100_000)
     const answer = new ChatAnswer(0, () => {})
     const chunk = `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}]}`
     expect(answer.take(chunk)).toBe(false)
-    expect(answer.failure).toBeInstanceOf(UnreadableChunk)
+    expect(answer.failure).toBeInstanceOf(TooLarge)
   })
 
   it("what has an error is one, and an error of null is none", () => {
     const chunk = { error: { message: "boom" }, choices: [] }
     expect(read(piece({ content: "a" }), chunk).failure).toEqual(chunk)
     expect(read({ ...piece({ content: "a" }, "stop"), error: null }).failure).toBeUndefined()
+  })
+
+  it("skips what an event of an unknown type says, whatever it is", () => {
+    const answer = new ChatAnswer(0, () => {})
+    expect(answer.take("now", "ping")).toBe(true)
+    expect(answer.failure).toBeUndefined()
+    expect(answer.take("now", "error")).toBe(false)
   })
 })

@@ -81,3 +81,13 @@ describe("eventStream", () => {
     expect(events).toEqual(["one", "two"])
   })
 })
+
+it("tells the type of an event where it has one", () => {
+  const said: Array<readonly [string, string | undefined]> = []
+  const take = makeEventStream((data, type) => {
+    said.push([data, type])
+    return true
+  })
+  take(Buffer.from("event: ping\ndata: now\n\ndata: {}\n\n"))
+  expect(said).toEqual([["now", "ping"], ["{}", undefined]])
+})

@@ -1,4 +1,5 @@
 import { wireAnswers } from "./wireAnswers.ts"
+import { wireBounds } from "./wireBounds.ts"
 import type { Wire } from "./wireCase.ts"
 import { wireFailures } from "./wireFailures.ts"
 import { wireSockets } from "./wireSockets.ts"
@@ -8,4 +9,5 @@ export const wireSuite = (wire: Wire): void => {
   wireAnswers(wire)
   wireFailures(wire)
   wireSockets(wire)
+  wireBounds(wire)
 }

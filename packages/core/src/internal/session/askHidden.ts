@@ -89,6 +89,7 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
           }
         },
         deadlines: settings.deadlines,
+        bounds: settings.limits.answer,
         retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
         urgent,
         emit: (event) => {

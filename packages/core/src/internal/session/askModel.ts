@@ -266,6 +266,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     gate: governor.requests(model),
     request,
     deadlines: settings.deadlines,
+    bounds: settings.limits.answer,
     retry: settings.retry,
     urgent: true,
     emit: (event) => {

@@ -67,9 +67,21 @@ const callContent = (part: ToolPart): ToolCallContent => ({
   input: asObject(part.state.input)
 })
 
+/** How long the arguments of a call may be to be sent with each request, in characters. */
+const longestInput = 1_000_000
+
+/** How much is sent of what is too long. */
+const excerpt = 2_000
+
+const cutTo = (text: string): string =>
+  `${text.slice(0, excerpt)}… [${text.length - excerpt} more characters are left out]`.toWellFormed()
+
 /** Providers want an object; what a model wrote instead is shown to it as it was. */
-const asObject = (input: unknown): unknown =>
-  typeof input === "object" && input !== null && !Array.isArray(input) ? input : { invalid: input }
+const asObject = (input: unknown): unknown => {
+  const text = typeof input === "string" ? input : JSON.stringify(input) ?? ""
+  if (text.length > longestInput) return { too_long: cutTo(text) }
+  return typeof input === "object" && input !== null && !Array.isArray(input) ? input : { invalid: input }
+}
 
 const reasoning = (part: Part): ReadonlyArray<ReasoningContent> =>
   part.type === "reasoning" && part.metadata !== undefined && part.partial !== true
@@ -84,9 +96,12 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   const content: Array<TextContent | ReasoningContent | ToolCallContent> = []
   const results: Array<ToolResultContent> = []
   const attachments: Array<TextContent | FileContent> = []
+  const isTooLarge = message.info.role === "assistant" && message.info.error?.tag === "AnswerTooLarge"
   for (const part of message.parts) {
     content.push(...reasoning(part))
-    if (part.type === "text" && part.text !== "") content.push({ type: "text", text: part.text })
+    if (part.type === "text" && part.text !== "") {
+      content.push({ type: "text", text: isTooLarge && part.text.length > excerpt ? cutTo(part.text) : part.text })
+    }
     if (part.type !== "tool") continue
     content.push(callContent(part))
     results.push({ type: "tool-result", toolCallId: part.id, toolName: nameOf(part), output: resultOf(part) })

@@ -1,12 +1,15 @@
 /** One request to a model, with deadlines, and tried again where that may help. */
-import type { Deadlines, Retry } from "@skein/domain/ConfigInfo"
+import type { AnswerBounds, Deadlines, Retry } from "@skein/domain/ConfigInfo"
 import { formatRef } from "@skein/domain/Model"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import { AnswerMeter } from "../../AnswerMeter.ts"
 import type { RequestGate, Sender } from "../../Governor.ts"
 import { countRetry } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
-import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
+import { answerTooLarge, type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
 import { firstOf } from "../firstOf.ts"
 import { counted } from "./counted.ts"
 import { retryDelay } from "./retryDelay.ts"
@@ -19,24 +22,35 @@ const silence: Record<Phase, string> = {
   idle: "stopped in the middle of its answer"
 }
 
-/** Asks once; fails as `timeout` when the model does not connect, begin or go on in time. */
+/** Asks once; fails when the model does not connect, begin or go on in time, and when it says more than it may. */
 const askOnce = (
   model: LanguageModel,
   request: ModelRequest,
   deadlines: Deadlines,
+  bounds: AnswerBounds,
   emit: (event: ModelEvent) => void
 ): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
     let phase: Phase = "connect"
     let last = elapsed(clock)
     let over = false
+    const meter = new AnswerMeter(bounds)
+    const cut = Deferred.unsafeMake<never, ModelError>(FiberId.none)
     const heard = (event: ModelEvent) => {
       // Whoever gave up on this request must not hear of it again.
       if (over) return
       last = elapsed(clock)
       phase = event.type === "connected" ? "first_event" : "idle"
-      emit(event)
+      meter.take(event)
+      if (meter.excess === undefined) return emit(event)
+      over = true
+      Deferred.unsafeDone(cut, Effect.fail(answerTooLarge(model.info, meter.excess)))
     }
+    // It may have ended in the moment in which it became too large.
+    const asked = Effect.zipRight(
+      model.stream({ ...request, bounds }, heard),
+      Effect.suspend(() => meter.excess === undefined ? Effect.void : Deferred.await(cut))
+    )
     const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
       const left = last + deadlines[phase] - elapsed(clock)
       return left > 0
@@ -44,7 +58,7 @@ const askOnce = (
         : Effect.fail(tooSlow(model, phase, deadlines[phase]))
     })
     return Effect.ensuring(
-      firstOf(model.stream(request, heard), watch),
+      firstOf(asked, Effect.raceFirst(watch, Deferred.await(cut))),
       Effect.sync(() => {
         over = true
       })
@@ -81,6 +95,7 @@ export const modelCall = <E>(options: {
   readonly request: ModelRequest
   readonly deadlines: Deadlines
   readonly retry: Retry
+  readonly bounds: AnswerBounds
   /** Whether others wait for the answer: what nobody waits for is sent after all else. */
   readonly urgent: boolean
   readonly emit: (event: ModelEvent) => void
@@ -91,7 +106,7 @@ export const modelCall = <E>(options: {
   /** Called when a wait is over, for another try or for its turn, and the request is sent. */
   readonly resumed: Effect.Effect<void>
 }): Effect.Effect<void, ModelError | E> => {
-  const { check, deadlines, emit, failed, gate, model, request, resumed, retry } = options
+  const { bounds, check, deadlines, emit, failed, gate, model, request, resumed, retry } = options
   let away = false
   const sender: Sender = {
     rootID: request.origin.rootID,
@@ -104,7 +119,7 @@ export const modelCall = <E>(options: {
   const ask = counted(
     model.info,
     request.origin.purpose,
-    Effect.zipRight(askOnce(model, request, deadlines, emit), check)
+    Effect.zipRight(askOnce(model, request, deadlines, bounds, emit), check)
   )
   const sent = Effect.suspend(() => {
     if (!away) return ask

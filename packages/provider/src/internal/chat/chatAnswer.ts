@@ -1,8 +1,12 @@
 /** Turns the chunks of the Chat Completions API into events. */
+import { AnswerMeter, longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
+import { defaults } from "@skein/core/Config"
+import { deepest, isTextNested } from "@skein/core/Nesting"
 import type { ModelEvent } from "@skein/core/Provider"
+import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { FinishReason } from "@skein/domain/Message"
 import * as Option from "effect/Option"
-import { UnreadableChunk } from "../errors.ts"
+import { TooLarge, UnreadableChunk } from "../errors.ts"
 import { type Fields, fields, parseJson } from "../json.ts"
 import { makeTeller, type Teller } from "../teller.ts"
 import { toTokens } from "../tokens.ts"
@@ -15,7 +19,9 @@ export class ChatAnswer {
   readonly #tell: (event: ModelEvent) => void
   readonly #teller: Teller
   readonly #step: number
-  readonly #calls = new ChatCalls()
+  readonly #meter: AnswerMeter
+  readonly #bounds: AnswerBounds
+  readonly #calls: ChatCalls
   readonly #parts: Record<Kind, number> = { text: 0, reasoning: 0 }
   #kind: Kind | undefined
   #id = ""
@@ -27,22 +33,28 @@ export class ChatAnswer {
   failure: unknown
 
   /** `step` goes into the identifiers of calls that come without any. */
-  constructor(step: number, tell: (event: ModelEvent) => void) {
+  constructor(step: number, tell: (event: ModelEvent) => void, bounds: AnswerBounds = defaults.limits.answer) {
+    this.#bounds = bounds
+    this.#meter = new AnswerMeter(bounds)
+    this.#calls = new ChatCalls(this.#meter)
     this.#step = step
     this.#tell = tell
     this.#teller = makeTeller(tell)
   }
 
-  /** Takes the data of one event; false where the answer is over, well or not. */
-  readonly take = (data: string): boolean => {
+  /** Takes the data of one event, and its type where it has one; false where the answer is over, well or not. */
+  readonly take = (data: string, type = "message"): boolean => {
     if (data.startsWith("[DONE]")) return false
+    if (isTextNested(data)) return this.#fail(new TooLarge(`an event that is nested more than ${deepest} levels deep`))
     const parsed = parseJson(data)
-    if (Option.isNone(parsed)) return this.#unreadable(data)
+    if (Option.isNone(parsed)) return known.has(type) ? this.#unreadable(data) : this.#alive()
     const chunk = fields(parsed.value)
     if (chunk === undefined) return this.#unreadable(parsed.value)
     const { choices, error, usage } = chunk
     if (error !== undefined && error !== null) return this.#fail(chunk)
     this.#usage = fields(usage) ?? this.#usage
+    // A chunk without choices is of a kind that is not known here, unless it says what went wrong.
+    if (choices === undefined && !Array.isArray(chunk) && !isError(chunk)) return this.#alive()
     if (!Array.isArray(choices)) return fields(usage) === undefined ? this.#unreadable(chunk) : this.#alive()
     const choice = choices.length === 0 ? {} : fields(choices[0])
     if (choice === undefined) return this.#unreadable(chunk)
@@ -50,7 +62,19 @@ export class ChatAnswer {
     // Some say "" in the chunks before the last.
     if (typeof reason === "string" && reason !== "") this.#finish = reasons.get(reason) ?? "other"
     const delta = fields(choice["delta"] ?? {})
-    return delta !== undefined && this.#takeDelta(delta) ? true : this.#unreadable(chunk)
+    if (delta === undefined || !this.#takeDelta(delta)) return this.#unreadable(chunk)
+    const { excess } = this.#meter
+    return excess === undefined ? true : this.#fail(new TooLarge(excess))
+  }
+
+  /** How long the data of one event may be, in characters. */
+  get longestEvent(): number {
+    return longestEvent(this.#bounds)
+  }
+
+  /** Is called where it is longer. */
+  readonly tooLong = (): void => {
+    this.#fail(new TooLarge(tooLongEvent(this.#bounds)))
   }
 
   /** Tells the end, or returns what is wrong with an answer that ends now. */
@@ -80,7 +104,10 @@ export class ChatAnswer {
     }
     if (Array.isArray(tool_calls) && tool_calls.length > 0) {
       if (this.#kind === "reasoning") this.#close()
-      for (const piece of tool_calls) if (!this.#calls.take(piece)) return false
+      for (const piece of tool_calls) {
+        if (!this.#calls.take(piece)) return false
+        if (this.#meter.excess !== undefined) return true
+      }
     }
     return told || this.#alive()
   }
@@ -103,7 +130,8 @@ export class ChatAnswer {
       this.#kind = kind
       this.#id = `${kind}-${this.#parts[kind]++}`
     }
-    this.#teller.say(kind, this.#id, delta)
+    this.#meter.text(delta)
+    if (this.#meter.excess === undefined) this.#teller.say(kind, this.#id, delta)
     return true
   }
 
@@ -126,6 +154,12 @@ export class ChatAnswer {
     return false
   }
 }
+
+const isError = ({ detail, message, object, type }: Fields): boolean =>
+  object === "error" || type === "error" || typeof message === "string" || typeof detail === "string"
+
+/** The types of events that hold JSON; those of others may hold anything. */
+const known: ReadonlySet<string> = new Set(["message", "error"])
 
 const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
   ["stop", "stop"],

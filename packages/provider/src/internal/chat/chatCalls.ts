@@ -1,4 +1,5 @@
 /** Puts the calls of an answer together from their pieces, which servers mark in different ways. */
+import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import * as Option from "effect/Option"
 import { type Fields, fields, parseJson } from "../json.ts"
 
@@ -13,6 +14,11 @@ interface ChatCall {
 /** The calls of one answer. */
 export class ChatCalls {
   readonly #calls: Array<ChatCall> = []
+  readonly #meter: AnswerMeter
+
+  constructor(meter: AnswerMeter) {
+    this.#meter = meter
+  }
 
   /** Takes one element of `tool_calls`; false where it has a shape that is unknown. */
   take(value: unknown): boolean {
@@ -24,6 +30,7 @@ export class ChatCalls {
     const name = textIn(named["name"])
     const input = inputIn(named["arguments"])
     if (id === undefined || name === undefined || input === undefined) return false
+    this.#meter.arguments(input)
     const call = this.#find(piece, id, name, input) ?? this.#begin(piece)
     // Some repeat both in every piece, some make up another identifier each time, and some say them late.
     if (call.id === "") call.id = id
@@ -46,6 +53,7 @@ export class ChatCalls {
     const index = piece["index"]
     const call = { index: typeof index === "number" ? index : this.#calls.length, id: "", name: "", input: "" }
     this.#calls.push(call)
+    this.#meter.call()
     return call
   }
 

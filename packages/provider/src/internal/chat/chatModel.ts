@@ -47,7 +47,9 @@ export const make = (options: ChatModelOptions): LanguageModel => {
         Effect.flatMap((body) =>
           Effect.async<void, unknown>((resume) => {
             const call = { url, method: "POST", headers, body }
-            return Effect.sync(exchange(send, call, new ChatAnswer(request.origin.step, emit), emit, resume))
+            return Effect.sync(
+              exchange(send, call, new ChatAnswer(request.origin.step, emit, request.bounds), emit, resume)
+            )
           })
         ),
         Effect.catchAll((cause) => Effect.flatMap(toModelError(cause, place), Effect.fail))
@@ -88,7 +90,7 @@ const exchange = (
       const wrong = wrongKind(incoming)
       if (wrong !== undefined) return fail(wrong)
       emit({ type: "connected" })
-      const read = makeEventStream(answer.take)
+      const read = makeEventStream(answer.take, answer.longestEvent, answer.tooLong)
       incoming.on("data", (bytes: Buffer) => {
         // What comes after the end may come for ever.
         if (told) close()

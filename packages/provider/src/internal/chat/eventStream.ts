@@ -1,11 +1,16 @@
-/** Reads server-sent events as their bytes arrive, and tells what follows `data:`; the rest of the format has no use here. */
+/** Reads server-sent events as their bytes arrive, and tells what follows `data:` and `event:`; the rest of the format has no use here. */
 import { StringDecoder } from "node:string_decoder"
 
 /**
  * A reader of one stream, to be called with each piece of it. `take` hears the data of each event that is whole, and returns
- * whether to go on; the reader returns the same, and reads nothing more once that was false.
+ * whether to go on; the reader returns the same, and reads nothing more once that was false. It does so as well after it
+ * has called `tooLong`, for an event of more than so many characters.
  */
-export const makeEventStream = (take: (data: string) => boolean): (bytes: Uint8Array) => boolean => {
+export const makeEventStream = (
+  take: (data: string, type?: string) => boolean,
+  longest = Number.POSITIVE_INFINITY,
+  tooLong = () => {}
+): (bytes: Uint8Array) => boolean => {
   const decoder = new StringDecoder("utf8")
   let begun = false
   let going = true
@@ -14,13 +19,17 @@ export const makeEventStream = (take: (data: string) => boolean): (bytes: Uint8A
   /** Whether the last piece ended with CR, so that LF at the beginning of the next belongs to it. */
   let afterReturn = false
   let data: string | undefined
+  let type: string | undefined
 
   const readLine = (line: string): boolean => {
     if (line === "") {
       const whole = data
+      const named = type
       data = undefined
-      return whole === undefined || whole === "" || take(whole)
+      type = undefined
+      return whole === undefined || whole === "" || take(whole, named)
     }
+    if (line.startsWith("event:")) type = line.slice(6).trim() || undefined
     if (line.startsWith("data:")) {
       const value = line.slice(line.charCodeAt(5) === space ? 6 : 5)
       data = data === undefined ? value : `${data}\n${value}`
@@ -52,7 +61,13 @@ export const makeEventStream = (take: (data: string) => boolean): (bytes: Uint8A
       if (!going) return false
     }
     held += text.slice(from)
-    return true
+    if (held.length + (data?.length ?? 0) > longest) {
+      going = false
+      held = ""
+      data = undefined
+      tooLong()
+    }
+    return going
   }
 }
 

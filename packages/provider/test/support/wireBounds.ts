@@ -1,0 +1,85 @@
+import { expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { ServerResponse } from "node:http"
+import { sse, textOf } from "./Server.ts"
+import { answered, end, usual, type Wire } from "./wireCase.ts"
+
+/** Writes so many times, as fast as it is read, until nobody reads it any more; never ends the answer. */
+const flood = (response: ServerResponse, times: number, frame: (at: number) => string) => {
+  let at = 0
+  const more = () => {
+    while (at < times && !response.destroyed) if (!response.write(frame(at++))) return
+  }
+  response.on("drain", more)
+  more()
+}
+
+const framed = (...frames: ReadonlyArray<unknown>): string =>
+  frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")
+
+/** What every API must make of answers without end, and of events that it does not know. */
+export const wireBounds = (wire: Wire): void => {
+  const answer = answered(wire)
+  const piece = "x".repeat(50_000)
+  const text = wire.text(piece).find((frame) => JSON.stringify(frame).includes(piece))
+
+  const floods: Record<string, readonly [string, (response: ServerResponse) => void]> = {
+    "of 10,000 calls": [
+      "calls",
+      (response) => flood(response, 10_000, (at) => framed(...wire.callBegin(`call_${at}`, "read", "{}", at)))
+    ],
+    "of 20 MB of arguments in pieces": ["arguments", (response) => {
+      const [begin, ...rest] = wire.callBegin("call_1", "write", piece)
+      flood(response, 400, (at) => at === 0 ? framed(begin, ...rest) : framed(rest.at(-1) ?? begin))
+    }],
+    "of 20 MB of text": ["text", (response) => flood(response, 400, () => framed(text))],
+    "with one line of 50 MB": [
+      "answer",
+      (response) => flood(response, 1_000, (at) => at === 0 ? "data: {\"a\":\"" : piece)
+    ],
+    "with one event of 50 MB in many lines": ["answer", (response) => flood(response, 1_000, () => `data: ${piece}\n`)]
+  }
+
+  for (const [name, [bound, send]] of Object.entries(floods)) {
+    it.scoped(`cuts an answer ${name}`, () =>
+      Effect.gen(function*() {
+        const { error, events, server } = yield* answer((response) => {
+          sse(response, ...wire.begin)
+          send(response)
+        })
+        expect(error).toMatchObject({
+          reason: "AnswerTooLarge",
+          retryable: false,
+          message: expect.stringContaining(`limits.answer${bound === "answer" ? "" : `.${bound}`})`)
+        })
+        expect(events.filter(({ type }) => type === "tool-call")).toEqual([])
+        yield* server.closed
+      }), 30_000)
+  }
+
+  it.scoped("skips events of unknown types, and unknown fields", () =>
+    Effect.gen(function*() {
+      const unknown = [{ type: "conversation.mood", mood: { nice: [1] } }, {}, "event: ping\ndata: {}\n\n"]
+      const { asked, error } = yield* answer((response) =>
+        end(
+          response,
+          ...unknown,
+          ...wire.begin.map((frame) => ({ ...Object(frame), later: true })),
+          ...unknown,
+          ...wire.text("Hel", "lo").flatMap((frame) => [{ ...Object(frame), later: { x: 1 } }, ...unknown]),
+          ...wire.finish("stop", usual(wire)),
+          ...unknown.slice(0, 1)
+        )
+      )
+      expect(error).toBeUndefined()
+      expect(textOf(asked)).toBe("Hello")
+    }))
+
+  it.scoped("fails where the data of an event is no JSON", () =>
+    Effect.gen(function*() {
+      const { error } = yield* answer((response) =>
+        end(response, ...wire.begin, "data: {\"choices\":\n\n", ...wire.finish("stop", usual(wire)))
+      )
+      expect(error).toMatchObject({ reason: "bad_response" })
+    }))
+}
