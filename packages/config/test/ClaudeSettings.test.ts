@@ -86,7 +86,6 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       expect(warnings).toEqual([
         `${file}:2:2 model: which provider has "opus" is not known, so that the model of the session is used; agent.NAME.model in skein.json can choose one`,
         `${file}:11:3 permissions.additionalDirectories: allow external_directory in your own skein.json`,
-        `${file}:15:2 hooks: these commands expect to be told in another form, and are not run; write them under hooks in skein.json`,
         `${file}:18:2 statusLine: Skein has no use for it`,
         expect.stringContaining(`${file}:5 permission.bash.npm run lint is ignored: a project's file may not allow`)
       ])

@@ -68,6 +68,8 @@ export interface BeforeCall {
   readonly changed?: { readonly input: unknown }
   /** Why a person is to be asked, whatever the rules say. */
   readonly asks?: string
+  /** Whether a hook consents: then nobody is asked, and what rules deny stays denied. */
+  readonly consents?: true
 }
 
 /** How something ended. */
@@ -77,9 +79,10 @@ export type HookEnd = Pick<HookPayload<"Stop">, "output" | "failed">
 export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
   /** Whether anybody listens: where not, nothing else here needs to be called. */
   readonly hears: (event: HookEvent, of: Caller) => boolean
-  readonly sessionStart: (at: HookPlace) => Effect.Effect<void>
-  /** Fails where a hook does not want the prompt to be taken. */
-  readonly userPromptSubmit: (at: HookPlace, prompt: string) => Effect.Effect<void, HookRefused>
+  /** What hooks tell the model at the beginning. */
+  readonly sessionStart: (at: HookPlace) => Effect.Effect<ReadonlyArray<string>>
+  /** What hooks tell the model with a prompt; fails where one does not want the prompt to be taken. */
+  readonly userPromptSubmit: (at: HookPlace, prompt: string) => Effect.Effect<ReadonlyArray<string>, HookRefused>
   /** Fails where a hook blocks the call, and where one fails. */
   readonly preToolUse: (at: HookPlace, tool: Caller, input: unknown) => Effect.Effect<BeforeCall, HookRefused>
   /** Whether a hook consents to what is asked for; fails where one refuses, and where one fails. */
@@ -97,7 +100,8 @@ export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
   ) => Effect.Effect<string, HookRefused>
   readonly subagentStart: (at: HookPlace, prompt: string) => Effect.Effect<void>
   readonly subagentStop: (at: HookPlace, end: HookEnd) => Effect.Effect<void>
-  readonly stop: (at: HookPlace, end: HookEnd) => Effect.Effect<void>
+  /** What the next turn is prompted with, where a hook wants one; `again` where the turn began in that way. */
+  readonly stop: (at: HookPlace, end: HookEnd, again?: boolean) => Effect.Effect<string | undefined>
   readonly notification: (at: HookPlace, tool: Caller, request: PermissionRequest) => Effect.Effect<void>
 }>() {
   /** These hooks. */

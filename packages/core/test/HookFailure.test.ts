@@ -113,8 +113,8 @@ it.effect("a hook has as long as it is given", () =>
 
 it.effect("a hook that cannot block is told so", () =>
   Effect.gen(function*() {
-    const hook = on("Stop", () => Effect.succeed({ decision: "deny" } as unknown as { decision: "allow" }))
+    const hook = on("SessionStart", () => Effect.succeed({ decision: "deny" } as unknown as { decision: "allow" }))
     const { errors, text } = yield* run([hook])
     expect(text).toBe("all done")
-    expect(errors).toEqual([expect.stringContaining("its answer has not the form of one to Stop")])
+    expect(errors).toEqual([expect.stringContaining("its answer has not the form of one to SessionStart")])
   }))

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
-import { HooksConfig } from "./HookConfig.ts"
+import { ClaudeHooksConfig, HooksConfig } from "./HookConfig.ts"
 import { JsonSchema } from "./JsonSchema.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Price } from "./Usage.ts"
@@ -180,7 +180,9 @@ export const ConfigInfo = Schema.Struct({
   /** Whether commands in a sandbox may use the network. */
   sandbox_network: Schema.optional(Schema.Boolean),
   /** Commands that are told of events, and may block or change what is about to happen. */
-  hooks: Schema.optional(HooksConfig)
+  hooks: Schema.optional(HooksConfig),
+  /** The same for commands that are written for Claude Code, as its settings have them. */
+  claude_hooks: Schema.optional(ClaudeHooksConfig)
 })
 /** The type of config. */
 export interface ConfigInfo extends Schema.Schema.Type<typeof ConfigInfo> {}

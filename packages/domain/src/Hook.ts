@@ -39,8 +39,8 @@ export const hookPayloads = {
   SubagentStart: payload("SubagentStart", { prompt: Schema.String }),
   /** A run of a subagent has an outcome. */
   SubagentStop: payload("SubagentStop", end),
-  /** A turn of a session at the root has ended. */
-  Stop: payload("Stop", end),
+  /** A turn of a session at the root has ended; `again` where that turn began because a hook of this event wanted it. */
+  Stop: payload("Stop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
   /** A person is needed: a question waits, or is refused since nobody can be asked. */
   Notification: payload("Notification", question)
 }
@@ -78,22 +78,32 @@ const answer = <D extends ReadonlyArray<"allow" | "deny" | "ask">, F extends Sch
   fields: F
 ) => Schema.Struct({ decision: Schema.optional(Schema.Literal(...decisions)), reason, ...fields })
 
+const context = { context: Schema.optional(Schema.String) }
+
 const onlyListens = answer(["allow"], {})
 
 /** What a hook of each event may answer; to answer nothing is to have no opinion. */
 export const hookAnswers = {
-  SessionStart: onlyListens,
-  /** `deny`: the prompt is not taken. */
-  UserPromptSubmit: answer(["allow", "deny"], {}),
-  /** `deny`: the call is not made; `ask`: not without a person's consent; `input` takes the place of the call's. */
-  PreToolUse: answer(["allow", "deny", "ask"], { input: Schema.optional(Schema.Unknown) }),
+  /** `context` goes to the model with the prompt. */
+  SessionStart: answer(["allow"], context),
+  /** `deny`: the prompt is not taken; `context` goes to the model with it. */
+  UserPromptSubmit: answer(["allow", "deny"], context),
+  /**
+   * `deny`: the call is not made; `ask`: not without a person's consent; `input` takes the place of the call's; with
+   * `consent` nobody is asked, and what rules deny stays denied.
+   */
+  PreToolUse: answer(["allow", "deny", "ask"], {
+    input: Schema.optional(Schema.Unknown),
+    consent: Schema.optional(Schema.Literal(true))
+  }),
   /** `allow` and `deny` settle the question; `ask` leaves it to a person. */
   PermissionRequest: answer(["allow", "deny", "ask"], {}),
   /** `output` takes the place of the call's; `deny`: the model reads the reason in its place. */
   PostToolUse: answer(["allow", "deny"], { output: Schema.optional(Schema.String) }),
   SubagentStart: onlyListens,
   SubagentStop: onlyListens,
-  Stop: onlyListens,
+  /** `deny`: another turn begins, with the reason as its prompt. */
+  Stop: answer(["allow", "deny"], {}),
   Notification: onlyListens
 } satisfies Readonly<Record<HookEvent, unknown>>
 

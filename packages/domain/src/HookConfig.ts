@@ -66,3 +66,33 @@ export const HooksConfig = Schema.Struct({
 })
 /** The type of the shell hooks. */
 export interface HooksConfig extends Schema.Schema.Type<typeof HooksConfig> {}
+
+/** A hook as Claude Code has it. */
+export const ClaudeHook = NestedHook
+/** The type of such a hook. */
+export interface ClaudeHook extends Schema.Schema.Type<typeof ClaudeHook> {}
+
+const claudeList = Schema.optional(
+  Schema.Array(
+    Schema.Struct({
+      /** Names with `|` between them, or a regular expression; everything where absent, empty or `*`. */
+      matcher: Schema.optional(Schema.String.pipe(Schema.maxLength(1_000))),
+      hooks: Schema.Array(ClaudeHook)
+    })
+  )
+)
+
+/** Hooks that are written for Claude Code, by its events: they are told in its words, and answer in them. */
+export const ClaudeHooksConfig = Schema.Struct({
+  SessionStart: claudeList,
+  UserPromptSubmit: claudeList,
+  PreToolUse: claudeList,
+  PostToolUse: claudeList,
+  PostToolUseFailure: claudeList,
+  Notification: claudeList,
+  Stop: claudeList,
+  SubagentStart: claudeList,
+  SubagentStop: claudeList
+})
+/** The type of these hooks. */
+export interface ClaudeHooksConfig extends Schema.Schema.Type<typeof ClaudeHooksConfig> {}

@@ -2,12 +2,14 @@
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks, on } from "@skein/core/Hooks"
 import { deepest, isTextNested } from "@skein/core/Nesting"
+import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { HookAnswer, HookName, HookPayload } from "@skein/domain/Hook"
-import type { HookConfig, HooksConfig } from "@skein/domain/HookConfig"
+import type { HookConfig } from "@skein/domain/HookConfig"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { claudeHooks } from "./internal/claude/claudeHooks.ts"
 import type { HookEnd } from "./internal/hookProcess.ts"
 import { hookScripts } from "./internal/hookScripts.ts"
 import { unrecorded } from "./internal/processRecords.ts"
@@ -68,11 +70,20 @@ const commandsOf = ({ command, hooks = [], timeout }: HookConfig) =>
     }))
     : [{ command, timeout }]
 
+/** A command of Claude Code's settings, with the project's directory written out: only the shell knows the variable. */
+const placed = (command: string, directory: string): string =>
+  command.replaceAll(/\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})/g, () => directory)
+
 /** The files that hooks run outside of every sandbox: who could change them could do so as well. */
-export const scripts = (config: HooksConfig | undefined, directory: string): ReadonlyArray<string> =>
-  Object.values({ ...config }).flatMap((entries = []) =>
-    entries.flatMap(commandsOf).flatMap(({ command }) => hookScripts(command, directory).paths)
-  )
+export const scripts = (
+  { claude_hooks, hooks: own }: Pick<ConfigInfo, "claude_hooks" | "hooks">,
+  directory: string
+): ReadonlyArray<string> =>
+  [
+    ...Object.values({ ...own }).flatMap((entries = []) => entries.flatMap(commandsOf)).map(({ command }) => command),
+    ...Object.values({ ...claude_hooks }).flatMap((entries = []) => entries.flatMap(({ hooks: each }) => each))
+      .map(({ command }) => placed(command, directory))
+  ].flatMap((command) => hookScripts(command, directory).paths)
 
 /** The hooks of the config, in its order. They run in the working directory of the session that they are told of. */
 export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
@@ -81,11 +92,15 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
     // Loaded at first use: the program starts without it.
     const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)
-    const run = (command: string) => {
-      const files = hookScripts(command, options.directory ?? "/")
-      return (payload: HookPayload) =>
+    const runs = (
+      command: string,
+      named = command,
+      also: (cwd: string) => Readonly<Record<string, string>> = () => ({})
+    ) => {
+      const files = hookScripts(named, options.directory ?? "/")
+      return (input: string, cwd: string) =>
         Effect.suspend(() => {
-          const changed = files.changed(options.directory === undefined ? "/" : payload.cwd)
+          const changed = files.changed(options.directory === undefined ? "/" : cwd)
           return changed === undefined ? loaded : new HookFailed({
             message: `${changed} is not what it was when Skein was started. Look at it, and start Skein again.`
           })
@@ -93,16 +108,26 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
           Effect.flatMap(({ runHook }) =>
             runHook(processes, {
               command,
-              directory: payload.cwd,
-              environment,
-              input: `${JSON.stringify(payload)}\n`
+              directory: cwd,
+              environment: { ...environment, ...also(cwd) },
+              input
             })
-          ),
+          )
+        )
+    }
+    const run = (command: string) => {
+      const runCommand = runs(command)
+      return (payload: HookPayload) =>
+        runCommand(`${JSON.stringify(payload)}\n`, payload.cwd).pipe(
           Effect.flatMap(answerOf),
           Effect.map((answer) => answer as HookAnswer | undefined)
         )
     }
-    return Object.entries(settings.hooks ?? {}).flatMap(([name, entries]) =>
+    const claude = (command: string) =>
+      runs(command, placed(command, options.directory ?? "/"), (cwd) => ({
+        CLAUDE_PROJECT_DIR: options.directory ?? cwd
+      }))
+    const own = Object.entries(settings.hooks ?? {}).flatMap(([name, entries]) =>
       (entries ?? []).flatMap((entry: HookConfig) =>
         commandsOf(entry).map(({ command, timeout }) =>
           on(name as HookName, run(command), {
@@ -113,6 +138,7 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
         )
       )
     )
+    return [...own, ...claudeHooks(settings.claude_hooks ?? {}, claude)]
   })
 
 /** The hooks of the config and no others. */

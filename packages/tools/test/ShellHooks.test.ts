@@ -58,7 +58,7 @@ describe("a shell hook", () => {
       const read = (name: string) => fs.readFileSync(join(cwd, name), "utf8")
       expect(JSON.parse(read("told.json"))).toEqual({ event: "PreToolUse", ...at, tool: "write", input })
       expect(read("where").trim()).toBe(cwd)
-      yield* hooks.stop(at, { output: "the end" })
+      yield* hooks.stop(at, { output: "the end" }, false)
       expect(JSON.parse(read("stop.json"))).toEqual({ event: "Stop", ...at, output: "the end" })
     }))
 
@@ -204,11 +204,16 @@ describe("a shell hook that fails", () => {
     const log: Array<string> = []
     const logger = Logger.make<unknown, void>(({ message }) => void log.push(String(message)))
     return Effect.gen(function*() {
-      const { at, hooks } = yield* world({ Stop: [{ command: "exit 2" }], PostToolUse: [{ command: "exit 3" }] })
-      yield* hooks.stop(at, { output: "" })
+      const { at, hooks } = yield* world({
+        SubagentStop: [{ command: "exit 2" }],
+        PostToolUse: [{ command: "exit 3" }]
+      })
+      yield* hooks.subagentStop(at, { output: "" })
       expect(yield* hooks.postToolUse(at, tool, input, { output: "as it was" })).toBe("as it was")
       expect(log).toEqual([
-        expect.stringMatching(/^The Stop hook \(exit 2\) failed: its answer has not the form of one to Stop: decision/),
+        expect.stringMatching(
+          /^The SubagentStop hook \(exit 2\) failed: its answer has not the form of one to SubagentStop: decision/
+        ),
         expect.stringMatching(/^The PostToolUse hook \(exit 3\) failed: it ended with exit code 3\./)
       ])
     }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
@@ -291,7 +296,7 @@ describe("a script of a hook", () => {
 
   it("is found in a line however that is written", () => {
     const config = (line: string) => ({ Stop: [{ command: line }] })
-    const found = (line: string) => ShellHooks.scripts(config(line), "/p")
+    const found = (line: string) => ShellHooks.scripts({ hooks: config(line) }, "/p")
     expect(found("'/a b'/./guard.sh --x y/z")).toEqual(["/a b/guard.sh"])
     expect(found("cd x; FOO=1 exec node --no-warnings tools/h.mjs data.json | tee out.txt")).toEqual(["/p/tools/h.mjs"])
     expect(found("bash -c 'python3 a.py && ./b' > log")).toEqual(["/p/a.py", "/p/b"])

@@ -119,7 +119,7 @@ export const services = (
   ).pipe(Layer.provide(workbench(settings, directory)))
 
 const workbench = (
-  { hooks, sandbox = "auto", sandbox_network: network = false }: Settled["settings"],
+  { sandbox = "auto", sandbox_network: network = false, ...settings }: Settled["settings"],
   directory: string
 ) =>
   Layer.unwrapEffect(
@@ -131,7 +131,7 @@ const workbench = (
         BuiltinTools.layerWorkbench({
           ...place,
           sandbox: typeof confined === "function"
-            ? confined({ ...place, network, fixed: ShellHooks.scripts(hooks, directory) })
+            ? confined({ ...place, network, fixed: ShellHooks.scripts(settings, directory) })
             : confined
         }),
         Worktrees.layer(place)

@@ -2,6 +2,7 @@
 import { nearest } from "@skein/core/Nearest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { claudeHooksOf } from "./claudeHookSettings.ts"
 import { claudePatterns } from "./claudePatterns.ts"
 import { issueIn, onlyIssues, parseFile, settleContent } from "./configFile.ts"
 import { entry, type Known, readModel, text } from "./foreignAgent.ts"
@@ -14,7 +15,6 @@ const actions = ["allow", "ask", "deny"] as const
 const keys = [...actions, "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"] as const
 
 const unused: ReadonlyMap<string, string> = new Map([
-  ["hooks", "these commands expect to be told in another form, and are not run; write them under hooks in skein.json"],
   ["env", "set variables where Skein is started"],
   ["mcpServers", "there are no MCP servers here"]
 ])
@@ -48,6 +48,8 @@ const settingsOf = (
     switch (key) {
       case "$schema":
         return []
+      case "hooks":
+        return claudeHooksOf(each, note)
       case "model":
         return readModel(each, known, (_, message) => note(each, message))
       case "permissions":

@@ -16,15 +16,18 @@ import {
   type SourcedRule
 } from "./sourced.ts"
 
+/** Whether these are commands that would run unasked. */
+export const holdsCommands = (top: string | undefined): boolean => top === "hooks" || top === "claude_hooks"
+
 /** Whether a value of a project's file is nothing for a project, whatever it is: hooks are commands that would run unasked. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
-  || top === "hooks"
+  || holdsCommands(top)
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
 /** What such a value would do. */
 const reach = ([top]: ReadonlyArray<string>): string =>
-  top === "hooks"
+  holdsCommands(top)
     ? "run commands of its own"
     : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
 
@@ -171,7 +174,7 @@ export const admit = (
     if (node.kind === "rules") return node
     if (node.kind === "leaf") {
       if (!mayStay(node, path)) return undefined
-      return path[0] === "hooks" ? behind(at(user, "leaf", path), node) : node
+      return holdsCommands(path[0]) ? behind(at(user, "leaf", path), node) : node
     }
     const kept = [...node.entries].flatMap(([key, value]) => {
       const each = keep(value, [...path, key])

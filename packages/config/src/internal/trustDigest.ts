@@ -3,7 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
-import type { Widening } from "./projectTrust.ts"
+import { holdsCommands, type Widening } from "./projectTrust.ts"
 
 /** Where a project lies: its git root, if it has one, and the directory that is worked in. */
 export interface ProjectPlace {
@@ -28,9 +28,14 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
 /** What a line only writes to, such as a log: that changes whenever it runs. */
 const written = />>?\s*[^\s;|&<>()]+/g
 
+/** Where the project lies, as hooks of Claude Code write it: what follows is a path in it. */
+const projectVariable = /"?\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})"?\/?/g
+
 /** What may be names of files in a command line, whichever way it is quoted. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
-  [line, ...line.replaceAll(written, " ").split(/[\s"'`;|&<>()=$]+/)].filter((word) => word !== "")
+  [line, ...line.replaceAll(written, " ").replaceAll(projectVariable, "").split(/[\s"'`;|&<>()=$]+/)].filter((word) =>
+    word !== ""
+  )
 
 /** The files of the project that hooks name, with what they hold: who trusts a command has trusted what it runs. */
 const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { directory, root }: ProjectPlace) {
@@ -56,6 +61,6 @@ const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { direc
 /** The hash of a value in its place, by which it is trusted. */
 export const digestOf = (widening: Widening, place: ProjectPlace) =>
   Effect.map(
-    widening.path[0] === "hooks" ? filesOf(widening, place) : Effect.succeed([]),
+    holdsCommands(widening.path[0]) ? filesOf(widening, place) : Effect.succeed([]),
     (files) => sha256(JSON.stringify([widening.origin.name, widening.path, widening.written, files]))
   )

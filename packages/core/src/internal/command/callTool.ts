@@ -82,7 +82,7 @@ export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) 
       (action) => action === "allow" ? Effect.void : whileAsking(live, permission.authorise(subject, tool, each))
     )
   }
-  for (const each of insisting(yield* tool.authorise(input, context), tool, input, before?.asks)) yield* ask(each)
+  for (const each of insisting(yield* tool.authorise(input, context), tool, input, before)) yield* ask(each)
   const result: ToolResult = yield* tool.execute(input, context)
   const read = yield* afterCall(hooks, live, tool, by ?? call.told ?? input, result.output)
   return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, read) }

@@ -25,6 +25,7 @@ export interface Before {
   readonly part: ToolPart
   /** Why a person is to be asked, whatever the rules say. */
   readonly asks: string | undefined
+  readonly consents: boolean
   /** Why it is not to be made. */
   readonly refusal: HookRefused | undefined
 }
@@ -36,21 +37,21 @@ export const beforeCall = (hooks: Service, live: Live, part: ToolPart, tool: Any
   tool === undefined || !hooks.hears("PreToolUse", tool)
     ? unheard
     : Effect.map(Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part))), (decided): Before => {
-      if (Either.isLeft(decided)) return { part, asks: undefined, refusal: decided.left }
-      const { asks, changed } = decided.right
-      if (changed === undefined) return { part, asks, refusal: undefined }
+      if (Either.isLeft(decided)) return { part, asks: undefined, consents: false, refusal: decided.left }
+      const { asks, changed, consents = false } = decided.right
+      if (changed === undefined) return { part, asks, consents, refusal: undefined }
       const input = JSON.stringify(changed.input) ?? "null"
-      return { part: { ...part, state: { status: "pending", input } }, asks, refusal: undefined }
+      return { part: { ...part, state: { status: "pending", input } }, asks, consents, refusal: undefined }
     })
 
-/** What a call needs consent for where a hook wants a person to be asked. */
+/** What a call needs consent for where a hook wants a person to be asked, or gives consent itself. */
 export const insisting = (
   wanted: ReadonlyArray<PermissionAsk>,
   { name, permission }: AnyTool,
   input: unknown,
-  reason: string | undefined
+  { asks: reason, consents = false }: { readonly asks?: string | undefined; readonly consents?: boolean } = {}
 ): ReadonlyArray<PermissionAsk> => {
-  if (reason === undefined) return wanted
+  if (reason === undefined) return consents ? wanted.map((ask) => ({ ...ask, consented: true })) : wanted
   const own = wanted.filter((ask) => ask.permission === permission)
   const asked = own.length > 0
     ? own

@@ -13,6 +13,17 @@ const longest = 4_000
 /** Words of a hook, bounded and well-formed: they are stored, and read by models. */
 export const words = (text: string): string => text.trim().slice(0, longest).toWellFormed()
 
+/** How much a hook may tell the model with a prompt, in characters. */
+const longestContext = 50_000
+
+/** What a hook tells the model, bounded and well-formed; what is left out is said. */
+export const contextOf = (text: string): string =>
+  text.length > longestContext
+    ? `${
+      text.slice(0, longestContext).toWellFormed()
+    }\n(A hook said more: the rest of ${text.length} characters is left out.)`
+    : text.toWellFormed()
+
 const causeOf = (cause: Cause.Cause<unknown>): string => {
   if (Cause.isInterruptedOnly(cause)) return "it was interrupted"
   const error = Cause.squash(cause)

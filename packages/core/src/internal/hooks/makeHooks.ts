@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { HookRefused } from "../../HookError.ts"
 import type { BeforeCall, Hook, Hooks } from "../../Hooks.ts"
 import type { Caller } from "../../Permission.ts"
-import { consult, words } from "./consult.ts"
+import { consult, contextOf, words } from "./consult.ts"
 import { matches } from "./matches.ts"
 
 interface Listener {
@@ -80,7 +80,8 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
         ...(answer.decision === "ask"
           ? { asks: words(answer.reason ?? `The hook ${hook.name} asks for consent.`) }
           : {}),
-        ...(answer.input === undefined ? {} : { changed: { input: answer.input } })
+        ...(answer.input === undefined ? {} : { changed: { input: answer.input } }),
+        ...(answer.consent === undefined ? {} : { consents: answer.consent })
       }
     }
     return decided
@@ -116,16 +117,39 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
     return output
   })
 
+  const sessionStart = Effect.fnUntraced(function*(payload: HookPayload<"SessionStart">) {
+    const contexts: Array<string> = []
+    for (const hook of of("SessionStart", agentOf(payload.path))) {
+      const answer = yield* heeded<"SessionStart">(hook, payload)
+      if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
+    }
+    return contexts
+  })
+
+  const stop = Effect.fnUntraced(function*(payload: HookPayload<"Stop">) {
+    const reasons: Array<string> = []
+    for (const hook of of("Stop", agentOf(payload.path))) {
+      const answer = yield* heeded<"Stop">(hook, payload)
+      if (answer?.decision === "deny") {
+        reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} has you go on.`)
+      }
+    }
+    return reasons.length === 0 ? undefined : reasons.join("\n\n")
+  })
+
   const userPromptSubmit = Effect.fnUntraced(function*(payload: HookPayload<"UserPromptSubmit">) {
+    const contexts: Array<string> = []
     for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {
       const answer = yield* heeded<"UserPromptSubmit">(hook, payload)
       if (answer?.decision === "deny") return yield* blocked(hook, answer.reason, "The prompt was blocked")
+      if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
     }
+    return contexts
   })
 
   return {
     hears: (event, whom) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
-    sessionStart: (at) => tell({ event: "SessionStart", ...at }),
+    sessionStart: (at) => sessionStart({ event: "SessionStart", ...at }),
     userPromptSubmit: (at, prompt) => userPromptSubmit({ event: "UserPromptSubmit", ...at, prompt }),
     preToolUse: (at, tool, input) => preToolUse({ event: "PreToolUse", ...at, tool, input }),
     permissionRequest: (at, tool, request) =>
@@ -134,7 +158,7 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
       postToolUse({ event: "PostToolUse", ...at, tool: tool.name, input, ...end }, tool),
     subagentStart: (at, prompt) => tell({ event: "SubagentStart", ...at, prompt }),
     subagentStop: (at, end) => tell({ event: "SubagentStop", ...at, ...end }),
-    stop: (at, end) => tell({ event: "Stop", ...at, ...end }),
+    stop: (at, end, again = false) => stop({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
     notification: (at, tool, request) => tell({ event: "Notification", ...at, tool: tool.name, request }, tool)
   }
 }

@@ -16,18 +16,21 @@ const promptOf = (parts: ReadonlyArray<PartInput>): string =>
 
 /**
  * Tells of a prompt before it is stored, and before the first one of a session that it begins. What a subagent is prompted
- * with is told as its start: users prompt roots.
+ * with is told as its start: users prompt roots. What hooks tell the model goes along with the prompt.
  */
 export const promptHooks = (hooks: Context.Tag.Service<typeof Hooks>) => {
   const begun = new WeakSet<Live>()
-  return (live: Live, parts: ReadonlyArray<PartInput>): Effect.Effect<void, HookRefused> =>
+  return (live: Live, parts: ReadonlyArray<PartInput>): Effect.Effect<ReadonlyArray<PartInput>, HookRefused> =>
     Effect.suspend(() => {
-      if (live.parent !== undefined) return Effect.void
+      if (live.parent !== undefined) return Effect.succeed(parts)
       const at = placeOf(live)
       const submitted = hooks.userPromptSubmit(at, promptOf(parts))
-      if (begun.has(live)) return submitted
+      const first = !begun.has(live)
       begun.add(live)
-      return Effect.zipRight(hooks.sessionStart(at), submitted)
+      return Effect.map(
+        first ? Effect.zipWith(hooks.sessionStart(at), submitted, (a, b) => [...a, ...b]) : submitted,
+        (contexts) => [...parts, ...contexts.map((text): PartInput => ({ type: "text", text, synthetic: true }))]
+      )
     })
 }
 
@@ -37,11 +40,11 @@ const endOf = (exit: Exit.Exit<Turn, { readonly message: string }>): HookEnd => 
   return { output: error instanceof Error ? error.message : String(error), failed: true }
 }
 
-/** Tells that a turn of a root has ended by itself. */
-export const turnEnded = (live: Live, exit: Exit.Exit<Turn, { readonly message: string }>) =>
+/** Tells that a turn of a root has ended by itself; what the next one is to be prompted with, if a hook wants one. */
+export const turnEnded = (live: Live, exit: Exit.Exit<Turn, { readonly message: string }>, again: boolean) =>
   live.parent === undefined
-    ? Effect.flatMap(Hooks, (hooks) => hooks.stop(placeOf(live), endOf(exit)))
-    : Effect.void
+    ? Effect.flatMap(Hooks, (hooks) => hooks.stop(placeOf(live), endOf(exit), again))
+    : Effect.succeed(undefined)
 
 /** Tells that a subagent begins to work. */
 export const runBegins = (live: Live, prompt: string) =>

@@ -152,7 +152,7 @@ export const makeSession = Effect.gen(function*() {
       const { stops } = live
       return recovery.recover(live).pipe(
         Effect.zipRight(submitted(live, parts)),
-        Effect.zipRight(submitPrompt(live, parts, options, output, stops))
+        Effect.flatMap((told) => submitPrompt(live, told, options, output, stops))
       )
     })
   })

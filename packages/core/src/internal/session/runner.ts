@@ -1,5 +1,5 @@
 /** Owns the fibers of the loops: starts one where there is something to answer, and stops a tree of them. */
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
@@ -72,18 +72,55 @@ const tell = Effect.fnUntraced(
   (effect) => Effect.catchAll(effect, logUnstored("The end of a turn could not be stored"))
 )
 
+/** How often in a row hooks may have a session go on. */
+const mostAgain = 8
+
+/** Prompts a session anew because a hook wants it to go on; whether that could be stored. */
+const promptAgain = Effect.fnUntraced(
+  function*(live: Live, text: string) {
+    const journal = yield* Journal
+    const ids = yield* Ids
+    const row: InboxRow = {
+      id: yield* ids.make("msg"),
+      sessionID: live.info.id,
+      kind: "prompt",
+      parts: [{ type: "text", text: `A hook wants you to go on:\n\n${text}`, synthetic: true }],
+      time: { created: yield* Clock.currentTimeMillis }
+    }
+    yield* journal.commit([{ _tag: "Inbox", row }], [])
+    live.inbox.push(row)
+    return true
+  },
+  (effect) =>
+    Effect.catchAll(
+      effect,
+      (error) => Effect.as(Effect.logError("What a Stop hook wants could not be stored", error.message), false)
+    )
+)
+
+/** Tells hooks that a turn has ended; whether another one begins because of that. */
+const goesOn = Effect.fnUntraced(function*(live: Live, exit: Exit.Exit<Turn, PromptError>, again: number) {
+  const wanted = yield* turnEnded(live, exit, again > 0)
+  if (wanted === undefined || Exit.isFailure(exit)) return false
+  if (again < mostAgain) return yield* promptAgain(live, wanted)
+  yield* Effect.logWarning(`Stop hooks have had the session go on ${again} times in a row. It ends now.`)
+  return false
+})
+
 /** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */
 const turns = (live: Live, running: Running) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      for (;;) {
+      for (let again = 0;;) {
         const exit = yield* Effect.exit(restore(live.slot.work(runTurn(live))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         live.lastTurn = wasStopped ? Exit.fail(stopped(live.info.id)) : exit
         yield* tell(live, exit)
         yield* renewSummary(live, exit)
-        if (!wasStopped) yield* Effect.exit(restore(turnEnded(live, exit)))
-        if (!wasStopped) answer(live, running, exit)
+        const next = wasStopped ? undefined : yield* Effect.exit(restore(goesOn(live, exit, again)))
+        again = next !== undefined && Exit.isSuccess(next) && next.value ? again + 1 : 0
+        // Who waits for this turn waits for the one that it goes on with.
+        if (!wasStopped && again === 0) answer(live, running, exit)
         if (wasStopped || failedToStore(exit) || !live.inbox.some(wantsAnswer)) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
           live.running = undefined

@@ -210,7 +210,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
     const asks = yield* known.authorise(given, context)
-    for (const each of insisting(asks, known, given, before?.asks)) yield* ask(each)
+    for (const each of insisting(asks, known, given, before)) yield* ask(each)
     live.unbegun.add(part.id)
     yield* failpoint("intent_before_commit")
     yield* become(begunAs(current, known, given, now(), leases.epoch(live.info.rootID)))

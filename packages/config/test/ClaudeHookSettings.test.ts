@@ -1,0 +1,77 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { expect, layer } from "@effect/vitest"
+import { DataDirs } from "@skein/config/DataDirs"
+import * as Trust from "@skein/config/Trust"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import { loadIn, told, workspace } from "./workspace.ts"
+
+const file = "project/.claude/settings.json"
+
+/** Which of these hooks are used before and after all that may be is trusted, and what is said of them. */
+const read = Effect.fnUntraced(function*(hooks: unknown) {
+  const root = yield* workspace({ [file]: { hooks }, "project/guard.sh": "exit 0\n" })
+  const { settings, warnings, widenings } = yield* loadIn(root)
+  const trust = Trust.allow(join(root, "project"), widenings.map(({ id }) => id)).pipe(
+    Effect.provide(DataDirs.layer()),
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
+  )
+  yield* trust
+  return {
+    root,
+    before: settings.claude_hooks,
+    after: (yield* loadIn(root)).settings.claude_hooks,
+    said: warnings.map((issue) => told(root, issue)).filter((line) => !line.includes("it may be trusted"))
+      .map((line) => line.replace(/^[^ ]* /, ""))
+  }
+})
+
+const command = (line: string, more = {}) => ({ type: "command", command: line, ...more })
+
+layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
+  it.scoped("do not count unless they are trusted", () =>
+    Effect.gen(function*() {
+      const PreToolUse = [{
+        matcher: "Edit|Write",
+        hooks: [command("\"$CLAUDE_PROJECT_DIR\"/guard.sh", { timeout: 5 })]
+      }]
+      const Stop = [{ hooks: [command("a"), command("b")] }]
+      const { after, before, root, said } = yield* read({ PreToolUse, Stop })
+      expect(before).toBeUndefined()
+      expect(after).toEqual({ PreToolUse, Stop })
+      expect(said).toEqual([])
+      // Who trusts a command has trusted the script that it runs, however its place is written.
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.writeFileString(join(root, "project/guard.sh"), "touch pwned\n")
+      expect((yield* loadIn(root)).settings.claude_hooks).toEqual({ Stop })
+    }))
+
+  it.scoped("are told of once where they cannot be run, and the others are run", () =>
+    Effect.gen(function*() {
+      const { after, said } = yield* read({
+        SessionEnd: [{ hooks: [command("a")] }],
+        PreCompact: [{ hooks: [command("a")] }],
+        Wonder: [],
+        Stop: [
+          { hooks: [{ type: "prompt", prompt: "x" }, command("a", { timeout: "soon", async: true }), command("b")] },
+          { matcher: 1, hooks: [command("c")] },
+          "d"
+        ],
+        Notification: {}
+      })
+      expect(after).toEqual({ Stop: [{ hooks: [command("a"), command("b")] }] })
+      expect(said).toEqual([
+        "hooks.SessionEnd: Skein's sessions have no end: they can always be resumed, so these hooks are not run",
+        "hooks.PreCompact: Skein does not tell hooks of this, so these are not run",
+        "hooks.Wonder: Skein does not know this event, and does not run its hooks",
+        "hooks.Stop: a hook of the type prompt is not run: Skein runs commands",
+        "hooks.Stop: its timeout is no number of seconds up to 3600, so it has 60",
+        "hooks.Stop.async: Skein does not know it; the hook runs without it",
+        "hooks.Stop: its matcher is no text, so its hooks are not run",
+        "hooks.Stop: this is no object with a list of hooks, and is not run",
+        "hooks.Notification: these must be a list, and are not run"
+      ])
+    }))
+})

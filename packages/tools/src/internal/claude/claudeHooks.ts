@@ -1,0 +1,277 @@
+/** Makes hooks of those that are written for Claude Code: told in its words, and their answers in ours. */
+import { type Hook, on } from "@skein/core/Hooks"
+import type { HookEvent, HookPayload } from "@skein/domain/Hook"
+import type { ClaudeHook, ClaudeHooksConfig } from "@skein/domain/HookConfig"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { HookEnd } from "../hookProcess.ts"
+import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent } from "./claudeAnswer.ts"
+import { claudeMatcher } from "./claudeMatcher.ts"
+import { type ClaudeCall, claudeCalls, ownInput } from "./claudeTools.ts"
+
+/** A hook did not do what hooks do. */
+class ClaudeHookFailed extends Data.TaggedError("ClaudeHookFailed")<{ readonly message: string }> {}
+
+/** Seconds that a hook may take where it does not say, and what all of one event may take. */
+const times = { usual: 60, all: 7_200 }
+
+/** Runs a command with this input where a session works. */
+export type RunCommand = (
+  command: string
+) => (input: string, cwd: string) => Effect.Effect<HookEnd, { readonly message: string }>
+
+interface Registered {
+  readonly hook: ClaudeHook
+  readonly means: (name: string) => Either.Either<boolean, string>
+  readonly run: ReturnType<RunCommand>
+}
+
+/** One command to run, and what it is told. */
+interface Job extends Pick<Registered, "hook" | "run"> {
+  readonly told: Readonly<Record<string, unknown>>
+  readonly call?: ClaudeCall
+}
+
+interface Answered {
+  readonly job: Job
+  readonly answer: ClaudeAnswer
+}
+
+const failed = ({ command }: ClaudeHook, why: string) => new ClaudeHookFailed({ message: `${command}: ${why}` })
+
+/** The first of these names that a matcher means. */
+const meant = ({ hook, means }: Registered, names: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    for (const name of names) {
+      if (yield* Effect.mapError(means(name), (why) => failed(hook, why))) return name
+    }
+    return undefined
+  })
+
+/** Says of each hook once what of its answers means nothing here. */
+const makeRemarks = () => {
+  const known = new Set<string>()
+  return ({ answer: { message, unknown }, job: { hook: { command } } }: Answered, event: ClaudeEvent) =>
+    Effect.gen(function*() {
+      const fresh = unknown.filter((field) => !known.has(`${event} ${command} ${field}`))
+      for (const field of fresh) known.add(`${event} ${command} ${field}`)
+      if (fresh.length > 0) {
+        yield* Effect.logWarning(
+          `A ${event} hook (${command}) answers with what means nothing here: ${fresh.join(", ")}.`
+        )
+      }
+      if (message !== undefined) {
+        yield* Effect.logWarning(`A ${event} hook (${command}) says: ${message.slice(0, 2_000)}`)
+      }
+    })
+}
+
+const commonOf = (event: ClaudeEvent, { cwd, sessionID }: HookPayload) => ({
+  session_id: sessionID,
+  // There is no such file here.
+  transcript_path: "",
+  cwd,
+  permission_mode: "default",
+  hook_event_name: event
+})
+
+const responseOf = (tool: string, { input, output }: HookPayload<"PostToolUse">, call: ClaudeCall): unknown => {
+  if (tool === "bash") return { stdout: output, stderr: "", interrupted: false, isImage: false }
+  const path = (call.input as { readonly file_path?: unknown } | undefined)?.file_path
+  return path === undefined || input === undefined ? { output } : { filePath: path, success: true, output }
+}
+
+/** What each event says besides, and what its matcher is held against. */
+const toldOf = (
+  event: ClaudeEvent,
+  payload: HookPayload
+): { readonly names: ReadonlyArray<string>; readonly told: object } => {
+  const agent = payload.path.at(-1) ?? ""
+  switch (payload.event) {
+    case "SessionStart":
+      return { names: ["startup"], told: { source: "startup" } }
+    case "UserPromptSubmit":
+      return { names: [], told: { prompt: payload.prompt } }
+    case "Stop":
+      return {
+        names: [],
+        told: { stop_hook_active: payload.again === true, last_assistant_message: payload.output }
+      }
+    case "SubagentStart":
+      return { names: [agent], told: { agent_id: payload.sessionID, agent_type: agent } }
+    case "SubagentStop":
+      return {
+        names: [agent],
+        told: {
+          stop_hook_active: false,
+          agent_id: payload.sessionID,
+          agent_type: agent,
+          last_assistant_message: payload.output
+        }
+      }
+    case "Notification":
+      return {
+        names: ["permission_prompt"],
+        told: { message: `Skein needs your permission to use ${payload.tool}`, notification_type: "permission_prompt" }
+      }
+    default:
+      return { names: [], told: { event } }
+  }
+}
+
+const reasonOf = ({ ends, reason }: ClaudeAnswer): string => ends ?? reason ?? ""
+
+/** Makes the hooks of a config. */
+export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): ReadonlyArray<Hook> => {
+  const remarks = makeRemarks()
+
+  const registered = (event: ClaudeEvent): ReadonlyArray<Registered> =>
+    (config[event] ?? []).flatMap(({ hooks, matcher }) => {
+      const means = claudeMatcher(matcher)
+      return hooks.map((hook) => ({ hook, means, run: command(hook.command) }))
+    })
+
+  const one = (event: ClaudeEvent, cwd: string) => (job: Job) =>
+    Effect.gen(function*() {
+      const { hook, run, told } = job
+      const seconds = hook.timeout ?? times.usual
+      const end = yield* run(`${JSON.stringify(told)}\n`, cwd).pipe(
+        Effect.mapError(({ message }) => failed(hook, message)),
+        Effect.timeoutFail({
+          duration: seconds * 1_000,
+          onTimeout: () => failed(hook, `it did not answer within ${seconds} s`)
+        })
+      )
+      const answer = yield* Effect.mapError(claudeAnswer(event, end), (why) => failed(hook, why))
+      const answered: Answered = { job, answer }
+      yield* remarks(answered, event)
+      return answered
+    })
+
+  /** Runs all at once, each command once for what it is told; `strict` where one that fails fails all. */
+  const all = (event: ClaudeEvent, jobs: ReadonlyArray<Job>, cwd: string, strict: boolean) => {
+    const once = [...new Map(jobs.map((job) => [JSON.stringify([job.hook.command, job.told]), job])).values()]
+    const reported = (error: ClaudeHookFailed) =>
+      Effect.as(Effect.logError(`A ${event} hook failed: ${error.message}. Mend it, or remove it.`), [])
+    return Effect.map(
+      Effect.forEach(
+        once,
+        (job) => {
+          const answer = Effect.map(one(event, cwd)(job), (answered) => [answered])
+          return strict ? answer : Effect.catchAll(answer, reported)
+        },
+        { concurrency: "unbounded" }
+      ),
+      (answers) => answers.flat()
+    )
+  }
+
+  const told = Effect.fnUntraced(function*(event: ClaudeEvent, hooks: ReadonlyArray<Registered>, payload: HookPayload) {
+    const { names, told: own } = toldOf(event, payload)
+    const jobs: Array<Job> = []
+    for (const each of hooks) {
+      const isMeant = names.length === 0 || (yield* meant(each, names)) !== undefined
+      if (isMeant) jobs.push({ hook: each.hook, run: each.run, told: { ...commonOf(event, payload), ...own } })
+    }
+    return yield* all(event, jobs, payload.cwd, false)
+  })
+
+  const callJobs = Effect.fnUntraced(function*(
+    event: ClaudeEvent,
+    hooks: ReadonlyArray<Registered>,
+    payload: HookPayload<"PreToolUse"> | HookPayload<"PostToolUse">
+  ) {
+    const jobs: Array<Job> = []
+    for (const call of claudeCalls(payload.tool, payload.input, payload.cwd)) {
+      for (const each of hooks) {
+        const name = yield* meant(each, call.names)
+        if (name === undefined) continue
+        const after = payload.event === "PreToolUse"
+          ? {}
+          : payload.failed === true
+          ? { error: payload.output }
+          : { tool_response: responseOf(payload.tool, payload, call) }
+        const { hook, run } = each
+        const about = { ...commonOf(event, payload), tool_name: name, tool_input: call.input, ...after }
+        jobs.push({ hook, run, call, told: about })
+      }
+    }
+    return jobs
+  })
+
+  const before = registered("PreToolUse")
+  const preToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PreToolUse">) {
+    const answers = yield* all("PreToolUse", yield* callJobs("PreToolUse", before, payload), payload.cwd, true)
+    const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
+    if (denies !== undefined) return { decision: "deny" as const, reason: reasonOf(denies.answer) }
+    const changes = answers.findLast(({ answer }) => answer.input !== undefined)
+    if (changes?.job.call?.changeable === false) {
+      return yield* failed(changes.job.hook, "it changes a patch, which cannot be turned back into one")
+    }
+    const input = changes?.answer.input === undefined ? {} : { input: ownInput(payload.tool, changes.answer.input) }
+    const asks = answers.find(({ answer }) => answer.decision === "ask")
+    if (asks !== undefined) {
+      return { decision: "ask" as const, reason: asks.answer.reason ?? "A hook asks for consent.", ...input }
+    }
+    const consent = answers.some(({ answer }) => answer.decision === "allow") ? { consent: true as const } : {}
+    return { ...input, ...consent }
+  })
+
+  const [after, afterFailure] = [registered("PostToolUse"), registered("PostToolUseFailure")]
+  const postToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PostToolUse">) {
+    const [event, hooks] = payload.failed === true
+      ? ["PostToolUseFailure" as const, afterFailure]
+      : ["PostToolUse" as const, after]
+    const answers = yield* all(event, yield* callJobs(event, hooks, payload), payload.cwd, false)
+    const words = answers.flatMap(({ answer }) => [
+      ...(answer.decision === "deny" || answer.ends !== undefined ? [reasonOf(answer)] : []),
+      ...(answer.context === undefined ? [] : [answer.context])
+    ]).filter((text) => text !== "")
+    return words.length === 0
+      ? undefined
+      : { output: [payload.output, ...words.map((text) => `A hook says of this call: ${text}`)].join("\n\n") }
+  })
+
+  const [starts, prompts, stops] = [registered("SessionStart"), registered("UserPromptSubmit"), registered("Stop")]
+  const contextsOf = (answers: ReadonlyArray<Answered>) => {
+    const texts = answers.flatMap(({ answer }) => answer.context === undefined ? [] : [answer.context])
+    return texts.length === 0 ? {} : { context: texts.join("\n\n") }
+  }
+  const sessionStart = (payload: HookPayload<"SessionStart">) =>
+    Effect.map(told("SessionStart", starts, payload), contextsOf)
+
+  const userPromptSubmit = (payload: HookPayload<"UserPromptSubmit">) =>
+    Effect.map(told("UserPromptSubmit", prompts, payload), (answers) => {
+      const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
+      return denies === undefined
+        ? contextsOf(answers)
+        : { decision: "deny" as const, reason: reasonOf(denies.answer) }
+    })
+
+  const stop = (payload: HookPayload<"Stop">) =>
+    Effect.map(told("Stop", stops, payload), (answers) => {
+      // Who wants an end stands over who wants to go on.
+      if (answers.some(({ answer }) => answer.ends !== undefined)) return undefined
+      const reasons = answers.flatMap(({ answer }) => answer.decision === "deny" ? [answer.reason ?? ""] : [])
+      return reasons.length === 0 ? undefined : { decision: "deny" as const, reason: reasons.join("\n\n") }
+    })
+
+  const listens = (event: Extract<HookEvent, ClaudeEvent>, hooks = registered(event)) =>
+    hooks.length === 0
+      ? []
+      : [on(event, (payload: HookPayload) => Effect.asVoid(told(event, hooks, payload)), options)]
+
+  return [
+    ...(starts.length === 0 ? [] : [on("SessionStart", sessionStart, options)]),
+    ...(prompts.length === 0 ? [] : [on("UserPromptSubmit", userPromptSubmit, options)]),
+    ...(before.length === 0 ? [] : [on("PreToolUse", preToolUse, options)]),
+    ...(after.length + afterFailure.length === 0 ? [] : [on("PostToolUse", postToolUse, options)]),
+    ...(stops.length === 0 ? [] : [on("Stop", stop, options)]),
+    ...listens("Notification"),
+    ...listens("SubagentStart"),
+    ...listens("SubagentStop")
+  ]
+}
+
+const options = { name: "of Claude Code's settings", timeout: times.all * 1_000 }

@@ -1,0 +1,92 @@
+/** Says a call of a tool in the words of Claude Code, whose hooks know its tools by their names and arguments, and back. */
+import * as Either from "effect/Either"
+import { resolve } from "node:path"
+import type { FilePatch } from "../filePatch.ts"
+import { parsePatch } from "../parsePatch.ts"
+
+/** A call as hooks of Claude Code are told of it. */
+export interface ClaudeCall {
+  /** Names that a matcher may know it by; the first that it means is told. */
+  readonly names: ReadonlyArray<string>
+  readonly input: unknown
+  /** Whether an input that a hook changes can be turned back. */
+  readonly changeable: boolean
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+interface ToolForm {
+  readonly names: ReadonlyArray<string>
+  /** Arguments by our names and theirs; others are called alike. */
+  readonly fields?: Readonly<Record<string, string>>
+}
+
+const file = { filePath: "file_path" }
+
+const forms: Readonly<Record<string, ToolForm>> = {
+  bash: { names: ["Bash"] },
+  read: { names: ["Read"], fields: file },
+  write: { names: ["Write"], fields: file },
+  edit: {
+    names: ["Edit", "MultiEdit"],
+    fields: { ...file, oldString: "old_string", newString: "new_string", replaceAll: "replace_all" }
+  },
+  glob: { names: ["Glob"] },
+  grep: { names: ["Grep"] },
+  list: { names: ["LS"] },
+  task: { names: ["Task", "Agent"] },
+  webfetch: { names: ["WebFetch"] },
+  todowrite: { names: ["TodoWrite"] },
+  todoread: { names: ["TodoRead"] },
+  skill: { names: ["Skill"], fields: { name: "skill" } },
+  question: { names: ["AskUserQuestion"] }
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const renamed = (input: Fields, names: Readonly<Record<string, string>>): Fields =>
+  Object.fromEntries(Object.entries(input).map(([key, value]) => [names[key] ?? key, value]))
+
+/** Their paths are absolute. */
+const placed = (input: Fields, cwd: string): Fields =>
+  typeof input["file_path"] === "string" ? { ...input, file_path: resolve(cwd, input["file_path"]) } : input
+
+const side = (hunks: FilePatch["hunks"], without: "+" | "-"): string =>
+  hunks.flatMap(({ lines }) => lines.flatMap(({ sign, text }) => sign === without ? [] : [text])).join("\n")
+
+/** A patch is told as an edit of each of its files: there is no tool like it. */
+const patchCalls = (text: string, cwd: string): ReadonlyArray<ClaudeCall> =>
+  Either.match(parsePatch(text), {
+    // What cannot be read is not made either.
+    onLeft: () => [],
+    onRight: (files) =>
+      files.flatMap((each) => {
+        const [old, next] = [side(each.hunks, "+"), side(each.hunks, "-")]
+        const paths = each.kind === "update" && each.to !== undefined ? [each.path, each.to] : [each.path]
+        return paths.map((path) => ({
+          names: each.kind === "add" ? ["Write", "Edit", "MultiEdit"] : ["Edit", "MultiEdit", "Write"],
+          input: {
+            file_path: resolve(cwd, path),
+            ...(each.kind === "add" ? { content: next } : { old_string: old, new_string: next })
+          },
+          changeable: false
+        }))
+      })
+  })
+
+/** The calls that hooks are told of where this one is made: one, but for a patch of several files. */
+export const claudeCalls = (tool: string, input: unknown, cwd: string): ReadonlyArray<ClaudeCall> => {
+  if (tool === "patch" && isFields(input) && typeof input["patchText"] === "string") {
+    return patchCalls(input["patchText"], cwd)
+  }
+  const form = forms[tool]
+  const told = isFields(input) ? placed(renamed(input, form?.fields ?? {}), cwd) : input
+  return [{ names: form?.names ?? [tool], input: told, changeable: tool !== "patch" }]
+}
+
+/** The arguments of a tool here, of those of Claude Code. */
+export const ownInput = (tool: string, input: Fields): Fields => {
+  const fields = Object.entries(forms[tool]?.fields ?? {})
+  return renamed(input, Object.fromEntries(fields.map(([ours, theirs]) => [theirs, ours])))
+}
