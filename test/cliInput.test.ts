@@ -26,8 +26,17 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["an unknown command", ["rnu", "x"], /There is no command "rnu"\. Did you mean `skein run`\?/],
   ["a prompt without a command", ["what is this"], /`skein run …`/],
   ["an unknown flag", ["run", "--modle", "x", "go"], /has no flag --modle\. Did you mean --model\?/],
-  ["an unknown agent", [...offline, "--agent", "bild", "go"], /There is no agent "bild"\. Agents: build, /],
-  ["an agent behind the scenes", [...offline, "--agent", "title", "go"], /title works behind the scenes/],
+  [
+    "an unknown agent",
+    [...offline, "--agent", "bild", "go"],
+    /There is no agent "bild"\. Did you mean build\? Agents: build, /
+  ],
+  ["an agent behind the scenes", [...offline, "--agent", "title", "go"], /title is an internal agent/],
+  [
+    "a subagent at the root",
+    [...offline, "--agent", "explore", "go"],
+    /--agent: explore is a subagent .* @explore\. Primary agents: build, coordinator, plan\.$/m
+  ],
   ["an unknown provider", ["run", "-m", "opnai/x", "go"], /There is no provider opnai.* Did you mean openai\/x\?/],
   ["a model without a provider", ["run", "-m", "gpt", "go"], /--model needs PROVIDER\/MODEL/],
   ["an unknown offline model", ["run", "-m", "offline/x", "go"], /There is no model offline\/x/],

@@ -93,6 +93,7 @@ const fields = (config: AgentConfig): Partial<AgentInfo> => ({
   ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
   ...(config.topP === undefined ? {} : { topP: config.topP }),
   ...(config.prompt === undefined ? {} : { prompt: config.prompt }),
+  ...(config.prompt_mode === undefined ? {} : { promptMode: config.prompt_mode }),
   ...(config.steps === undefined ? {} : { steps: config.steps }),
   ...(config.timeout === undefined ? {} : { timeout: config.timeout }),
   ...(config.maxRetries === undefined ? {} : { maxRetries: config.maxRetries }),

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AgentWish } from "./internal/generateAgent.ts"
 import * as prompts from "./internal/prompts.ts"
+import { didYouMean } from "./Nearest.ts"
 import { denials } from "./Ruleset.ts"
 
 /** There is no agent of this name, or it may not be used this way. */
@@ -183,7 +184,7 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
       const all = [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
       const rules = new Map(all.map((each) => [each.name, [...defaultRules, ...permission, ...each.permission]]))
       const ceilings = new Map(all.map((each) => [each.name, each.ceiling ?? denials(each.permission)]))
-      const visible = all.filter((each) => !each.hidden).map((each) => each.name).join(", ")
+      const names = all.filter((each) => !each.hidden).map((each) => each.name)
       return {
         all,
         get: (name) => {
@@ -192,7 +193,9 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
             ? Effect.fail(
               new AgentNotFound({
                 name,
-                message: `There is no agent "${name}". Agents: ${visible}. See \`skein agents\`.`
+                message: `There is no agent "${name}".${didYouMean(name, names)} Agents: ${
+                  names.join(", ")
+                }. See \`skein agents\`.`
               })
             )
             : Effect.succeed(found)

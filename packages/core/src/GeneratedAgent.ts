@@ -4,11 +4,10 @@ import * as Schema from "effect/Schema"
 /** A new agent, as a model designed it. */
 export const GeneratedAgent = Schema.Struct({
   identifier: Schema.String.pipe(
-    Schema.pattern(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)+$/),
+    Schema.pattern(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/),
     Schema.maxLength(50)
   ).annotations({
-    description:
-      "The name of the agent: two to four words in lower case with hyphens between them, at most 50 characters"
+    description: "The name of the agent: one to four words in lower case, joined by hyphens, at most 50 characters"
   }),
   whenToUse: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000)).annotations({
     description:

@@ -93,7 +93,7 @@ const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boole
   if (agent === undefined) return {}
   if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
   if (goesOn) return yield* invalid("task.agent: a task that goes on keeps its agent; leave task_id or agent out")
-  const systemPrompt = prompts.inline(agent.prompt.trim())
+  const systemPrompt = agent.prompt.trim()
   const { tools: wanted } = agent
   if (wanted === undefined) return { systemPrompt }
   const all = (yield* Tools).all()

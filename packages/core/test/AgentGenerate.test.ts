@@ -33,9 +33,16 @@ describe("Agent.generate", () => {
       expect(result).toMatchObject({ _tag: "Right", right: good })
       expect(sessions.rows).toEqual([])
       expect(requests).toHaveLength(1)
-      expect(requests[0]).toMatchObject({ toolChoice: "required", tools: [{ name: "create_agent" }] })
+      expect(requests[0]).toMatchObject({ toolChoice: "required", temperature: 0.3, tools: [{ name: "create_agent" }] })
       expect(lastUser(requests[0]!)).toContain("review SQL migrations")
       expect(lastUser(requests[0]!)).toMatch(/build, compaction, [^]*sql-expert/)
+    }))
+
+  it.effect("takes a name of one word", () =>
+    Effect.gen(function*() {
+      const { requests, result } = yield* generate([create({ ...good, identifier: "reviewer" })])
+      expect(result).toMatchObject({ right: { identifier: "reviewer" } })
+      expect(requests).toHaveLength(1)
     }))
 
   it.effect("has the model mend a name that is taken or is none, and an answer in text", () =>

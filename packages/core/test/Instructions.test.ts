@@ -25,7 +25,8 @@ it.effect("every agent reads the instructions of its directory, after its own pr
     expect(systems[0]).toMatch(
       /^build: You are Skein[^]*\n\nWork tidily in [^]*\n\nWorking directory: [^]*\n\nBe brief\.$/
     )
-    expect(systems[1]).toContain(`build>worker: Work\n\nWork tidily in ${directory}.\n\nWorking directory`)
+    expect(systems[1]).toMatch(/^build>worker: Work\n\nYou are a subagent/)
+    expect(systems[1]).toContain(`\n\nWork tidily in ${directory}.\n\nWorking directory`)
   }).pipe(
     Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker", { prompt: "Work" })], instructions }))
   )

@@ -59,7 +59,9 @@ describe("an agent of the caller's own making", () => {
       const children = yield* run(script)
       expect(JSON.stringify(of(script, "lead")[0]?.tools)).toContain("An agent of your own making")
       const [first, second] = of(script, "worker")
-      expect(system(first)).toMatch(/^You are a subagent\.[^]*\n\nYou count words\.\n\nWorking directory/)
+      expect(system(first)).toMatch(
+        /^You count words\.\n\nYou are a subagent\.[^]*\n\nWork on facts[^]*\n\nWorking directory/
+      )
       expect(system(first)).not.toContain("Work\n")
       expect(offered(first)).toEqual(["look", "run"])
       expect(lastOf(second)).toContain("There is no tool \\\"change\\\" here")

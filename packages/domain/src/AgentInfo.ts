@@ -22,6 +22,8 @@ export const AgentInfo = Schema.Struct({
   topP: Schema.optional(Schema.Number),
   /** Its system prompt. `{task_description}` in it is what it was called for: the task's description, or a root's title. */
   prompt: Schema.optional(Schema.String),
+  /** `replace`: its prompt is all that it is told; role, working rules, instructions and environment are left out. */
+  promptMode: Schema.optional(Schema.Literal("replace")),
   /** The agent's own rules, over the defaults. */
   permission: Ruleset,
   /** What holds for it and everything below it; where absent, the `deny` rules of `permission`. */

@@ -115,6 +115,8 @@ export const AgentConfig = Schema.Struct({
   topP: Schema.optional(Schema.Number),
   /** `{task_description}` in it is what the agent was called for: the task's description, or the title of a session that is no task. */
   prompt: Schema.optional(Schema.String),
+  /** `replace`: the prompt is all that the agent is told, without role, working rules, instructions and environment. */
+  prompt_mode: Schema.optional(Schema.Literal("replace")),
   permission: Schema.optional(PermissionConfig),
   ceiling: Schema.optional(PermissionConfig),
   steps: Schema.optional(count),

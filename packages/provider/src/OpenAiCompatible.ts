@@ -16,6 +16,8 @@ export interface Preset {
   readonly baseUrlName: string
   /** The variable that holds the key. */
   readonly keyName: string
+  /** The model of agents that name none, where nothing is configured but the key. */
+  readonly defaultModel?: string
   /** Whether it answers without a key. */
   readonly keyless?: boolean
   /** Whether it refuses to be asked for usage in streams; it tells it unasked. */
@@ -26,8 +28,18 @@ export interface Preset {
 
 /** The servers that need no base URL. */
 export const presets = {
-  deepseek: { baseUrl: "https://api.deepseek.com/v1", baseUrlName: "DEEPSEEK_BASE_URL", keyName: "DEEPSEEK_API_KEY" },
-  groq: { baseUrl: "https://api.groq.com/openai/v1", baseUrlName: "GROQ_BASE_URL", keyName: "GROQ_API_KEY" },
+  deepseek: {
+    baseUrl: "https://api.deepseek.com/v1",
+    baseUrlName: "DEEPSEEK_BASE_URL",
+    keyName: "DEEPSEEK_API_KEY",
+    defaultModel: "deepseek-flash"
+  },
+  groq: {
+    baseUrl: "https://api.groq.com/openai/v1",
+    baseUrlName: "GROQ_BASE_URL",
+    keyName: "GROQ_API_KEY",
+    defaultModel: "openai/gpt-oss-120b"
+  },
   lmstudio: {
     baseUrl: "http://127.0.0.1:1234/v1",
     baseUrlName: "LMSTUDIO_BASE_URL",
@@ -38,6 +50,7 @@ export const presets = {
     baseUrl: "https://api.mistral.ai/v1",
     baseUrlName: "MISTRAL_BASE_URL",
     keyName: "MISTRAL_API_KEY",
+    defaultModel: "devstral-latest",
     refusesUsage: true,
     shortCallIDs: true
   },
@@ -50,9 +63,15 @@ export const presets = {
   openrouter: {
     baseUrl: "https://openrouter.ai/api/v1",
     baseUrlName: "OPENROUTER_BASE_URL",
-    keyName: "OPENROUTER_API_KEY"
+    keyName: "OPENROUTER_API_KEY",
+    defaultModel: "openrouter/auto"
   },
-  together: { baseUrl: "https://api.together.xyz/v1", baseUrlName: "TOGETHER_BASE_URL", keyName: "TOGETHER_API_KEY" },
+  together: {
+    baseUrl: "https://api.together.xyz/v1",
+    baseUrlName: "TOGETHER_BASE_URL",
+    keyName: "TOGETHER_API_KEY",
+    defaultModel: "openai/gpt-oss-120b"
+  },
   vllm: { baseUrl: "http://127.0.0.1:8000/v1", baseUrlName: "VLLM_BASE_URL", keyName: "VLLM_API_KEY", keyless: true }
 } as const satisfies Readonly<Record<string, Preset>>
 

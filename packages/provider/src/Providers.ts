@@ -2,11 +2,11 @@
 import { Config } from "@skein/core/Config"
 import { ModelUnavailable, Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
-import { parseRef } from "@skein/domain/Model"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
+import { chooseModel } from "./DefaultModel.ts"
 import { keyFrom, textFrom } from "./internal/environment.ts"
 import { surveyInfo } from "./internal/surveyInfo.ts"
 import * as OpenAi from "./OpenAi.ts"
@@ -78,18 +78,13 @@ const vendors = (configs: Readonly<Record<string, ProviderConfig>>): Effect.Effe
   )
 }
 
-/**
- * All providers, set up by the config and the environment. Agents that name no model get that of the config, or OpenAI's
- * where `OPENAI_API_KEY` is set, or else the offline one.
- */
+/** All providers, set up by the config and the environment; `chooseModel` decides on the model of agents that name none. */
 export const layer: Layer.Layer<Provider, ConfigError, Config> = Layer.scoped(
   Provider,
   Effect.gen(function*() {
     const { settings } = yield* Config
     const made = yield* vendors(settings.provider ?? {})
-    const key = yield* keyFrom(settings.provider?.["openai"]?.key_env ?? "OPENAI_API_KEY")
-    const fallback = key === undefined ? surveyInfo : OpenAi.defaultModel
-    const { modelID, providerID } = (settings.model === undefined ? undefined : parseRef(settings.model)) ?? fallback
-    return toProvider(made, Effect.succeed({ providerID, modelID }))
+    const { model } = yield* chooseModel
+    return toProvider(made, Effect.succeed(model))
   })
 )

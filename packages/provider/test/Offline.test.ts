@@ -32,7 +32,7 @@ describe("a workspace of npm packages", () => {
   it.effect("says first that no AI wrote it, and how to have one", () =>
     Effect.map(report(monorepo), (text) => {
       expect(text.split("\n")[0]).toMatch(/^> No AI wrote this\./)
-      expect(text.split("\n")[1]).toMatch(/set a key.*OPENAI_API_KEY/)
+      expect(text.split("\n")[1]).toMatch(/set the key of a provider.*OPENAI_API_KEY/)
     }))
 
   it.effect("introduces the project by its own words", () =>
@@ -269,6 +269,17 @@ describe("a project of very many folders", () => {
         expect(survey.text).not.toContain("not surveyed")
       })
   )
+})
+
+describe("a folder that is called ~", () => {
+  it.effect("is surveyed as a folder of the project, and not as the home directory", () =>
+    Effect.gen(function*() {
+      const survey = yield* run({ "~/index.ts": "export {}\n", "b/index.ts": "export {}\n" }, "Survey this project.")
+      const paths = agentsOf(survey).flatMap(({ steps }) => steps.flat())
+        .flatMap(({ input }) => [input["path"], input["filePath"]]).map(String)
+      expect(paths.some((path) => path.startsWith("./~"))).toBe(true)
+      expect(paths.filter((path) => path.startsWith("~"))).toEqual([])
+    }))
 })
 
 describe("a file that may hold secrets", () => {

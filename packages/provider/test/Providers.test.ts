@@ -2,10 +2,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { Config } from "@skein/core/Config"
 import { Provider } from "@skein/core/Provider"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
-import { parseRef } from "@skein/domain/Model"
+import { formatRef, parseRef } from "@skein/domain/Model"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { chooseModel, keyNames } from "../src/DefaultModel.ts"
 import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import * as Providers from "../src/Providers.ts"
 import { chatWire } from "./support/chatWire.ts"
@@ -17,12 +18,13 @@ const say = (text: string) =>
   serve((response) => sse(response, ...wire.begin, ...wire.text(text), ...wire.finish("stop")).end())
 
 /** Runs with the providers of this config and environment. */
-const using = (config: ConfigInfo, env: Record<string, string> = {}) => <A, E>(body: Effect.Effect<A, E, Provider>) =>
-  body.pipe(
-    Effect.provide(Providers.layer),
-    Effect.provide(Config.layer(config)),
-    Effect.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env)))))
-  )
+const using =
+  (config: ConfigInfo, env: Record<string, string> = {}) => <A, E>(body: Effect.Effect<A, E, Config | Provider>) =>
+    body.pipe(
+      Effect.provide(Providers.layer),
+      Effect.provide(Config.layer(config)),
+      Effect.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env)))))
+    )
 
 const resolve = (name: string) =>
   Effect.flatMap(Provider, (provider) => provider.resolve(parseRef(name) ?? { providerID: "?", modelID: "?" }))
@@ -46,6 +48,53 @@ describe("Providers", () => {
         providerID: "openrouter",
         modelID: "a/b"
       })
+    }))
+
+  const chosenBy: Readonly<Record<string, string>> = {
+    DEEPSEEK_API_KEY: "deepseek/deepseek-flash",
+    GROQ_API_KEY: "groq/openai/gpt-oss-120b",
+    MISTRAL_API_KEY: "mistral/devstral-latest",
+    OPENAI_API_KEY: "openai/gpt-6.1-sol",
+    OPENROUTER_API_KEY: "openrouter/openrouter/auto",
+    TOGETHER_API_KEY: "together/openai/gpt-oss-120b"
+  }
+  for (const [keyName, model] of Object.entries(chosenBy)) {
+    it.effect(`one key is enough: ${keyName}`, () =>
+      Effect.gen(function*() {
+        expect(formatRef(yield* defaultModel)).toBe(model)
+        expect((yield* resolve(model)).info.providerID).toBe(model.split("/")[0])
+        expect(yield* chooseModel).toMatchObject({ keyName, otherKeys: [] })
+      }).pipe(using({}, { [keyName]: "test" })))
+  }
+
+  it("all variables whose keys choose a model are listed", () => {
+    expect(keyNames.toSorted()).toEqual(Object.keys(chosenBy).toSorted())
+  })
+
+  it.effect("of several keys OpenAI's comes first, then the others by name", () =>
+    Effect.gen(function*() {
+      const keys = { MISTRAL_API_KEY: "m", GROQ_API_KEY: "g", DEEPSEEK_API_KEY: " " }
+      const chosen = yield* chooseModel.pipe(using({}, keys))
+      expect(chosen).toMatchObject({ keyName: "GROQ_API_KEY", otherKeys: ["MISTRAL_API_KEY"] })
+      const withOpenAi = yield* chooseModel.pipe(using({}, { ...keys, OPENAI_API_KEY: "o" }))
+      expect(withOpenAi).toMatchObject({ keyName: "OPENAI_API_KEY", otherKeys: ["GROQ_API_KEY", "MISTRAL_API_KEY"] })
+    }))
+
+  it.effect("a provider of the config comes before keys, with the first model that is listed for it", () =>
+    Effect.gen(function*() {
+      const gateway = { base_url: "http://127.0.0.1:1", key_env: "GATEWAY_KEY", models: { coder: {}, small: {} } }
+      const config = { provider: { gateway, ollama: {} } }
+      const keys = { OPENAI_API_KEY: "o", GATEWAY_KEY: "k" }
+      expect(yield* chooseModel.pipe(using(config, keys))).toMatchObject({
+        model: { providerID: "gateway", modelID: "coder" },
+        keyName: "GATEWAY_KEY",
+        otherKeys: ["OPENAI_API_KEY"]
+      })
+      expect(yield* chooseModel.pipe(using(config, { OPENAI_API_KEY: "o" }))).toMatchObject({
+        keyName: "OPENAI_API_KEY"
+      })
+      const local = { provider: { ollama: { models: { "qwen3:8b": {} } } } }
+      expect((yield* chooseModel.pipe(using(local))).model).toEqual({ providerID: "ollama", modelID: "qwen3:8b" })
     }))
 
   it.effect("any model of a known provider can be asked, at an unknown price", () =>

@@ -26,6 +26,9 @@ export interface AgentWish {
 
 const tool = "create_agent"
 
+/** Low, so that the same wish gives much the same agent. */
+const temperature = 0.3
+
 /** How often a model may mend its answer. */
 const mends = 3
 
@@ -85,6 +88,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
         messages: [...messages],
         tools: [{ name: tool, description: "Gives the agent that you have designed.", inputSchema: schema }],
         toolChoice: "required",
+        temperature,
         origin: { sessionID: id, rootID: id, path: ["generate"], step, directory: "", purpose: "turn" }
       },
       deadlines: settings.deadlines,

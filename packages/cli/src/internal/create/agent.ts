@@ -7,6 +7,7 @@ import { Governor } from "@skein/core/Governor"
 import { Provider } from "@skein/core/Provider"
 import { Ids } from "@skein/domain/Id"
 import { formatRef, parseRef } from "@skein/domain/Model"
+import { keyNames } from "@skein/provider/DefaultModel"
 import * as Providers from "@skein/provider/Providers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -40,9 +41,9 @@ const chosen = Effect.fnUntraced(function*(flag: string | undefined) {
   const model = (yield* readModel(flag)) ?? configured ?? (yield* provider.defaultModel)
   if (model.providerID !== "offline") return model
   return yield* new UsageError({
-    message: `${
-      formatRef(model)
-    } is no AI and cannot design an agent. Set OPENAI_API_KEY, or name a model with --model.`
+    message: `${formatRef(model)} is no AI and cannot design an agent. Set one of ${
+      keyNames.join(", ")
+    }, or name a model with --model.`
   })
 })
 

@@ -2,6 +2,7 @@
 import { DataDirs } from "@skein/config/DataDirs"
 import { defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import { keyNames } from "@skein/provider/DefaultModel"
 import { presets } from "@skein/provider/OpenAiCompatible"
 import { isPostgres, place } from "@skein/storage/PostgresUrl"
 import { environment } from "@skein/tools/Environment"
@@ -106,7 +107,9 @@ export const checkKeys = (directory: string | undefined) =>
         state: "warn",
         essential: false,
         detail: "no key is set: offline/survey answers, which is no AI",
-        mend: "Set OPENAI_API_KEY, or name a model of a server of your own: \"model\" and \"provider\" in skein.json"
+        mend: `Set one of ${
+          keyNames.join(", ")
+        }, or configure a server of your own: "model" and "provider" in skein.json`
       }
     return [first, ...checks]
   })

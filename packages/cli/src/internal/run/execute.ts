@@ -27,7 +27,7 @@ import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { goneOn } from "./goOn.ts"
 import { leaveBackground } from "./leaveBackground.ts"
-import { checkModels, readModel } from "./models.ts"
+import { checkModels, defaultNote, readModel } from "./models.ts"
 import { type Asked, commandOf, prompt, readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import {
   nothing,
@@ -76,6 +76,17 @@ const budgetOf = (
 const colorsOf = (agents: ReadonlyArray<AgentInfo>) =>
   new Map(agents.flatMap(({ color, name }) => color === undefined ? [] : [[name, color] as const]))
 
+/** Refuses to prompt an agent that only other agents may start. */
+const checkPrimary = (agent: AgentInfo, agents: ReadonlyArray<AgentInfo>): Effect.Effect<void, UsageError> => {
+  if (!agent.hidden && agent.mode !== "subagent") return Effect.void
+  const primary = agents.filter(({ hidden, mode }) => !hidden && mode !== "subagent").map(({ name }) => name).toSorted()
+  return new UsageError({
+    message: `--agent: ${agent.name} is ${agent.hidden ? "an internal agent" : "a subagent"} and cannot be prompted${
+      agent.hidden ? "" : ` directly; name it in a prompt as @${agent.name}`
+    }. Primary agents: ${primary.join(", ")}.`
+  })
+}
+
 /** A copy of a session, under the title that was typed for it. */
 const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string | undefined) {
   const session = yield* Session
@@ -97,19 +108,11 @@ const prompted = Effect.fnUntraced(function*(
   const bus = yield* Bus
   const { settings } = yield* Config
   const agent = yield* agents.get(flags.agent ?? target.session?.agent ?? settings.default_agent)
-  if (agent.hidden && flags.agent !== undefined) {
-    return yield* new UsageError({
-      message:
-        `--agent: ${agent.name} works behind the scenes and cannot be prompted. \`skein agents\` lists those that can.`
-    })
-  }
+  if (flags.agent !== undefined) yield* checkPrimary(agent, agents.all)
   const model = yield* readModel(flags.model)
   const fallback = yield* checkModels(model ?? target.session?.model, agent)
-  if (fallback?.startsWith("offline/") === true) {
-    presenter.note(
-      `No model is configured, so ${fallback} answers, which is no AI. Set OPENAI_API_KEY, or \`model\` in skein.json.`
-    )
-  }
+  const said = fallback === undefined ? undefined : yield* defaultNote(fallback)
+  if (said !== undefined) presenter.note(said)
   const asked = yield* reading
   // What is not there is told before there is a session.
   const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory)

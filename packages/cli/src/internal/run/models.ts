@@ -3,6 +3,7 @@ import { Config } from "@skein/core/Config"
 import { Provider } from "@skein/core/Provider"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
+import { chooseModel, keyNames } from "@skein/provider/DefaultModel"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 
@@ -17,6 +18,20 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
     })
     : Effect.succeed(ref)
 }
+
+/** Says which model answers where neither a flag, an agent nor the config names one, and how to have another. */
+export const defaultNote = Effect.fnUntraced(function*(fallback: string) {
+  const { keyName, model, otherKeys } = yield* chooseModel
+  const another = "choose another with --model PROVIDER/MODEL or \"model\" in skein.json"
+  if (fallback === "offline/survey") {
+    return `No model is configured, so ${fallback} answers: it surveys the files, offline, and is no AI. Set one of ${
+      keyNames.join(", ")
+    }, or ${another}.`
+  }
+  if (formatRef(model) !== fallback || keyName === undefined) return undefined
+  const others = otherKeys.length === 0 ? "" : `; also set: ${otherKeys.join(", ")}`
+  return `${fallback} answers, because ${keyName} is set${others} (${another})`
+})
 
 /** Fails where none of the models that would be tried can be had; tells the default one, where it comes to that. */
 export const checkModels = Effect.fnUntraced(function*(chosen: ModelRef | undefined, agent: AgentInfo | undefined) {

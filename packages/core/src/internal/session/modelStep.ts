@@ -20,6 +20,7 @@ import { type Live, pathOf } from "./live.ts"
 import { callerOf, describeAll, offer, subjectOf } from "./offer.ts"
 import { promptFor } from "./promptFor.ts"
 import { startCalls } from "./startCalls.ts"
+import { systemPrompt } from "./systemPrompt.ts"
 
 /** A step that ended well. */
 export interface Step extends Answer {
@@ -29,20 +30,6 @@ export interface Step extends Answer {
   /** Whether this was the last step that the agent may make. */
   readonly last: boolean
 }
-
-const systemOf = (
-  agentPrompt: string | undefined,
-  instructions: string | undefined,
-  user: UserMessage,
-  live: Live,
-  now: number
-): string =>
-  [
-    agentPrompt,
-    instructions,
-    prompts.environment({ directory: live.info.directory, date: new Date(now).toISOString().slice(0, 10) }),
-    user.system
-  ].filter((text) => text !== undefined && text !== "").join("\n\n")
 
 /** Makes one step. Tools are withheld at the agent's last step, and those that the user withheld. */
 export const modelStep = Effect.fnUntraced(function*(
@@ -56,7 +43,7 @@ export const modelStep = Effect.fnUntraced(function*(
   const provider = yield* Provider
   const agent = yield* agents.get(live.info.agent)
   const refs = yield* candidates(live, agent)
-  const agentPrompt = yield* promptFor(live, agent)
+  const own = yield* promptFor(live, agent)
   const instructions = yield* Effect.flatMap(Instructions, ({ of }) => of(live.info.directory))
   const { settings: { limits } } = yield* Config
   const mostSteps = agent.steps ?? (live.parent === undefined ? undefined : limits.subagent_steps)
@@ -75,7 +62,7 @@ export const modelStep = Effect.fnUntraced(function*(
       const closing = isAtLimit && !live.concluding ? prompts.lastStep(mostSteps) : undefined
       const prepare = Effect.map(Clock.currentTimeMillis, (now): ModelRequest => ({
         messages: makePrompt(
-          systemOf(agentPrompt, instructions, user, live, now),
+          systemPrompt({ live, agent, own, instructions, user, now }),
           live.messages ?? [],
           closing,
           live.sent.wholeFrom

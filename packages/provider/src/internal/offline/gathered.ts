@@ -70,7 +70,7 @@ export const gather = (calls: ReadonlyArray<Call>, directory: string, named: Rea
         counts?.set(path, count)
       }
     }
-    const path = call.name === "read" ? inputText(call, "filePath", "path") : undefined
+    const path = call.name === "read" ? inputText(call, "filePath", "path")?.replace(/^\.\//, "") : undefined
     if (path !== undefined) {
       const { lines: content, total } = readNumbered(text, path)
       files.add(path)

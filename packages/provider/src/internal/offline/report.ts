@@ -37,7 +37,7 @@ export interface Survey {
 /** Says what wrote the answer, and how to have a model write it. */
 export const disclaimer = [
   "> No AI wrote this. `offline/survey` follows fixed rules over glob, grep and read, and understands nothing of what it reads.",
-  "> For a model's answer set a key, such as OPENAI_API_KEY, and name a model: `skein run -m openai/MODEL \"…\"`. `skein models` lists them."
+  "> For a model's answer set the key of a provider, such as OPENAI_API_KEY. `skein doctor` lists them all, `skein models` what they offer."
 ].join("\n")
 
 const most = { arrows: 48, outside: 10, todos: 10, entries: 14, largest: 5, answers: 12, notes: 8, tests: 6, places: 3 }

@@ -38,6 +38,9 @@ export interface Toolbox {
   readonly offers: (name: string) => boolean
 }
 
+/** A path that tools take as it stands: a name that begins with `~` is no home directory. */
+const plain = (path: string): string => path.startsWith("~") ? `./${path}` : path
+
 const parametersOf = (tool: ToolSpec): ReadonlyArray<string> => {
   const properties = tool.inputSchema["properties"]
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : []
@@ -60,7 +63,7 @@ export const toolboxOf = (request: ModelRequest): Toolbox => {
   const include = takes("grep", "include") ? "include" : "glob"
   const file = takes("read", "path") ? "path" : "filePath"
   const where = (at: { readonly path?: string; readonly include?: string } | undefined): Record<string, unknown> => ({
-    ...(at?.path === undefined || at.path === "" ? {} : { path: at.path }),
+    ...(at?.path === undefined || at.path === "" ? {} : { path: plain(at.path) }),
     ...(at?.include === undefined ? {} : { [include]: at.include })
   })
   // The survey counts: it wants all that a call can give, not the first of it.
@@ -77,7 +80,7 @@ export const toolboxOf = (request: ModelRequest): Toolbox => {
       at
     ) => (takes("grep", "mode") ? call("grep", { pattern, ...where(at), mode: "count", ...all }) : []),
     read: (path, limit) =>
-      isSecret(path) ? [] : call("read", { [file]: path, ...(limit === undefined ? {} : { limit }) }),
+      isSecret(path) ? [] : call("read", { [file]: plain(path), ...(limit === undefined ? {} : { limit }) }),
     task: (description, prompt) =>
       agent === undefined ? [] : call("task", { description, prompt, subagent_type: agent }),
     includeOf: (input) => {

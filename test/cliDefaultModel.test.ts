@@ -1,0 +1,54 @@
+/** The built program where nothing but a key in the environment says which model answers. */
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const world = async () => {
+  const llm = await startLlm(() => "Hello.")
+  const place = sandbox()
+  cleanup.push(llm.close, place.remove)
+  return { llm, place }
+}
+
+it("one key chooses its provider and that provider's default model, and this is said", async () => {
+  const { llm, place } = await world()
+  const env = { DEEPSEEK_API_KEY: "sk-canary", DEEPSEEK_BASE_URL: llm.url }
+  const ended = await place.run(["run", "go"], { env })
+  expect(ended).toMatchObject({ code: 0, stdout: "Hello.\n" })
+  expect(ended.stderr).toContain(
+    "deepseek/deepseek-flash answers, because DEEPSEEK_API_KEY is set (choose another with"
+  )
+  expect(llm.requests[0]?.headers.authorization).toBe("Bearer sk-canary")
+})
+
+it("of several keys the first in order chooses, and the others are named", async () => {
+  const { llm, place } = await world()
+  const env = { GROQ_API_KEY: "g", GROQ_BASE_URL: llm.url, MISTRAL_API_KEY: "m", TOGETHER_API_KEY: "t" }
+  const { stderr } = await place.run(["run", "go"], { env })
+  expect(stderr).toContain(
+    "groq/openai/gpt-oss-120b answers, because GROQ_API_KEY is set; also set: MISTRAL_API_KEY, TOGETHER_API_KEY ("
+  )
+})
+
+it("without a key the variables and the offline survey are named", async () => {
+  const { place } = await world()
+  const { code, stderr } = await place.run(["run", "go"])
+  expect(code).toBe(0)
+  expect(stderr).toMatch(
+    /No model is configured, so offline\/survey answers: it surveys the files, offline, and is no AI\./
+  )
+  expect(stderr).toMatch(/Set one of OPENAI_API_KEY, DEEPSEEK_API_KEY, [^.]*TOGETHER_API_KEY, or choose another/)
+})
+
+it("a model that is named is not commented on", async () => {
+  const { llm, place } = await world()
+  const env = { OPENAI_API_KEY: "o", OPENAI_BASE_URL: llm.url }
+  expect((await place.run(["run", "-m", "openai/m", "go"], { env })).stderr).not.toContain("answers")
+})
