@@ -1,6 +1,6 @@
 /** The built program on a terminal: the tree, the answer, and questions that are answered by keys. Needs python3. */
 import { spawn, spawnSync } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -74,7 +74,9 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain).toContain("explore  Look around")
     expect(plain).toContain("All \\x1b[2J done.\r\nSecond line.\r\n")
     expect(printed).not.toContain("\u001b[2J")
-    expect(plain).toMatch(/1 task \(1 completed\) · 4 steps · 440 tokens · cost unknown · [\d.]+ s\r\n$/)
+    expect(plain).toMatch(
+      /completed · [\d.]+ s · 4 steps · 440 tokens · cost unknown · 1 task \(1 completed\)\r\nsession (ses_\w+), go on with: skein run -s \1 "…"\r\n$/
+    )
     // The cursor is given back at the end.
     expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
   })
@@ -88,6 +90,61 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(code).toBe(0)
     expect(plain.match(/First half\./g)).toHaveLength(1)
     expect(plain.replaceAll("\r", "")).toMatch(/First half\.\n\nSecond half\.\n/)
+  })
+
+  it("shows what the agent itself does: its model, its calls and what came of them, changes, todos, and a summary", async () => {
+    const steps: ReadonlyArray<LlmAnswer | string> = [
+      {
+        text: "I look first.",
+        calls: [{
+          tool: "todowrite",
+          args: { todos: [{ content: "Mend it", status: "in_progress", priority: "high" }] }
+        }]
+      },
+      { calls: [{ tool: "read", args: { filePath: "a.txt" } }] },
+      {
+        text: "Now the edit.",
+        calls: [{ tool: "edit", args: { filePath: "a.txt", oldString: "two", newString: "2\u001b[2J\n2.5" } }]
+      },
+      { calls: [{ tool: "bash", args: { command: "seq 1 9; exit 3", description: "Counts" } }] },
+      "Done."
+    ]
+    const { place, run } = await world(({ messages }) =>
+      steps[messages.filter(({ role }) => role === "tool").length] ?? ""
+    )
+    writeFileSync(join(place.project, "a.txt"), "one\ntwo\nthree\n")
+    const { code, plain, printed } = await run(["--auto", "go"], [], { NO_COLOR: "1" })
+    expect(code).toBe(0)
+    const kept = [
+      "build · openai/m",
+      "",
+      "I look first.",
+      "",
+      "• todowrite  1 of 1 todos open",
+      "    [>] Mend it",
+      "• read a.txt  3 lines",
+      "",
+      "Now the edit.",
+      "",
+      "• edit a.txt  +2 -1",
+      "        1  one",
+      "        2 -two",
+      "        2 +2\\x1b[2J",
+      "        3 +2.5",
+      "        4  three",
+      "✗ bash seq 1 9; exit 3  exit code 3",
+      "    … 4 lines before"
+    ]
+    let at = 0
+    for (const line of kept.filter((each) => each !== "")) {
+      const found = plain.indexOf(line, at)
+      expect(found, line).toBeGreaterThanOrEqual(at)
+      at = found + line.length
+    }
+    expect(plain.slice(at)).toMatch(
+      /Done\.\r\ncompleted · [\d.]+ s · 5 steps · 550 tokens · cost unknown\r\nchanged: a\.txt\r\nsession (ses_\w+), go on with: skein run -s \1 "…"\r\n$/
+    )
+    expect(printed).not.toContain("\u001b[2J")
   })
 
   it("asks in place, shows exactly what would be done, and goes on when it is allowed", async () => {

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { changeAsks } from "./internal/asks.ts"
 import { makeFileChanges } from "./internal/fileChanges.ts"
 import { foundEdit } from "./internal/foundEdit.ts"
+import { fileDiff } from "./internal/lineDiff.ts"
 import { preview } from "./internal/preview.ts"
 import { refuse } from "./internal/refusal.ts"
 import { replaceText } from "./internal/replaceText.ts"
@@ -73,9 +74,9 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
           const { newString, oldString, replaceAll = false } = input
           const replaced = yield* replaceText(before.bytes, { oldString, newString, replaceAll, shown: target.shown })
           yield* apply(context, [{ target, before, after: replaced.bytes }])
-          return replaced.lines
+          return { lines: replaced.lines, shown: fileDiff(before.bytes, replaced.bytes) }
         })
-        const lines = yield* seen.alone([target.real])(change)
+        const { lines, shown } = yield* seen.alone([target.real])(change)
         const places = lines.length === 1 ? `line ${lines[0]}` : `${lines.length} places, the first at line ${lines[0]}`
         return {
           title: target.shown,
@@ -83,7 +84,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
           metadata: {
             filePath: target.shown,
             replacements: lines.length,
-            diff: preview(input.oldString, input.newString)
+            ...(shown ?? { diff: preview(input.oldString, input.newString) })
           }
         }
       }),

@@ -9,6 +9,7 @@ import { changeAsks } from "./internal/asks.ts"
 import { type Change, makeFileChanges } from "./internal/fileChanges.ts"
 import type { FilePatch } from "./internal/filePatch.ts"
 import { type FoundPatch, foundPatch } from "./internal/foundPatch.ts"
+import { type FileDiff, filesDiff } from "./internal/lineDiff.ts"
 import { parsePatch } from "./internal/parsePatch.ts"
 import { bounded } from "./internal/preview.ts"
 import { refuse } from "./internal/refusal.ts"
@@ -55,10 +56,10 @@ const intended = ({ from, patch, to }: Located): ReadonlyArray<string> =>
     ? [`M ${from.shown}`]
     : [`A ${to.shown}`, `D ${from.shown}`]
 
-const resultOf = (files: ReadonlyArray<string>, word: string) => ({
+const resultOf = (files: ReadonlyArray<string>, word: string, changed: FileDiff | undefined = undefined) => ({
   title: files.length === 1 ? (files[0] as string) : `${files.length} files`,
   output: `${word}:\n${files.join("\n")}`,
-  metadata: { files }
+  metadata: { files, ...changed }
 })
 
 const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
@@ -148,10 +149,11 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
           const changes: ReadonlyArray<Change> = (yield* Effect.forEach(located, (each) =>
             changesOf(context.sessionID, each))).flat()
           yield* apply(context, changes)
-          return listed(changes)
+          const shown = filesDiff(changes.map(({ after, before, target }) => [target.shown, before?.bytes, after]))
+          return { files: listed(changes), shown }
         })
-        const files = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
-        return resultOf(files, "The patch was applied")
+        const { files, shown } = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
+        return resultOf(files, "The patch was applied", shown)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
         // Only looked at: should it be applied again, it is confirmed that these are the places that were decided.

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { changeAsks } from "./internal/asks.ts"
 import { makeFileChanges } from "./internal/fileChanges.ts"
+import { type FileDiff, fileDiff } from "./internal/lineDiff.ts"
 import { preview } from "./internal/preview.ts"
 import { refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
@@ -24,7 +25,8 @@ export interface WriteInput extends Schema.Schema.Type<typeof Parameters> {}
 const resultOf = (
   { shown }: Target,
   { length }: Uint8Array,
-  done: "unchanged" | "created" | "replaced" | "found"
+  done: "unchanged" | "created" | "replaced" | "found",
+  changed: FileDiff | undefined = undefined
 ) => {
   const output = {
     unchanged: `${shown} holds just that already: nothing was written.`,
@@ -33,7 +35,7 @@ const resultOf = (
     found:
       `Skein ended while this call was made. ${shown} was found to hold just that (${length} bytes): it is written.`
   }[done]
-  return { title: shown, output, metadata: { filePath: shown, done, bytes: length } }
+  return { title: shown, output, metadata: { filePath: shown, done, bytes: length, ...changed } }
 }
 
 /** Makes `write`. */
@@ -62,14 +64,15 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
           const before = yield* existing(target)
           if (before !== undefined && after.equals(before.bytes)) {
             seen.note(context.sessionID, target.real, after)
-            return "unchanged" as const
+            return { done: "unchanged" } as const
           }
           if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
           yield* apply(context, [{ target, before, after }])
-          return before === undefined ? "created" as const : "replaced" as const
+          const changed = fileDiff(before?.bytes, after)
+          return { done: before === undefined ? "created" : "replaced", changed } as const
         })
-        const done = yield* seen.alone([target.real])(change)
-        return resultOf(target, after, done)
+        const { changed, done } = yield* seen.alone([target.real])(change)
+        return resultOf(target, after, done, changed)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
         // Only looked at: should it be written again, it is confirmed that this is the place that was decided.

@@ -95,7 +95,11 @@ describe("the tree", () => {
           "└─ ✓ explore  explore task                                  15 · 20 s"
         ]
       ])
-      expect(frames.map(({ above }) => above)).toEqual([[], [], ["Done."]])
+      expect(frames.map(({ above }) => above)).toEqual([
+        ["build · scripted/model"],
+        ["• task general task  completed, 5.0 s"],
+        ["• task explore task  completed, 20 s", "", "Done."]
+      ])
     }))
 
   it.effect("shows who waits in the queue, and who tries again", () =>
@@ -167,7 +171,7 @@ describe("the tree", () => {
           calls: [{ tool: "read", input: { path: "\u001b]0;x\u0007" } }]
         }, "Done."]
       }, [1])
-      expect(frames[0]?.above).toEqual(["line\\x1b[2J", "growing\\u202e"])
+      expect(frames[0]?.above).toEqual(["build · scripted/model", "", "line\\x1b[2J", "growing\\u202e"])
       expect(frames[0]?.below[0]).toContain("read \\x1b]0;x\\x07")
     }))
 })
@@ -178,8 +182,8 @@ it.effect("the words of an answer come as they grow, and each line is printed on
       build: [Scripted.text("First line.\nSecond line.", { pieces: 4, delay: { between: 1_000 } })]
     }, [0.5, 1.5, 2.5, 10])
     expect(frames.map(({ above, below }) => [above, below.slice(0, -1)])).toEqual([
-      [[], ["First "]],
-      [["First line."], []],
+      [["build · scripted/model"], ["First "]],
+      [["", "First line."], []],
       [[], ["Second"]],
       [["Second line."], []]
     ])
@@ -203,8 +207,8 @@ it.effect("an answer that breaks off begins again, and says so where a part of i
         ][tries++] ?? ""
     }, [0.1, 6, 30])
     expect(frames.map(({ above }) => above)).toEqual([
-      [],
-      ["First line."],
+      ["build · scripted/model"],
+      ["", "First line."],
       ["[the answer broke off here, and begins again]", "First line.", "Second."]
     ])
     expect(frames[0]?.below.at(-1)).toMatch(/^○ build  The job  retry 1 in \d\.\d s: cut/)

@@ -117,13 +117,14 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     hook: (line) => presenter.note(line),
     end: (result) => {
       if (view === undefined) return screen.close()
-      const said = view.answer.message === result.text || result.outcome === "failed" ||
+      const said = view.transcript.answer.message === result.text || result.outcome === "failed" ||
         result.outcome === "stopped"
       screen.close([
         ...view.finish(),
-        ...(said || result.text === "" ? [] : escapeText(result.text).split("\n")),
-        ...summaryLines(view.tree, result, clock.unsafeCurrentTimeMillis()).map((line) => style.dim(line))
+        ...(said || result.text === "" ? [] : escapeText(result.text).split("\n"))
       ])
+      const summary = summaryLines(view.tree, result, view.changed.names, clock.unsafeCurrentTimeMillis())
+      for (const line of summary) stdio.err(style.dim(line))
       view = undefined
     }
   }

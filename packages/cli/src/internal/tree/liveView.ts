@@ -6,11 +6,11 @@ import type { Dialog } from "../ask/dialog.ts"
 import { dialogLines } from "../ask/dialogLines.ts"
 import { DialogQueue } from "../ask/dialogQueue.ts"
 import { subjectOf } from "../ask/dialogText.ts"
-import { escapeLine } from "../escape.ts"
+import { ChangedFiles } from "../calls/changedFiles.ts"
+import { Transcript } from "../calls/transcript.ts"
 import type { Style } from "../terminal/style.ts"
 import { fit, wrap } from "../terminal/width.ts"
 import { AgentTree } from "./agentTree.ts"
-import { AnswerText } from "./answerText.ts"
 import { formatCount, type TreeLine } from "./treeLine.ts"
 import { treeLines } from "./treeLines.ts"
 
@@ -44,13 +44,14 @@ export interface Looks {
 export class LiveView {
   readonly tree: AgentTree
   readonly dialogs = new DialogQueue()
-  readonly answer: AnswerText
+  readonly transcript: Transcript
+  readonly changed = new ChangedFiles()
   readonly #looks: Looks
-  readonly #notes: Array<string> = []
+  #columns = 80
 
   constructor(session: SessionInfo, now: number, looks: Looks) {
     this.tree = new AgentTree(session, now)
-    this.answer = new AnswerText(session.id)
+    this.transcript = new Transcript(session.id, looks.style, () => this.#columns)
     this.#looks = looks
   }
 
@@ -78,32 +79,35 @@ export class LiveView {
     if (event.type === "question.replied") this.#ended(event.properties)
     if (event.type === "session.compacted" && event.sessionID === this.tree.root.id) this.#compacted(event.properties)
     const changed = this.tree.see(event)
-    return this.answer.see(event) || changed
+    this.changed.see(event)
+    return this.transcript.see(event) || changed
   }
 
   /** Adds a line that stays. */
   note(line: string): void {
-    this.#notes.push(this.#style.dim(escapeLine(line)))
+    this.transcript.note(line)
   }
 
   /** What is to be seen now. */
   view(size: { readonly columns: number; readonly rows: number }, { now, steady }: Moment): View {
     const columns = Math.max(20, size.columns)
-    const above = [...this.#notes.splice(0), ...this.answer.take()]
+    this.#columns = columns
+    const above = this.transcript.take()
     const question = this.#question(columns, size.rows - 1 - leastTree - tail.asking, steady)
-    const growing = this.answer.growing
+    const growing = this.transcript.answer.growing
     const words = growing === ""
       ? []
       : wrap(growing, columns - 1).slice(question.length === 0 ? -tail.alone : -tail.asking)
     const prompt = question.length === 0 ? this.#offer(columns) : question
-    const rows = Math.max(1, size.rows - 1 - words.length - prompt.length)
+    const running = question.length === 0 && size.rows >= 12 ? this.transcript.tail : []
+    const rows = Math.max(1, size.rows - 1 - words.length - running.length - prompt.length)
     const agents = treeLines(this.tree, { columns, rows, now }).map((line) => this.#paint(line))
-    return { above, below: [...words, ...agents, ...prompt] }
+    return { above, below: [...words, ...running, ...agents, ...prompt] }
   }
 
   /** Everything that stays and was not seen yet, once the run has ended. */
   finish(): ReadonlyArray<string> {
-    return [...this.#notes.splice(0), ...this.answer.finish()]
+    return this.transcript.finish()
   }
 
   /** What was answered stays to be read; a question that was never shown needs no answer there. */

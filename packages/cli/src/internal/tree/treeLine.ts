@@ -32,7 +32,7 @@ export const formatCount = (count: number): string => {
 }
 
 /** An amount of USD in few characters: `$0.0012`, `$0.35`, `$12.40`. */
-const formatCost = (cost: string): string => {
+export const formatCost = (cost: string): string => {
   const amount = Number(cost)
   if (amount > 0 && amount < 0.0001) return "<$0.0001"
   return `$${amount === 0 ? "0" : amount < 0.1 ? amount.toFixed(4) : amount.toFixed(2)}`

@@ -1,0 +1,65 @@
+/** Decides how a call of the main agent looks once it has ended: its line, and what is worth seeing of its result. */
+import type { ToolPart } from "@skein/domain/Part"
+import { escapeLine } from "../escape.ts"
+import type { Style } from "../terminal/style.ts"
+import { fit, widthOf } from "../terminal/width.ts"
+import { outcomeOf, subjectOf } from "./callOutcome.ts"
+import { diffLines } from "./diffLines.ts"
+
+/** How many lines of a command's output are shown, the last ones; and of todos. */
+const longest = { output: 6, todos: 20 }
+
+const boxes: Readonly<Record<string, string>> = {
+  pending: "[ ]",
+  in_progress: "[>]",
+  completed: "[x]",
+  cancelled: "[-]"
+}
+
+/** A line of output in so many columns, without its colours: they would only be shown as what they are. */
+export const outputLine = (line: string, columns: number): string =>
+  // oxlint-disable-next-line no-control-regex -- colours begin with ESC
+  fit(`    ${escapeLine(line.slice(0, 1_000).replace(/\u001b\[[\d;]*m/g, "").replaceAll("\t", "  "))}`, columns)
+
+const outputLines = (output: string, columns: number, style: Style): ReadonlyArray<string> => {
+  const lines = output.trimEnd().split("\n")
+  const tail = lines.slice(-longest.output)
+  const before = lines.length - tail.length
+  return [
+    ...(before === 0 ? [] : [`    … ${before} ${before === 1 ? "line" : "lines"} before`]),
+    ...tail.map((line) => outputLine(line, columns))
+  ].map(style.dim)
+}
+
+const todoLines = (todos: unknown, columns: number, style: Style): ReadonlyArray<string> => {
+  if (!Array.isArray(todos)) return []
+  const each = todos.slice(0, longest.todos).map((todo: { readonly content?: unknown; readonly status?: unknown }) => {
+    const status = String(todo.status)
+    const line = fit(`    ${boxes[status] ?? "[ ]"} ${escapeLine(String(todo.content))}`, columns)
+    return status === "in_progress" ? style.bold(line) : status === "pending" ? line : style.dim(line)
+  })
+  const more = todos.length - each.length
+  return more <= 0 ? each : [...each, style.dim(`    … ${more} more`)]
+}
+
+const details = ({ state, tool }: ToolPart, columns: number, style: Style): ReadonlyArray<string> => {
+  if (state.status !== "completed") return []
+  const { diff, todos } = state.metadata
+  if (tool === "bash") return outputLines(state.output, columns, style)
+  if (tool === "todowrite") return todoLines(todos, columns, style)
+  return typeof diff === "string" ? diffLines(diff, columns, style) : []
+}
+
+/** The lines of a call that has ended, none wider than the terminal. */
+export const callLines = (part: ToolPart, columns: number, style: Style): ReadonlyArray<string> => {
+  const { isGood, text } = outcomeOf(part)
+  const mark = isGood ? "•" : "✗"
+  const name = escapeLine(part.tool)
+  const room = columns - 1
+  // What came of it is never cut away by what it was about.
+  const outcome = fit(text, Math.max(20, Math.floor(room * 0.6)))
+  const subject = fit(subjectOf(part), Math.max(8, room - widthOf(name) - widthOf(outcome) - 6))
+  const line = fit(`${mark} ${[name, subject].filter((each) => each !== "").join(" ")}  ${outcome}`, room)
+  const painted = isGood ? `${style.cyan(line.slice(0, 1))}${line.slice(1)}` : style.red(line)
+  return [painted, ...details(part, room, style)]
+}

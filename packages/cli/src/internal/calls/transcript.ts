@@ -1,0 +1,124 @@
+/** Gathers what the main agent says and does, in the order in which it happens: lines that are printed for good. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import type { Part } from "@skein/domain/Part"
+import { formatDuration } from "../duration.ts"
+import { escapeLine } from "../escape.ts"
+import type { Style } from "../terminal/style.ts"
+import { fit } from "../terminal/width.ts"
+import { formatCount } from "../tree/treeLine.ts"
+import { AnswerText } from "./answerText.ts"
+import { callLines, outputLine } from "./callLines.ts"
+
+/** How many lines of a running command are shown. */
+const tailed = 3
+
+/** What the agent at the root says and does. */
+export class Transcript {
+  readonly #sessionID: SessionID
+  readonly #style: Style
+  readonly #columns: () => number
+  readonly #ended = new Set<string>()
+  #lines: Array<string> = []
+  /** What was printed last: a blank line stands between words and calls. */
+  #last: "nothing" | "words" | "calls" = "nothing"
+  #model: string | undefined
+  /** What running commands have written so far, its end. */
+  readonly #outputs = new Map<string, string>()
+  readonly answer: AnswerText
+
+  constructor(sessionID: SessionID, style: Style, columns: () => number) {
+    this.#sessionID = sessionID
+    this.#style = style
+    this.#columns = columns
+    this.answer = new AnswerText(sessionID)
+  }
+
+  /** Takes an event in; says whether there is anything new. */
+  see(event: Event): boolean {
+    const isNew = this.answer.see(event)
+    this.#words(this.answer.take())
+    if (event.sessionID !== this.#sessionID) return isNew
+    if (event.type === "message.updated" && event.properties.info.role === "assistant") {
+      const { agent, modelID, providerID } = event.properties.info
+      return this.#named(`${agent} · ${providerID}/${modelID}`) || isNew
+    }
+    return event.type === "message.part.updated" ? this.#part(event.properties.part) || isNew : isNew
+  }
+
+  /** The last lines of what a running command has written. */
+  get tail(): ReadonlyArray<string> {
+    const output = [...this.#outputs.values()].at(-1) ?? ""
+    const lines = output.trimEnd().split("\n").slice(-tailed)
+    return lines.filter((line) => line.trim() !== "").map((line) =>
+      this.#style.dim(outputLine(line, this.#columns() - 1))
+    )
+  }
+
+  /** A line that stays. */
+  note(line: string): void {
+    this.#words(this.answer.take())
+    this.#lines.push(this.#style.dim(escapeLine(line)))
+  }
+
+  /** The lines that are complete, once. */
+  take(): ReadonlyArray<string> {
+    const lines = this.#lines
+    this.#lines = []
+    return lines
+  }
+
+  /** Everything that is left, once. */
+  finish(): ReadonlyArray<string> {
+    this.#words(this.answer.finish())
+    return this.take()
+  }
+
+  #words(lines: ReadonlyArray<string>): void {
+    if (lines.length === 0) return
+    // Between two texts there is a blank line already.
+    if (this.#last === "calls" && lines[0] !== "") this.#lines.push("")
+    this.#lines.push(...lines)
+    this.#last = "words"
+  }
+
+  #block(lines: ReadonlyArray<string>): true {
+    // What was said before it is complete by now.
+    this.#words(this.answer.finish())
+    if (this.#last === "words") this.#lines.push("")
+    this.#lines.push(...lines)
+    this.#last = "calls"
+    return true
+  }
+
+  #named(model: string): boolean {
+    // Words that have begun are not torn apart: it is told with the next message.
+    if (model === this.#model || this.answer.growing !== "") return false
+    this.#model = model
+    return this.#block([this.#style.dim(fit(escapeLine(model), this.#columns() - 1))])
+  }
+
+  #output(id: string, output: unknown): boolean {
+    if (typeof output !== "string") return false
+    this.#outputs.set(id, output.slice(-4_000))
+    return true
+  }
+
+  #part(part: Part): boolean {
+    if (this.#ended.has(part.id)) return false
+    if (part.type === "tool") {
+      if (part.state.status === "running") return this.#output(part.id, part.state.metadata?.["output"])
+      if (part.state.status === "pending") return false
+      this.#ended.add(part.id)
+      this.#outputs.delete(part.id)
+      return this.#block(callLines(part, this.#columns(), this.#style))
+    }
+    if (part.type !== "reasoning" || part.text.trim() === "" || part.time?.end === undefined) return false
+    this.#ended.add(part.id)
+    const [first = ""] = part.text.trim().split("\n", 1)
+    const head = `∴ thought for ${formatDuration(part.time.end - part.time.start)}, ${
+      formatCount(part.text.length)
+    } characters`
+    return this.#block([this.#style.dim(fit(`${head}: ${escapeLine(first.slice(0, 300))}`, this.#columns() - 1))])
+  }
+}
