@@ -30,6 +30,38 @@ const read = Effect.fnUntraced(function*(hooks: unknown) {
 
 const command = (line: string, more = {}) => ({ type: "command", command: line, ...more })
 
+layer(NodeFileSystem.layer)("env in settings.json of Claude Code", (it) => {
+  it.scoped("sets variables of commands, once each is trusted", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: { env: { NODE_ENV: "test", DEBUG: 1, "not a name": "x", LIST: [] } } })
+      const { settings, warnings, widenings } = yield* loadIn(root)
+      expect(settings.env).toBeUndefined()
+      expect(widenings.map(({ key }) => key)).toEqual(["env.NODE_ENV", "env.DEBUG"])
+      const lines = warnings.map((issue) => told(root, issue))
+      expect(lines.filter((line) => line.includes("is no variable")).length).toBe(2)
+      expect(lines.join("\n")).toContain("a project's file may not set variables of commands")
+      yield* Trust.allow(join(root, "project"), widenings.map(({ id }) => id)).pipe(
+        Effect.provide(DataDirs.layer()),
+        Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
+      )
+      expect((yield* loadIn(root)).settings.env).toEqual({ NODE_ENV: "test", DEBUG: "1" })
+    }))
+})
+
+layer(NodeFileSystem.layer)("modes in settings.json of Claude Code", (it) => {
+  it.scoped.each([["acceptEdits"], ["bypassPermissions"], ["dontAsk"]])(
+    "loosen nothing, which is said: %s",
+    ([mode]) =>
+      Effect.gen(function*() {
+        const root = yield* workspace({ [file]: { permissions: { defaultMode: mode } } })
+        const { settings, warnings, widenings } = yield* loadIn(root)
+        expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining("permissions.defaultMode")])
+        expect(widenings).toEqual([])
+        expect(settings.permission ?? []).toEqual([])
+      })
+  )
+})
+
 layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
   it.scoped("do not count unless they are trusted", () =>
     Effect.gen(function*() {

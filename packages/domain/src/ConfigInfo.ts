@@ -181,6 +181,15 @@ export const ConfigInfo = Schema.Struct({
   sandbox: Schema.optional(Schema.Literal("auto", "on", "off")),
   /** Whether commands in a sandbox may use the network. */
   sandbox_network: Schema.optional(Schema.Boolean),
+  /** Variables that commands of `bash` and hooks see besides. */
+  env: Schema.optional(
+    Schema.Record({
+      key: Schema.String.pipe(
+        Schema.pattern(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: () => "the name of a variable, such as NODE_ENV" })
+      ),
+      value: Schema.String.pipe(Schema.pattern(/^[^\0]*$/, { message: () => "a text without a NUL character" }))
+    })
+  ),
   /** Commands that are told of events, and may block or change what is about to happen. */
   hooks: Schema.optional(HooksConfig),
   /** The same for commands that are written for Claude Code, as its settings have them. */

@@ -64,6 +64,8 @@ export const layerWorkbench = <E = never>(options: {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Variables that commands see besides. */
   readonly pass?: ReadonlyArray<string>
+  /** Variables that commands see besides, with what they hold. */
+  readonly set?: Readonly<Record<string, string>>
   /** How commands are confined; not at all where absent. */
   readonly sandbox?: Layer.Layer<Sandbox, E>
 }): Layer.Layer<Workbench | Spill, E, FileSystem.FileSystem | Path.Path> => {
@@ -73,7 +75,9 @@ export const layerWorkbench = <E = never>(options: {
     Paths.layer({ home: environment["HOME"] }),
     Ripgrep.layer({ environment }),
     SeenFiles.layer,
-    Shell.layer({ environment, pass: options.pass ?? [] }).pipe(Layer.provide(options.sandbox ?? Sandbox.layerNoop)),
+    Shell.layer({ environment, pass: options.pass ?? [], set: options.set ?? {} }).pipe(
+      Layer.provide(options.sandbox ?? Sandbox.layerNoop)
+    ),
     SpillFiles.layerSpill
   ).pipe(
     Layer.provideMerge(SpillFiles.layer(dataDirectory)),

@@ -55,11 +55,12 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
 }>() {
   /**
    * Runs bash, or sh where there is none. Commands see of the environment what a shell needs, and the variables named by
-   * `pass`; never one whose name tells of a secret.
+   * `pass`; never one whose name tells of a secret. `set` is what they see besides, as it is.
    */
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly pass?: ReadonlyArray<string>
+    readonly set?: Readonly<Record<string, string>>
   }): Layer.Layer<Shell, never, FileSystem.FileSystem | Processes | Sandbox> =>
     Layer.effect(
       Shell,
@@ -68,7 +69,7 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
           fs: yield* FileSystem.FileSystem,
           processes: yield* Processes,
           sandbox: yield* Sandbox,
-          environment: shellEnvironment(options.environment, options.pass ?? [])
+          environment: { ...shellEnvironment(options.environment, options.pass ?? []), ...options.set }
         }
         // Loaded at first use: the program starts without it.
         const loaded = Effect.promise(() => import("./internal/runShell.ts"))

@@ -88,7 +88,7 @@ export const scripts = (
 /** The hooks of the config, in its order. They run in the working directory of the session that they are told of. */
 export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
   Effect.map(Config, ({ settings }) => {
-    const environment = shellEnvironment(options.environment, options.pass ?? [])
+    const environment = { ...shellEnvironment(options.environment, options.pass ?? []), ...settings.env }
     // Loaded at first use: the program starts without it.
     const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)

@@ -64,7 +64,10 @@ describe("bash", () => {
       const names = output.trim().split("\n").map((line) => line.split("=", 1).join(""))
       expect(output).toContain(`HOME=${top}/home`)
       expect(output).toContain("EXTRA=extra")
-      const allowed = /^(PATH|HOME|LANG|LC_.*|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL|EXTRA|SKEIN_GROUP|PWD|OLDPWD|SHLVL|_)$/
+      // What is set for commands is meant for them, whatever its name.
+      expect(output).toContain("GIVEN_TOKEN=as it is")
+      const allowed =
+        /^(PATH|HOME|LANG|LC_.*|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL|EXTRA|GIVEN_TOKEN|SKEIN_GROUP|PWD|OLDPWD|SHLVL|_)$/
       expect(names.filter((name) => !allowed.test(name))).toEqual([])
     }).pipe(Effect.provide(Workspace.layer)))
 

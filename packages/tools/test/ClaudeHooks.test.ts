@@ -27,7 +27,7 @@ const world = (config: ClaudeHooksConfig, files: Readonly<Record<string, string>
     const logger = Logger.make<unknown, void>(({ message }) => void log.push(String(message)))
     const context = yield* Layer.build(
       ShellHooks.layer({ environment: process.env, directory: cwd }).pipe(
-        Layer.provide(Config.layer({ claude_hooks: config }))
+        Layer.provide(Config.layer({ claude_hooks: config, env: { FROM_SETTINGS: "yes" } }))
       )
     )
     const service = yield* Effect.provide(Hooks, context)
@@ -155,6 +155,7 @@ describe("what hooks are told", () => {
       )
       yield* hooks.preToolUse(at, bash, {})
       expect(read("seen")).toContain(`CLAUDE_PROJECT_DIR=${cwd}\n`)
+      expect(read("seen")).toContain("FROM_SETTINGS=yes\n")
       fs.writeFileSync(join(cwd, "guard.sh"), "#!/bin/sh\ntouch pwned\n")
       expect((yield* Effect.flip(hooks.preToolUse(at, bash, {}))).message).toContain("guard.sh is not what it was")
     }))

@@ -123,7 +123,8 @@ export class Workspace
           FAKE_API_KEY: "sk-test-SECRET",
           EXTRA: "extra"
         },
-        pass: ["EXTRA", "FAKE_API_KEY"]
+        pass: ["EXTRA", "FAKE_API_KEY"],
+        set: { GIVEN_TOKEN: "as it is" }
       })
       return Layer.effect(Workspace, make(top)).pipe(
         Layer.provide(options.network ?? Layer.empty),

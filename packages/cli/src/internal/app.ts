@@ -130,6 +130,7 @@ const workbench = (
       return Layer.merge(
         BuiltinTools.layerWorkbench({
           ...place,
+          set: settings.env ?? {},
           sandbox: typeof confined === "function"
             ? confined({ ...place, network, fixed: ShellHooks.scripts(settings, directory) })
             : confined

@@ -15,7 +15,6 @@ const actions = ["allow", "ask", "deny"] as const
 const keys = [...actions, "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"] as const
 
 const unused: ReadonlyMap<string, string> = new Map([
-  ["env", "set variables where Skein is started"],
   ["mcpServers", "there are no MCP servers here"]
 ])
 
@@ -48,6 +47,8 @@ const settingsOf = (
     switch (key) {
       case "$schema":
         return []
+      case "env":
+        return variablesOf(each, note)
       case "hooks":
         return claudeHooksOf(each, note)
       case "model":
@@ -63,6 +64,27 @@ const settingsOf = (
         return []
     }
   })
+}
+
+/** Variables as config has them. */
+const variablesOf = (
+  { at, key, value }: LocatedEntry,
+  note: (at: Pick<LocatedEntry, "at" | "key">, message: string) => void
+): ReadonlyArray<LocatedEntry> => {
+  if (value.kind !== "object") {
+    note({ at, key }, "this must be an object with variables, and sets none")
+    return []
+  }
+  const known = value.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
+    const set = plain(each.value)
+    const isSet = typeof set === "string" || typeof set === "number" || typeof set === "boolean"
+    if (isSet && /^[A-Za-z_]\w*$/.test(each.key) && !String(set).includes("\0")) {
+      return [entry(each.key, each.at, text(String(set), each.value.at))]
+    }
+    note({ at: each.at, key: `env.${each.key}` }, "this is no variable with a text, and is not set")
+    return []
+  })
+  return known.length === 0 ? [] : [entry("env", at, { ...value, entries: known })]
 }
 
 const permissionsOf = (

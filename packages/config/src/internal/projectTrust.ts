@@ -22,6 +22,7 @@ export const holdsCommands = (top: string | undefined): boolean => top === "hook
 /** Whether a value of a project's file is nothing for a project, whatever it is: hooks are commands that would run unasked. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
+  || top === "env"
   || holdsCommands(top)
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
@@ -29,6 +30,8 @@ export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean
 const reach = ([top]: ReadonlyArray<string>): string =>
   holdsCommands(top)
     ? "run commands of its own"
+    : top === "env"
+    ? "set variables of commands"
     : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
 
 /** Why an environment variable may not be put into this value of a project's file. */
