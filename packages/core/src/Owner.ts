@@ -14,8 +14,8 @@ export class Owner extends Context.Tag("@skein/core/Owner")<Owner, {
   /** A name by chance; nothing is known of others. */
   static readonly layer: Layer.Layer<Owner, never, Ids> = Layer.effect(
     Owner,
-    Effect.map(Effect.flatMap(Ids, (ids) => ids.make("evt")), (id) => ({
-      id: id.replace("evt_", "own_"),
+    Effect.map(Effect.flatMap(Ids, (ids) => ids.make("own")), (id) => ({
+      id,
       isGone: () => Effect.succeed(false)
     }))
   )

@@ -289,9 +289,15 @@ export const TaskTool = {
     const context = yield* servicesForLater<Tasks | Tools | Agent | Permission | Config | SessionTable | Spill>()
     yield* tools.register(define<TaskInput>({
       name: "task",
-      describe: (caller) => Effect.provide(Effect.orElseSucceed(describe(caller), () => undefined), context),
+      describe: (caller) =>
+        Effect.provide(
+          // Without its agent, which may be gone by now, a session does nothing more.
+          Effect.catchTag(describe(caller), "AgentNotFound", () => Effect.succeed(undefined)),
+          context
+        ),
       parameters: TaskInput,
-      hides: (caller) => Effect.provide(Effect.orElseSucceed(hidden(caller), () => ["agent"]), context),
+      hides: (caller) =>
+        Effect.provide(Effect.catchTag(hidden(caller), "AgentNotFound", () => Effect.succeed(["agent"])), context),
       effect: "never",
       waits: true,
       title: (input) => input.description,

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type { StorageError } from "./StorageError.ts"
 
 /** A call was refused or failed; the model reads `message` and may mend it. `kind` is stored as the error's tag. */
 export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", {
@@ -100,12 +101,12 @@ export interface Tool<Input> {
   /** The permission key that the tool goes by; the tool's name is checked too, and the stricter counts. */
   readonly permission: string
   /** The text for the model; where it is made anew for each caller, `undefined` means that the tool is not offered to it. */
-  readonly describe: string | ((caller: ToolCaller) => Effect.Effect<string | undefined>)
+  readonly describe: string | ((caller: ToolCaller) => Effect.Effect<string | undefined, StorageError>)
   /** The arguments; each field carries a description for the model. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly parameters: Schema.Schema<Input, any>
   /** The arguments that a caller is not told of, because it may not use them; all are told of where absent. */
-  readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>>
+  readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** What may happen to a call that a crash cut off. */
   readonly effect: EffectClass
   /** Whether the call mostly waits for other agents or people: it then needs no slot of its own. */

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
 import * as Task from "@skein/core/Task"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { childrenOf, root } from "./support/tree.ts"
 
@@ -93,4 +96,20 @@ describe("{task_description} in an agent's prompt", () => {
       expect(told(script, "lead").slice(2)).toEqual([handles("A short one"), handles("A story")])
     }).pipe(Effect.provide(layer(script)))
   })
+})
+
+it.effect("is not hidden where storage fails: the turn fails, and says why", () => {
+  const full = new StorageError({ operation: "approvals", reason: "full", message: "The disk is full." })
+  const storage = Layer.effect(
+    SessionStorage,
+    Effect.map(SessionStorage, (inner) => ({ ...inner, approvals: () => Effect.fail(full) }))
+  ).pipe(Layer.provide(SessionStorage.layerMemory))
+  const script = Scripted.make({ build: ["done"] })
+  return Effect.gen(function*() {
+    const { id } = yield* root()
+    expect(yield* Effect.flip(Session.prompt(id, "Go"))).toMatchObject({ _tag: "StorageError", operation: "approvals" })
+    expect(script.requests).toEqual([])
+  }).pipe(
+    Effect.provide(SkeinTest.layer(script, { storage, agents: [SkeinTest.agent("worker")], rules: { task: "ask" } }))
+  )
 })

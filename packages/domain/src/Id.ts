@@ -48,6 +48,11 @@ export const EventID = id("evt", "EventID")
 /** The type of an event's id. */
 export type EventID = typeof EventID.Type
 
+/** Names a process among those that share a storage. */
+export const OwnerID = id("own", "OwnerID")
+/** The type of an owner's id. */
+export type OwnerID = typeof OwnerID.Type
+
 /** Each prefix with the id that it makes. */
 export interface ByPrefix {
   readonly ses: SessionID
@@ -56,6 +61,7 @@ export interface ByPrefix {
   readonly run: RunID
   readonly per: PermissionID
   readonly evt: EventID
+  readonly own: OwnerID
 }
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -6,7 +6,7 @@ import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 
-const prefixes: ReadonlyArray<keyof ByPrefix> = ["ses", "msg", "prt", "run", "per", "evt"]
+const prefixes: ReadonlyArray<keyof ByPrefix> = ["ses", "msg", "prt", "run", "per", "evt", "own"]
 const body = (id: string) => id.slice(id.indexOf("_") + 1)
 
 const ascending = (ids: ReadonlyArray<string>): boolean =>

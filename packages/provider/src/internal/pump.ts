@@ -33,10 +33,6 @@ export const pump = async (
     if (done) break
     if (value.type === "error") {
       if (isUnfinished(value.error)) break
-      if (isUnknown(value.error)) {
-        tell({ type: "activity" })
-        continue
-      }
       throw new ErrorPart(value.error)
     }
     measure(meter, value)
@@ -62,12 +58,6 @@ export const pump = async (
 
 /** The AI SDK says "other" without a reason of the server's where the server just stopped. */
 const isTruncated = ({ finishReason: { raw, unified } }: Finish): boolean => unified === "other" && raw === undefined
-
-/** The AI SDK knows events by their type: what it cannot read and has none is of a kind that nobody knows here. */
-const isUnknown = (error: unknown): boolean =>
-  error instanceof Error && error.name === "AI_TypeValidationError" && "value" in error
-  && typeof error.value === "object" && error.value !== null && !Array.isArray(error.value)
-  && !("type" in error.value) && !("error" in error.value) && !("choices" in error.value)
 
 /** The other way in which the AI SDK says so. */
 const isUnfinished = (error: unknown): boolean =>
