@@ -125,6 +125,8 @@ export interface ModelRequest {
   readonly variant?: string
   /** What the answer may hold, for models that gather pieces of it. */
   readonly bounds?: AnswerBounds
+  /** The most tokens that the answer may have, reasoning included; where absent, the provider decides. */
+  readonly maxOutputTokens?: number
   readonly origin: RequestOrigin
 }
 

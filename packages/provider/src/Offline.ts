@@ -35,7 +35,8 @@ const distinct = (calls: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => [
 ]
 
 /** A token is taken to be four characters. */
-const tokens = (characters: number): number => Math.ceil(characters / 4)
+const charactersPerToken = 4
+const tokens = (characters: number): number => Math.ceil(characters / charactersPerToken)
 
 const lengthOf = (request: ModelRequest): number =>
   request.messages.reduce((sum, message) => {
@@ -55,9 +56,17 @@ const lengthOf = (request: ModelRequest): number =>
     }, sum)
   }, 0)
 
+/** What is sent of an answer: one that is longer than the request allows is cut, and asks for no calls. */
+const cut = ({ calls, text, ...rest }: ReturnType<typeof decide>, { maxOutputTokens: cap }: ModelRequest) => {
+  const length = calls.reduce((sum, { input }) => sum + JSON.stringify(input).length, text.length)
+  return cap === undefined || tokens(length) <= cap
+    ? { ...rest, calls, text, isCut: false }
+    : { ...rest, calls: [], text: text.slice(0, cap * charactersPerToken), isCut: true }
+}
+
 /** The answer as a model would send it: text paragraph by paragraph, then the calls. */
 const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
-  const { callCount, calls, text } = decide(request)
+  const { callCount, calls, isCut, text } = cut(decide(request), request)
   const inputs = calls.map((call) => JSON.stringify(call.input))
   const output = inputs.reduce((sum, input) => sum + input.length, text.length)
   return [
@@ -73,7 +82,7 @@ const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
     })),
     {
       type: "finish",
-      finish: calls.length > 0 ? "tool-calls" : "stop",
+      finish: isCut ? "length" : calls.length > 0 ? "tool-calls" : "stop",
       tokens: { input: tokens(lengthOf(request)), output: tokens(output), reasoning: 0, cacheRead: 0, cacheWrite: 0 }
     }
   ]

@@ -104,9 +104,10 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
     models: options.models ?? {},
     load: async (send) => {
       const dialect = {
-        settings: ({ temperature, topP, variant }: ModelRequest) => ({
+        settings: ({ maxOutputTokens, temperature, topP, variant }: ModelRequest) => ({
           temperature,
           top_p: topP,
+          max_tokens: maxOutputTokens,
           reasoning_effort: variant,
           stream_options: options.refusesUsage === true ? undefined : { include_usage: true }
         }),

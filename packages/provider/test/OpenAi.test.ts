@@ -92,6 +92,20 @@ describe("OpenAi", () => {
       expect(server.seen).toEqual([])
     }))
 
+  it.scoped("chat models that think are capped under the new name, and all others under the old one", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(400).end())
+      const vendor = yield* OpenAi.make({ baseUrl: server.url })
+      const capsOf = (modelID: string) =>
+        Effect.gen(function*() {
+          yield* ask(yield* vendor.model(modelID), { maxOutputTokens: 300 })
+          const { max_completion_tokens, max_tokens } = JSON.parse(server.seen.at(-1)?.body ?? "")
+          return { max_completion_tokens, max_tokens }
+        })
+      for (const id of ["o3", "gpt-5", "gpt-6.1-sol"]) expect(yield* capsOf(id)).toEqual({ max_completion_tokens: 300 })
+      for (const id of ["m", "gpt-4o"]) expect(yield* capsOf(id)).toEqual({ max_tokens: 300 })
+    }))
+
   it.scoped("chat models that think are told by the developer, and not how to sample", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())

@@ -30,6 +30,8 @@ export interface ScriptedStep {
   readonly hangs?: boolean
   /** In how many pieces the text comes; one where absent. */
   readonly pieces?: number
+  /** The step says all that it says, whatever cap the request has: as a provider that ignores `max_tokens`. */
+  readonly ignoresCap?: boolean
 }
 
 /** A script for one agent: its steps in order (the last one is repeated), or a function of the request. */
@@ -104,6 +106,19 @@ const pieces = (words: string, count: number): ReadonlyArray<string> => {
   return Array.from({ length: Math.ceil(words.length / size) }, (_, i) => words.slice(i * size, (i + 1) * size))
 }
 
+/** What is left of an answer that is longer than its request allows: a part of its text, none of its calls. */
+const capped = (step: ScriptedStep, { maxOutputTokens: cap }: ModelRequest): ScriptedStep => {
+  const tokens = { ...usual, ...step.tokens }
+  if (cap === undefined || tokens.output <= cap || step.ignoresCap === true) return step
+  const { calls: _, text: words, ...rest } = step
+  return {
+    ...rest,
+    ...(words === undefined ? {} : { text: words.slice(0, Math.floor(words.length * cap / tokens.output)) }),
+    finish: "length",
+    tokens: { ...tokens, output: cap, reasoning: Math.min(tokens.reasoning, cap) }
+  }
+}
+
 const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelEvent) => void) {
   const { between, connect, first } = { between: 0, connect: 0, first: 0, ...step.delay }
   if (connect > 0) yield* Effect.sleep(connect)
@@ -156,6 +171,7 @@ export interface Scripted {
  * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
  * through each script by itself: one step for each request, a retry included. Titles go by the script `title`, summaries of
  * sessions by `summary` and those of conversations by `compaction`, which need not be there. Requests are refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
+ * An answer that reports more output tokens than the request's `maxOutputTokens` is cut there and ends with `length`.
  */
 export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
   const requests: Array<ModelRequest> = []
@@ -210,7 +226,7 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
           requests.push(request)
           open.most = Math.max(open.most, ++open.now)
         }),
-        () => Effect.flatMap(stepOf(request), (step) => say(step, emit)),
+        () => Effect.flatMap(stepOf(request), (step) => say(capped(step, request), emit)),
         () => Effect.sync(() => open.now--)
       )
   }

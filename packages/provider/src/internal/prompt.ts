@@ -18,7 +18,8 @@ export const toCallOptions = (request: ModelRequest, style: PromptStyle): Langua
     toolChoice: { type: request.toolChoice }
   },
   ...request.temperature === undefined ? {} : { temperature: request.temperature },
-  ...request.topP === undefined ? {} : { topP: request.topP }
+  ...request.topP === undefined ? {} : { topP: request.topP },
+  ...request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }
 })
 
 const toTool = (tool: ToolSpec, style: PromptStyle): LanguageModelV3FunctionTool => ({

@@ -12,6 +12,7 @@ const chunk = (delta: unknown, finish: string | null = null) => ({
 export const chatWire = (vendor: Wire["vendor"]): Wire => ({
   path: "/v1/chat/completions",
   vendor,
+  outputCap: "max_tokens",
   begin: [chunk({ role: "assistant", content: "" })],
   text: (...deltas) => deltas.map((content) => chunk({ content })),
   callBegin: (id, name, args, index = 0) => [

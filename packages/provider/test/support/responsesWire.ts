@@ -17,6 +17,7 @@ const message = { type: "message", id: "msg_1", role: "assistant", status: "comp
 export const responsesWire: Wire = {
   path: "/v1/responses",
   vendor: (baseUrl, apiKey) => OpenAi.make({ baseUrl, apiKey, api: "responses" }),
+  outputCap: "max_output_tokens",
   begin: [{ type: "response.created", sequence_number: 0, response: response() }],
   text: (...deltas) => [
     { type: "response.output_item.added", output_index: 0, item: { ...message, status: "in_progress" } },

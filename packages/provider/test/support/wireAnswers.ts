@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type { ServerResponse } from "node:http"
 import { callsOf, finishOf, textOf } from "./Server.ts"
 import { answered, call, end, secret, usual, type Wire } from "./wireCase.ts"
 
@@ -45,6 +46,16 @@ export const wireAnswers = (wire: Wire): void => {
         { type: "tool-call", id: "call_b", name: "read", input: "{}" }
       ])
       expect(finishOf(asked)).toMatchObject({ finish: "tool-calls" })
+    }))
+
+  it.scoped("sends the cap of an answer, and none where nobody asked for one", () =>
+    Effect.gen(function*() {
+      const say = (response: ServerResponse) =>
+        end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
+      const capped = yield* answer(say, { maxOutputTokens: 300 })
+      expect(JSON.parse(capped.server.seen[0]?.body ?? "")).toMatchObject({ [wire.outputCap]: 300 })
+      const free = yield* answer(say)
+      expect(free.server.seen[0]?.body).not.toMatch(/max_(?:completion_|output_)?tokens/)
     }))
 
   it.scoped("sends the whole conversation, tools and all", () =>

@@ -13,6 +13,8 @@ export const secret = "sk-test-SECRET"
 export interface Wire {
   readonly path: string
   readonly vendor: (baseUrl: string, apiKey: Redacted.Redacted) => Effect.Effect<Vendor, never, Scope>
+  /** The field that caps an answer. */
+  readonly outputCap: string
   readonly begin: ReadonlyArray<unknown>
   readonly text: (...deltas: ReadonlyArray<string>) => ReadonlyArray<unknown>
   /** The beginning of a call: its arguments so far. */

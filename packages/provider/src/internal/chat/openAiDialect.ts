@@ -17,13 +17,15 @@ export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => 
   const reasons = reasoner.test(modelID)
   return {
     system: reasons ? "developer" : "system",
-    settings: ({ origin, temperature, topP, variant }: ModelRequest) => {
+    settings: ({ maxOutputTokens, origin, temperature, topP, variant }: ModelRequest) => {
       if (variant !== undefined && !efforts.includes(variant)) {
         throw new Unaskable(`it knows the reasoning efforts ${efforts.join(", ")}, and no ${variant}`, unknownVariant)
       }
       const samples = !reasons || (variant === "none" && optionalReasoner.test(modelID))
       return {
         ...samples ? { temperature, top_p: topP } : {},
+        // Models that reason refuse the old name; servers with older models know no other one.
+        ...reasons ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens },
         reasoning_effort: variant,
         stream_options: { include_usage: true },
         ...isOfficial ? { prompt_cache_key: origin.sessionID } : {}
