@@ -7,7 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { accountNow, opened } from "./internal/budget/account.ts"
 import { checkBudget } from "./internal/budget/checkBudget.ts"
-import { lineOf, promisedBelow } from "./internal/budget/reservations.ts"
+import { keptBelow } from "./internal/budget/held.ts"
+import { grantWaiting } from "./internal/budget/requests.ts"
+import { forgoPromise, lineOf } from "./internal/budget/reservations.ts"
 import { change, withoutBudget } from "./internal/session/live.ts"
 import { SessionTable } from "./internal/session/SessionTable.ts"
 import { Journal } from "./Journal.ts"
@@ -19,7 +21,7 @@ import type { StorageError } from "./StorageError.ts"
 export interface BudgetStatus extends Account {
   /** The session that it was set for. */
   readonly sessionID: SessionID
-  /** What is kept for tasks at work, of what they have not used yet. */
+  /** What is kept for tasks at work and for requests under way, of what they have not used yet. */
   readonly kept: Partial<Record<Bound, string>>
 }
 
@@ -44,11 +46,12 @@ export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
           yield* checkBudget(limit)
           yield* table.use(id, (live) =>
             Effect.flatMap(Clock.currentTimeMillis, (now) => {
+              forgoPromise(live)
               if (limit === undefined) withoutBudget(live)
               const patch = limit === undefined ? {} : { budget: opened(live, limit, now) }
-              return journal.commit([change(live, now, patch)], [
-                journal.event(live.info, "session.updated", { info: live.info }, now)
-              ])
+              const write = change(live, now, patch)
+              grantWaiting(live)
+              return journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
             }))
         }, Effect.uninterruptible),
         of: (id) =>
@@ -57,7 +60,7 @@ export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
               const account = accountNow(each)
               return account === undefined
                 ? []
-                : [{ ...account, sessionID: each.info.id, kept: promisedBelow(each) }]
+                : [{ ...account, sessionID: each.info.id, kept: keptBelow(each.held) }]
             }))
       }
     })

@@ -27,6 +27,8 @@ export interface Slot {
   readonly first: (start: () => void) => { readonly position: number; readonly giveUp: () => void }
   /** Works as soon as there is room, and makes room at the end. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Inside of `work`, and of no call: waits for others without the slot, and has it again before it goes on. */
+  readonly away: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Inside of `work`: makes calls at the same time and gives their results in order. */
   readonly calls: <A, B, E, R>(
     inputs: ReadonlyArray<A>,

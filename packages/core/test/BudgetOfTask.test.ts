@@ -12,8 +12,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { failing, lookOn, options, sessionOf, spawn, uses, worker } from "./support/budgets.ts"
-import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+import { lookOn, options, sessionOf, spawn, uses, worker } from "./support/budgets.ts"
+import { childrenOf, expectStill, root } from "./support/tree.ts"
 
 /** Runs parts at once, each with its budget, below a root. */
 const parts = (parentID: SessionID, budgets: ReadonlyArray<Limit | undefined>) =>
@@ -30,12 +30,19 @@ const ended = (results: Effect.Effect.Success<ReturnType<typeof parts>>) =>
 
 describe("a budget of a task", () => {
   it.effect("ends that task with its partial work, and its siblings go on", () => {
-    const script = Scripted.make({ build: ["done"], worker: lookOn(100), other: [{ text: "found", ...uses(500) }] })
+    const script = Scripted.make({
+      build: ["done"],
+      worker: lookOn(10_000),
+      other: [{ text: "found", ...uses(50_000) }]
+    })
     return Effect.gen(function*() {
       const { id } = yield* root()
-      const [small, free] = yield* Effect.all([spawn(id, "worker", { budget: { tokens: 250 } }), spawn(id, "other")], {
-        concurrency: 2
-      })
+      const [small, free] = yield* Effect.all(
+        [spawn(id, "worker", { budget: { tokens: 31_000 } }), spawn(id, "other")],
+        {
+          concurrency: 2
+        }
+      )
       expect(small).toMatchObject({ status: "budget_exhausted", which: "tokens", text: "look 2", usage: { steps: 3 } })
       expect(free).toMatchObject({ status: "completed", text: "found" })
       yield* expectStill(id, script)
@@ -43,7 +50,7 @@ describe("a budget of a task", () => {
   })
 
   it.effect("comes from the agent's definition, and is anew for each run of the task", () => {
-    const script = Scripted.make({ build: ["done"], worker: lookOn(100) })
+    const script = Scripted.make({ build: ["done"], worker: lookOn(10_000) })
     const agents = [SkeinTest.agent("worker", { budget: { steps: 2 } })]
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -65,46 +72,48 @@ describe("a budget of a task", () => {
   })
 
   it.effect("is never more than what is left above it", () => {
-    const script = Scripted.make({ build: lookOn(100), worker: lookOn(100) })
+    const script = Scripted.make({ build: lookOn(10_000), worker: lookOn(10_000) })
     return Effect.gen(function*() {
-      const { id } = yield* root({ budget: { tokens: 450, usd: "100" } })
+      const { id } = yield* root({ budget: { tokens: 41_000, usd: "100" } })
       const events = yield* record()
       expect(yield* spawn(id, "worker", { budget: { tokens: 1_000_000 } })).toMatchObject({
         status: "budget_exhausted",
-        usage: { steps: 5 }
+        usage: { steps: 4 }
       })
       const run = yield* events.first("subagent.created")
       const storage = yield* SessionStorage
       const [row] = (yield* storage.runs({ rootID: id })).rows
       expect(row?.id).toBe(run.properties.run_id)
-      expect(row?.budget).toEqual({ tokens: 450 })
+      expect(row?.budget).toEqual({ tokens: 41_000 })
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, options)))
   })
 
   it.effect("is kept for it: others cannot be promised the same, and what it leaves is free again", () => {
     const script = Scripted.make({
       build: ["done"],
-      worker: [{ text: "found", ...uses(100), delay: { connect: 100 } }]
+      worker: [{ text: "found", ...uses(10_000), delay: { connect: 100 } }]
     })
     return Effect.gen(function*() {
       const budget = yield* Budget
-      const { id } = yield* root({ budget: { tokens: 1_000 } })
-      const fiber = yield* Effect.fork(parts(id, [{ tokens: 600 }, { tokens: 300 }, { tokens: 300 }, { tokens: 300 }]))
+      const { id } = yield* root({ budget: { tokens: 100_000 } })
+      const fiber = yield* Effect.fork(
+        parts(id, [{ tokens: 60_000 }, { tokens: 30_000 }, { tokens: 30_000 }, { tokens: 30_000 }])
+      )
       yield* TestClock.adjust(50)
       const [status] = yield* budget.of(id)
-      expect(status).toMatchObject({ sessionID: id, limit: { tokens: 1_000 }, kept: { tokens: "1000" } })
+      expect(status).toMatchObject({ sessionID: id, limit: { tokens: 100_000 }, kept: { tokens: "100000" } })
       yield* TestClock.adjust(50)
       expect(ended(yield* Fiber.join(fiber))).toEqual(["completed", "completed", "completed", "TaskRefused"])
-      expect((yield* budget.of(id))[0]).toMatchObject({ spent: { tokens: 300 }, kept: {} })
+      expect((yield* budget.of(id))[0]).toMatchObject({ spent: { tokens: 30_000 }, kept: {} })
       expect(ended(
-        yield* Effect.zipLeft(Effect.fork(parts(id, [{ tokens: 700 }])), TestClock.adjust(100)).pipe(
+        yield* Effect.zipLeft(Effect.fork(parts(id, [{ tokens: 70_000 }])), TestClock.adjust(100)).pipe(
           Effect.flatMap(Fiber.join)
         )
       )).toEqual(["completed"])
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("leaves its caller nothing that was kept for it: the caller ends, and goes on when the task has settled", () => {
+  it.effect("leaves its caller nothing that was kept for it: the caller waits, says so, and goes on when the task has settled", () => {
     const script = Scripted.make({
       build: [
         {
@@ -117,43 +126,42 @@ describe("a budget of a task", () => {
               background: true
             }
           }],
-          ...uses(100)
+          ...uses(10_000)
         },
-        { text: "done", ...uses(10) }
+        { text: "done", ...uses(1_000) }
       ],
-      worker: [{ text: "found", ...uses(100), delay: { connect: 100 } }]
+      worker: [{ text: "found", ...uses(10_000), delay: { connect: 100 } }]
     })
-    const agents = [SkeinTest.agent("worker", { budget: { tokens: 5_000 } })]
+    const agents = [SkeinTest.agent("worker", { budget: { tokens: 500_000 } })]
     return Effect.gen(function*() {
-      const { id } = yield* root({ budget: { tokens: 1_000 } })
-      expect(yield* failing(id)).toMatchObject({
+      const { id } = yield* root({ budget: { tokens: 100_000 } })
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust(50)
+      expect(yield* Effect.flatMap(Session, (session) => session.status(id))).toMatchObject({
+        type: "waiting",
         which: "tokens",
-        message: expect.stringContaining("900 are kept for")
+        message: expect.stringContaining("0 of 100000 tokens for this session and all below it are free")
       })
-      yield* TestClock.adjust(100)
-      const turn = yield* Effect.flatMap(Session, (session) => session.untilIdle(id))
-      expect(turn?.text).toBe("done")
-      expect(script.requests.map(({ origin }) => origin.path.length)).toEqual([1, 2, 1])
+      yield* TestClock.adjust(50)
+      expect((yield* Fiber.join(fiber)).text).toBe("done")
+      expect(script.requests.map(({ origin }) => origin.path.length)).toEqual([1, 2, 1, 1])
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
   })
 
   it.effect("is refused where what the task is told is more than is left", () => {
-    const long = "word ".repeat(1_000)
     const script = Scripted.make({
-      build: [{ ...Scripted.tasks({ worker: long }, { worker: "short" }), ...uses(400) }, {
-        text: "done",
-        ...uses(50)
-      }],
-      worker: [{ text: "found", ...uses(10) }]
+      build: [{ text: "done", ...uses(40_000) }],
+      worker: [{ text: "found", ...uses(100) }]
     })
     return Effect.gen(function*() {
-      const { id } = yield* root({ budget: { tokens: 700 } })
-      expect((yield* Session.prompt(id, "Go")).text).toBe("done")
-      const answers = (yield* callsMade(id)).map(said)
-      expect(answers[0]).toContain("The budget of 700 tokens does not suffice for another task: 400 are used")
-      expect(answers[1]).toContain("<task_result>")
-      expect(yield* childrenOf(id)).toHaveLength(1)
+      const { id } = yield* root({ budget: { tokens: 100_000 } })
+      yield* Session.prompt(id, "Go")
+      const refusal = yield* Effect.flip(spawn(id, "worker", { prompt: "word ".repeat(100_000) }))
+      expect(refusal).toMatchObject({ _tag: "TaskRefused", reason: "budget" })
+      expect(refusal.message).toContain("The budget of 100000 tokens does not suffice for another task: 40000 are used")
+      expect(yield* childrenOf(id)).toHaveLength(0)
+      expect((yield* spawn(id, "worker")).status).toBe("completed")
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 })

@@ -13,7 +13,7 @@ const nothing: Scripted.ScriptedStep = { text: "", tokens: { input: 90, output: 
 const asked = (build: ReadonlyArray<Scripted.ScriptedStep | string>) => {
   const script = Scripted.make({ build })
   return Effect.gen(function*() {
-    const { id } = yield* root({ budget: { tokens: 1_000 } })
+    const { id } = yield* root({ budget: { tokens: 100_000 } })
     const fiber = yield* Effect.fork(Effect.either(Session.prompt(id, "Go")))
     yield* TestClock.adjust("1 hour")
     const result = yield* Fiber.join(fiber)

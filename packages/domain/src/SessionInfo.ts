@@ -78,12 +78,18 @@ export const SessionInfo = Schema.Struct({
 /** The type of a session's data. */
 export interface SessionInfo extends Schema.Schema.Type<typeof SessionInfo> {}
 
-/** What a session is doing: nothing, waiting for a slot, working, being summarised, or waiting before it tries a request again. */
+/** What a session is doing: nothing, waiting for a slot, working, being summarised, waiting for budget, or waiting before it tries a request again. */
 export const SessionStatus = Schema.Union(
   Schema.Struct({ type: Schema.Literal("idle") }),
   Schema.Struct({ type: Schema.Literal("queued"), position: Schema.NonNegativeInt }),
   Schema.Struct({ type: Schema.Literal("busy"), step: Schema.NonNegativeInt }),
   Schema.Struct({ type: Schema.Literal("compacting") }),
+  Schema.Struct({
+    type: Schema.Literal("waiting"),
+    /** The budget of which others hold what it needs. */
+    which: Schema.Literal("tokens", "usd", "steps"),
+    message: Schema.String
+  }),
   Schema.Struct({
     type: Schema.Literal("retry"),
     attempt: Schema.Positive,

@@ -11,7 +11,7 @@ import { Config } from "../Config.ts"
 import { AgentNotGenerated, GeneratedAgent } from "../GeneratedAgent.ts"
 import { Governor } from "../Governor.ts"
 import { countUsage } from "../Metrics.ts"
-import { type PromptMessage, Provider } from "../Provider.ts"
+import { type ModelRequest, type PromptMessage, Provider, type RequestOrigin } from "../Provider.ts"
 import { modelCall } from "./session/modelCall.ts"
 
 /** What somebody wants an agent for. */
@@ -81,16 +81,25 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
   for (let step = 0;; step++) {
     let text = ""
     let input: string | undefined
+    const origin: RequestOrigin = {
+      sessionID: id,
+      rootID: id,
+      path: ["generate"],
+      step,
+      directory: "",
+      purpose: "turn"
+    }
     yield* modelCall({
       model,
       gate: governor.requests(model),
-      request: {
+      take: Effect.succeed<ModelRequest>({
         messages: [...messages],
         tools: [{ name: tool, description: "Gives the agent that you have designed.", inputSchema: schema }],
         toolChoice: "required",
         temperature,
-        origin: { sessionID: id, rootID: id, path: ["generate"], step, directory: "", purpose: "turn" }
-      },
+        origin
+      }),
+      origin,
       deadlines: settings.deadlines,
       bounds: settings.limits.answer,
       retry: settings.retry,

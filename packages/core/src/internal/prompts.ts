@@ -62,6 +62,10 @@ export const summary =
 export const lastStep = (steps: number) =>
   `You have reached the limit of ${steps} steps for this agent. No more tools are available. Answer now, in text: what you found and did, and what remains to be done.`
 
+/** What a model is told whose answer a budget cut off. */
+export const carryOn =
+  "Your answer was cut off: it reached the most output that your budget allowed it. Go on exactly where it ends, and repeat nothing."
+
 /** Where and when an agent works. */
 export const environment = (facts: { readonly directory: string; readonly date: string }) =>
   `Working directory: ${facts.directory}\nDate: ${facts.date}`

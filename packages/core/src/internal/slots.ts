@@ -2,6 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
 import type { Call, Slot, SlotNews } from "../Governor.ts"
 import { changeAgents } from "../Metrics.ts"
@@ -18,6 +19,7 @@ export const free: Slot = {
     return { position: 0, giveUp: () => {} }
   },
   work: (effect) => effect,
+  away: (effect) => effect,
   calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
 
@@ -195,6 +197,17 @@ export const makeSlot = (
   return {
     first,
     work: (effect) => Effect.ensuring(Effect.zipRight(hold, effect), Effect.sync(give)),
+    away: (effect) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.suspend(() => {
+          if (!holds) return restore(effect)
+          give()
+          return Effect.flatMap(
+            Effect.exit(restore(effect)),
+            (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(hold), exit)
+          )
+        })
+      ),
     calls: (inputs, body) =>
       Effect.suspend(() => {
         open += inputs.length

@@ -8,8 +8,8 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { outcomeOf } from "./tree.ts"
 
-/** A step that uses this many tokens, a tenth of them for output. */
-export const uses = (tokens: number) => ({ tokens: { input: tokens * 0.9, output: tokens * 0.1 } })
+/** A step that uses this many tokens, a twentieth of them for output. */
+export const uses = (tokens: number) => ({ tokens: { input: tokens * 0.95, output: tokens * 0.05 } })
 
 const look = SkeinTest.tool("look", () => Effect.succeed("seen"))
 /** An agent that looks again and again, each time somewhere else. */
@@ -35,7 +35,7 @@ export const failing = (id: SessionID, budget?: Limit) =>
 export const spawn = (
   parentID: SessionID,
   agent: string,
-  more: { readonly budget?: Limit; readonly description?: string } = {}
+  more: { readonly budget?: Limit; readonly description?: string; readonly prompt?: string } = {}
 ) =>
   Effect.flatMap(
     Tasks,

@@ -30,6 +30,7 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
     case "session.status": {
       const { status } = event.properties
       if (status.type === "queued") return [`> ${by}queued position=${status.position}`]
+      if (status.type === "waiting") return [`> ${by}${firstLine(status.message)}`]
       if (status.type === "compacting") return [`> ${by}compacting: the conversation is summarised to save room`]
       if (status.type !== "retry") return []
       return [

@@ -16,7 +16,7 @@ export interface AgentNode {
   state:
     | {
       readonly type: "working"
-      readonly what: "thinks" | "writes" | "waits for its tasks" | "summarises"
+      readonly what: "thinks" | "writes" | "waits for its tasks" | "waits for budget" | "summarises"
     }
     | { readonly type: "queued" }
     | { readonly type: "retry"; readonly attempt: number; readonly message: string; readonly next: number }
@@ -167,7 +167,8 @@ export class AgentTree {
     else if (status.type === "busy") {
       node.hasWorked = true
       node.state = { type: "working", what: "thinks" }
-    } else if (status.type === "compacting") node.state = { type: "working", what: "summarises" }
+    } else if (status.type === "waiting") node.state = { type: "working", what: "waits for budget" }
+    else if (status.type === "compacting") node.state = { type: "working", what: "summarises" }
     // Its turn is over; it is still there as long as something below it goes on.
     else if (node.children.some(({ state }) => state.type !== "settled")) {
       node.state = { type: "working", what: "waits for its tasks" }

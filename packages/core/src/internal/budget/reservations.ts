@@ -6,49 +6,78 @@ import * as BigDecimal from "effect/BigDecimal"
 import { TaskRefused } from "../../TaskError.ts"
 import type { Live } from "../session/live.ts"
 import { type Amount, spentOf, toAmount, zero } from "./account.ts"
+import { addHeld, heldOf } from "./held.ts"
+import { leastOutput } from "./need.ts"
 
 /** What is kept for a task from the moment in which it was asked for until it has settled. */
 export interface Reservation {
   /** What the task was given; undefined where it has no budget of its own. */
   readonly limit: Budget | undefined
-  /** What its first request may take; kept for a task without a budget until it has made that. */
-  readonly estimate: ReadonlyMap<Bound, Amount>
   /** The session that works on it; undefined until that has begun. */
   live: Live | undefined
-  /** How many requests the session and those below it had made by then. */
-  steps: number
+  /** How much of each is kept for it now, and in whose budgets that counts. */
+  readonly kept: Map<Bound, Kept>
+  /** Whether the task is one of those that were started, or is about to be. */
+  isCounted: boolean
 }
 
-/** What can be promised: time passes for all at once. */
-const promised: ReadonlyArray<Bound> = ["tokens", "usd", "steps", "tasks"]
+interface Kept {
+  readonly amount: Amount
+  readonly holders: ReadonlyArray<Live>
+}
 
 /** A session and those above it. */
 export const lineOf = (live: Live): ReadonlyArray<Live> =>
   live.parent === undefined ? [live] : [live, ...lineOf(live.parent)]
 
-/** What tasks below a session were promised and have not used, but for those that `line` belongs to. */
-const heldBelow = (live: Live, bound: Bound, line: ReadonlySet<Live>): Amount => {
-  if (bound === "time") return zero
-  let sum = zero
-  for (const { estimate, limit, live: child, steps } of live.reservations) {
-    const isOurs = child !== undefined && line.has(child)
-    const given = limit?.[bound]
-    if (given !== undefined) {
-      if (!isOurs) sum = BigDecimal.sum(sum, unused(child, given, bound))
-      continue
-    }
-    const hasAsked = child !== undefined && child.info.usage.subtree.steps > steps
-    if (!isOurs && !hasAsked) sum = BigDecimal.sum(sum, estimate.get(bound) ?? zero)
-    if (child !== undefined) sum = BigDecimal.sum(sum, heldBelow(child, bound, line))
-  }
-  return sum
+/** Whether a session works on what its task was promised: then those above have kept that, and count it no second time. */
+export const isPromised = ({ info, promise }: Live, bound: Bound): boolean =>
+  promise?.kept.has(bound) === true && info.budget?.limit[bound] !== undefined
+
+/** A session and those above it in whose budgets counts what it holds: up to the first one that was promised its own. */
+export const holdersOf = (live: Live, bound: Bound): ReadonlyArray<Live> => {
+  const line = lineOf(live)
+  const at = line.findIndex((each) => isPromised(each, bound))
+  return at < 0 ? line : line.slice(0, at + 1)
 }
 
-const unused = (child: Live | undefined, given: string | number, bound: Bound): Amount => {
-  const limit = toAmount(given) ?? zero
-  const account = child?.info.budget
-  if (child === undefined || account === undefined) return limit
-  return BigDecimal.max(zero, BigDecimal.subtract(limit, spentOf(child, account, bound) ?? limit))
+const keep = (reservation: Reservation, bound: Bound, amount: Amount, holders: ReadonlyArray<Live>): void => {
+  const before = reservation.kept.get(bound)?.amount ?? zero
+  reservation.kept.set(bound, { amount, holders })
+  const change = BigDecimal.subtract(amount, before)
+  for (const { held } of holders) addHeld(held.promised, bound, change)
+}
+
+const keepAll = (parent: Live, reservation: Reservation, limit: Budget): void => {
+  for (const bound of Object.keys(limit) as ReadonlyArray<Bound>) {
+    const amount = toAmount(limit[bound] ?? 0)
+    if (bound !== "time" && amount !== undefined && BigDecimal.isPositive(amount)) {
+      keep(reservation, bound, amount, holdersOf(parent, bound))
+    }
+  }
+}
+
+/** Gives back what the task of a session has used of its promise: it is used now, and no longer kept. */
+export const usePromise = ({ info: { budget }, promise }: Live): void => {
+  if (promise === undefined) return
+  for (const [bound, { holders }] of promise.kept) {
+    const limit = toAmount(promise.limit?.[bound] ?? 0)
+    const spent = budget === undefined || limit === undefined ? zero : toAmount(budget.spent[bound]) ?? limit
+    keep(promise, bound, BigDecimal.max(zero, BigDecimal.subtract(limit ?? zero, spent)), holders)
+  }
+}
+
+/** Ends a promise: what the task did not use is free again. */
+export const endPromise = (parent: Live, reservation: Reservation): void => {
+  for (const [bound, { holders }] of reservation.kept) keep(reservation, bound, zero, holders)
+  reservation.kept.clear()
+  parent.reservations.delete(reservation)
+  if (reservation.live?.promise === reservation) reservation.live.promise = undefined
+}
+
+/** A session has another budget than its task was promised: that is free again. */
+export const forgoPromise = ({ parent, promise }: Live): void => {
+  if (parent !== undefined && promise !== undefined) endPromise(parent, promise)
 }
 
 /** What is left of one of the budgets that hold for a session. */
@@ -59,50 +88,51 @@ export interface Left {
   readonly limit: Amount
   /** Undefined where it cannot be known. */
   readonly spent: Amount | undefined
-  /** Kept for tasks at work, other than the session in question. */
-  readonly held: Amount
+  /** Promised to tasks, other than those that the session belongs to. */
+  readonly promised: Amount
 }
+
+/** Whether a budget of its own, or of those above, holds for a session. */
+export const isBounded = (live: Live): boolean =>
+  live.info.budget !== undefined || (live.parent !== undefined && isBounded(live.parent))
 
 /** What is left of all budgets that hold for a session, the nearest first. */
 export const leftFor = (live: Live): ReadonlyArray<Left> => {
-  const line = lineOf(live)
-  if (line.every(({ info }) => info.budget === undefined)) return []
-  const members = new Set(line)
-  return line.flatMap((holder) => {
-    const account = holder.info.budget
-    if (account === undefined) return []
-    return (Object.keys(account.limit) as ReadonlyArray<Bound>).flatMap((bound) => {
-      const given = account.limit[bound]
-      const limit = given === undefined ? undefined : toAmount(given)
+  if (!isBounded(live)) return []
+  const own = new Map<Bound, Amount>()
+  return lineOf(live).flatMap((holder) => {
+    const { info: { budget: account }, promise } = holder
+    const found = account === undefined ? [] : (Object.keys(account.limit) as ReadonlyArray<Bound>).flatMap((bound) => {
+      const limit = toAmount(account.limit[bound] ?? "unknown")
       if (limit === undefined) return []
-      const spent = spentOf(holder, account, bound)
-      return [{ holder, bound, limit, spent, held: heldBelow(holder, bound, members) }]
+      const promised = BigDecimal.subtract(heldOf(holder.held.promised, bound), own.get(bound) ?? zero)
+      return [{ holder, bound, limit, spent: spentOf(holder, account, bound), promised }]
     })
+    for (const [bound, { amount }] of promise?.kept ?? []) own.set(bound, amount)
+    return found
   })
 }
 
-/** How much may still be used; nothing where nobody knows what was. */
-export const rest = ({ held, limit, spent }: Left): Amount =>
-  spent === undefined ? zero : BigDecimal.subtract(limit, BigDecimal.sum(spent, held))
+/** How much may still be promised; nothing where nobody knows what was used. */
+const rest = ({ limit, promised, spent }: Left): Amount =>
+  spent === undefined ? zero : BigDecimal.subtract(limit, BigDecimal.sum(spent, promised))
 
 /** In about how many characters of text there is a token. */
 const charactersPerToken = 4
 
-/** What the first request of a task takes at least: what it is told, at the prices that were paid so far. */
+/** What the first request of a task takes at least: what it is told and a short answer, at the prices that were paid so far. */
 const estimateOf = ({ info }: Live, told: string): ReadonlyMap<Bound, Amount> => {
   const { cost, tokens } = info.usage.subtree
-  const count = BigDecimal.fromBigInt(BigInt(Math.ceil(told.length / charactersPerToken)))
+  const count = BigDecimal.fromBigInt(BigInt(Math.ceil(told.length / charactersPerToken) + leastOutput))
   const before = BigDecimal.fromBigInt(BigInt(Math.max(1, tokens.input + tokens.output)))
   return new Map<Bound, Amount>([
     ["tokens", count],
-    ["usd", BigDecimal.multiply(BigDecimal.unsafeDivide(toAmount(cost) ?? zero, before), count)],
-    ["steps", BigDecimal.fromBigInt(1n)],
-    ["tasks", zero]
+    ["usd", BigDecimal.multiply(BigDecimal.unsafeDivide(toAmount(cost) ?? zero, before), count)]
   ])
 }
 
-const refused = ({ bound, held, limit, spent }: Left): TaskRefused => {
-  const kept = BigDecimal.isPositive(held) ? `, ${plainDecimal(held)} are kept for tasks at work` : ""
+const refused = ({ bound, limit, promised, spent }: Left): TaskRefused => {
+  const kept = BigDecimal.isPositive(promised) ? `, ${plainDecimal(promised)} are kept for tasks at work` : ""
   return new TaskRefused({
     reason: "budget",
     message: spent === undefined
@@ -129,7 +159,12 @@ const cap = (wanted: Budget, left: ReadonlyArray<Left>): Budget => {
   return capped as Budget
 }
 
-/** Keeps for a task what it wants, as far as there is so much; refuses it where there is not even enough for a request. */
+const one = BigDecimal.fromBigInt(1n)
+
+/**
+ * Keeps for a task what it wants, as far as there is so much; refuses it where there is not even enough for a request.
+ * Requests under way do not count here: what they leave comes back soon, and each request of the task is held against all.
+ */
 export const reserve = (
   parent: Live,
   wanted: Budget | undefined,
@@ -143,28 +178,35 @@ export const reserve = (
   })
   if (short !== undefined) return refused(short)
   const limit = wanted === undefined ? undefined : cap(wanted, left)
-  const reservation: Reservation = { limit, estimate, live: undefined, steps: 0 }
+  const reservation: Reservation = { limit, live: undefined, kept: new Map(), isCounted: true }
   parent.reservations.add(reservation)
+  if (limit !== undefined) keepAll(parent, reservation, limit)
+  // The task itself is one of those that may be started; it is counted when it is stored.
+  for (const { held } of lineOf(parent)) addHeld(held.promised, "tasks", one)
   return reservation
+}
+
+/** The task of a reservation is stored as started, or never will be. */
+export const settleCount = (parent: Live, reservation: Reservation): void => {
+  if (!reservation.isCounted) return
+  reservation.isCounted = false
+  for (const { held } of lineOf(parent)) addHeld(held.promised, "tasks", BigDecimal.negate(one))
 }
 
 /** What was kept for a run that another process had begun: what it has used of that stands in the task's own account. */
-export const keptFor = (parent: Live, live: Live, { before, budget }: TaskRun): Reservation => {
+export const keptFor = (parent: Live, live: Live, { budget }: TaskRun): Reservation => {
+  const isBegun = live.info.budget !== undefined
   const reservation: Reservation = {
     limit: budget,
-    estimate: new Map<Bound, Amount>(),
-    live: live.info.budget === undefined ? undefined : live,
-    steps: before?.steps ?? 0
+    live: isBegun ? live : undefined,
+    kept: new Map(),
+    isCounted: false
   }
   parent.reservations.add(reservation)
+  if (budget !== undefined) keepAll(parent, reservation, budget)
+  if (isBegun && budget !== undefined) {
+    live.promise = reservation
+    usePromise(live)
+  }
   return reservation
 }
-
-/** What all tasks below a session were promised and have not used. */
-export const promisedBelow = (live: Live): Partial<Record<Bound, string>> =>
-  Object.fromEntries(
-    promised.flatMap((bound) => {
-      const held = heldBelow(live, bound, new Set())
-      return BigDecimal.isPositive(held) ? [[bound, plainDecimal(held)]] : []
-    })
-  )

@@ -6,37 +6,36 @@ import * as BigDecimal from "effect/BigDecimal"
 import { ModelUnavailable } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
 import type { Live } from "../session/live.ts"
-import { type Left, leftFor, lineOf, rest } from "./reservations.ts"
+import { type Left, leftFor, lineOf } from "./reservations.ts"
 
 /** From which share of a budget on a model is told. */
 const late = BigDecimal.unsafeFromString("0.8")
 
-/** What a budget without an end to it would be called in the settings. */
-const mend: Record<Exclude<Bound, "tasks">, string> = {
+/** Where a budget is set. */
+export const mend: Record<Exclude<Bound, "tasks">, string> = {
   tokens: "--budget-tokens",
   usd: "--budget-usd",
   steps: "budget.steps",
   time: "budget.time"
 }
 
-const whose = (live: Live, { holder }: Left): string =>
+/** Whose budget it is, in words for a session. */
+export const whose = (live: Live, holder: Live): string =>
   holder === live ? "this session and all below it" : `the session ${holder.info.id} above and all below that`
 
-const why = (live: Live, left: Left): string => {
-  const limit = formatAmount(left.bound, plainDecimal(left.limit))
-  if (left.spent === undefined) {
-    return `The budget of ${limit} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
-  }
-  const kept = BigDecimal.isPositive(left.held) ? `, and ${plainDecimal(left.held)} are kept for tasks at work` : ""
-  return `The budget of ${limit} for ${whose(live, left)} is used up: ${plainDecimal(left.spent)} are used${kept}.`
+const why = (live: Live, { bound, holder, limit, spent }: Left): string => {
+  const amount = formatAmount(bound, plainDecimal(limit))
+  return spent === undefined
+    ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
+    : `The budget of ${amount} for ${whose(live, holder)} is used up: ${plainDecimal(spent)} are used.`
 }
 
-/** Why no more may be asked of a model; `said` is what the session said last. */
+/** Why no more may be asked of a model; `said` is what the session said last. What others hold is not used up: it is waited for. */
 export const exhausted = (live: Live, said: () => string): BudgetExhausted | undefined => {
   for (const left of leftFor(live)) {
-    const { bound } = left
+    const { bound, limit, spent } = left
     // Who may start no more tasks can still work.
-    if (bound === "tasks" || BigDecimal.isPositive(rest(left))) continue
+    if (bound === "tasks" || (spent !== undefined && BigDecimal.lessThan(spent, limit))) continue
     return new BudgetExhausted({
       holder: left.holder.info.id,
       which: bound,
@@ -45,6 +44,20 @@ export const exhausted = (live: Live, said: () => string): BudgetExhausted | und
     })
   }
   return undefined
+}
+
+/** An answer was cut off for want of budget, and what is left is not enough for the rest. */
+export const cutOff = (live: Live, which: "tokens" | "usd" | "steps", text: string): BudgetExhausted => {
+  const { info: { id } } = lineOf(live).find(({ info }) => info.budget?.limit[which] !== undefined) ?? live
+  return new BudgetExhausted({
+    holder: id,
+    which,
+    text,
+    message:
+      `The answer was cut off: the budget of ${which} of ${id} does not suffice for the rest of it. What was done is kept; to go on, give it a new budget (${
+        mend[which]
+      }).`
+  })
 }
 
 const isLate = ({ limit, spent }: Left): boolean =>
@@ -61,7 +74,7 @@ export const warning = (live: Live): string | undefined => {
   if (news.length === 0) return undefined
   const lines = news.map((left) =>
     `- ${plainDecimal(left.spent ?? left.limit)} of ${formatAmount(left.bound, plainDecimal(left.limit))}, for ${
-      whose(live, left)
+      whose(live, left.holder)
     }`
   )
   return `More than 80 % of what may be used is used:\n${

@@ -15,6 +15,7 @@ import { elapsed } from "../../MonotonicClock.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
+import { noneHeld } from "../budget/held.ts"
 import { endTasks } from "./endTasks.ts"
 import { isLeaving, type Live, type LiveMessage } from "./live.ts"
 
@@ -90,6 +91,12 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           halts: 0,
           work: { turns: 0, since: 0, waited: 0 },
           reservations: new Set(),
+          held: noneHeld(),
+          promise: undefined,
+          waiters: new Set(),
+          waitsForBudget: false,
+          cutAt: 0,
+          rates: new Map(),
           warned: new Set(),
           tasks: new Set(),
           lastTurn: undefined,

@@ -8,7 +8,8 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { countUsage } from "../../Metrics.ts"
-import { Provider, type RequestOrigin } from "../../Provider.ts"
+import { type ModelRequest, Provider, type RequestOrigin } from "../../Provider.ts"
+import { makePurse } from "../budget/purse.ts"
 import { exhausted, unpriced } from "../budget/review.ts"
 import { traced } from "../traced.ts"
 import { nothingSaid } from "./askModel.ts"
@@ -20,6 +21,9 @@ import { sessionAttributes, usageAttributes } from "./spanAttributes.ts"
 
 /** How much of an answer is kept, in characters: what a hidden agent is asked for is short. */
 const longest = 16_000
+
+/** How many tokens an answer may have where a budget bounds it, thoughts included. */
+const longestAnswer = { title: 1_024, summary: 4_096, compaction: 16_384 } as const
 
 /** A question to the hidden agent whose name its purpose is. */
 export interface HiddenQuestion {
@@ -66,28 +70,38 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
       if (refusal !== undefined) return yield* refusal
       let answer = ""
       let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
+      const purse = yield* makePurse({
+        live,
+        model,
+        said: () => "",
+        inLoop: purpose === "compaction",
+        steps: 0,
+        most: longestAnswer[purpose]
+      })
+      const request: ModelRequest = {
+        messages: [
+          { role: "system", content: prompt ?? "" },
+          { role: "user", content: [{ type: "text", text }] }
+        ],
+        tools: [],
+        toolChoice: "none",
+        ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+        ...(agent.topP === undefined ? {} : { topP: agent.topP }),
+        ...(agent.variant === undefined ? {} : { variant: agent.variant }),
+        origin: {
+          sessionID: live.info.id,
+          rootID: live.info.rootID,
+          path: [purpose],
+          step: 0,
+          directory: live.info.directory,
+          purpose
+        }
+      }
       const asking = modelCall({
         model,
         gate: governor.requests(model),
-        request: {
-          messages: [
-            { role: "system", content: prompt ?? "" },
-            { role: "user", content: [{ type: "text", text }] }
-          ],
-          tools: [],
-          toolChoice: "none",
-          ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
-          ...(agent.topP === undefined ? {} : { topP: agent.topP }),
-          ...(agent.variant === undefined ? {} : { variant: agent.variant }),
-          origin: {
-            sessionID: live.info.id,
-            rootID: live.info.rootID,
-            path: [purpose],
-            step: 0,
-            directory: live.info.directory,
-            purpose
-          }
-        },
+        take: purse.take(request),
+        origin: request.origin,
         deadlines: settings.deadlines,
         bounds: settings.limits.answer,
         retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
@@ -103,6 +117,7 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
         failed: () =>
           Effect.sync(() => {
             answer = ""
+            purse.settle()
           }),
         queued: () => Effect.void,
         resumed: Effect.void
@@ -116,7 +131,7 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
           ...sessionAttributes(live),
           "skein.purpose": purpose
         }),
-        asking,
+        Effect.ensuring(asking, Effect.sync(() => purse.settle())),
         (exit) =>
           Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
       )

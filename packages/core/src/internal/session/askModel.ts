@@ -17,9 +17,11 @@ import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { countUsage } from "../../Metrics.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
+import { BudgetExhausted } from "../../SessionError.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
 import { logUnstored } from "../logUnstored.ts"
+import type { Purse } from "../budget/purse.ts"
 import { charge, type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
 import { pointsOf } from "./modelPoints.ts"
@@ -33,6 +35,8 @@ export interface Answer {
   readonly message: LiveMessage
   readonly calls: ReadonlyArray<ToolPart>
   readonly finish: FinishReason
+  /** The budget that cut it off; undefined where none did. */
+  readonly cutBy: ReturnType<Purse["settle"]>
 }
 
 /** A model ended its answer without having said anything. */
@@ -52,8 +56,12 @@ export const nothingSaid = (model: ModelRef, finish: FinishReason) =>
     })
 
 /** Whether a model had nothing to say. At the last step of a limit that is its end, and no failure. */
-const isSilence = (error: ModelError | StorageError): boolean =>
-  error._tag === "ModelError" && error.reason === "empty_response" && error.finish !== "content-filter"
+const isSilence = (error: { readonly _tag: string }): error is ModelError =>
+  error instanceof ModelError && error.reason === "empty_response" && error.finish !== "content-filter"
+
+/** Whether an answer was cut off before it said anything: what the model thought took all that it might say. */
+export const isCutEmpty = (error: unknown): error is ModelError =>
+  error instanceof ModelError && error.reason === "empty_response" && error.finish === "length"
 
 const usageOf = ({ info }: LanguageModel, tokens: Tokens | undefined, toolCalls: number): Usage => ({
   ...none,
@@ -70,7 +78,9 @@ const errorOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly mess
   }
   const failure = Cause.squash(exit.cause)
   if (failure instanceof ModelError) return { tag: failure.reason, message: failure.message }
-  if (failure instanceof StorageError) return { tag: failure._tag, message: failure.message }
+  if (failure instanceof StorageError || failure instanceof BudgetExhausted) {
+    return { tag: failure._tag, message: failure.message }
+  }
   return { tag: "defect", message: failure instanceof Error ? failure.message : String(failure) }
 }
 
@@ -79,6 +89,7 @@ interface Question<E, R> {
   readonly user: UserMessage
   readonly model: LanguageModel
   readonly request: ModelRequest
+  readonly purse: Purse
   /** The limit that this answer is the last within. */
   readonly limit: ErrorInfo | undefined
   /** Begins those calls of the answer that can begin with it; gives all of them. */
@@ -102,7 +113,7 @@ interface Change {
  */
 export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: string; readonly message: string }, R>(
   live: Live,
-  { limit, model, request, start, user }: Question<E, R>
+  { limit, model, purse, request, start, user }: Question<E, R>
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
@@ -244,7 +255,9 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
         next
       }
       return { parts: isOpen ? [...emptied, part] : [part], extra }
-    })
+    }).pipe(Effect.zipRight(Effect.sync(() => {
+      purse.settle(isCutEmpty(error))
+    })))
 
   const end = (of: (now: number) => Change & { readonly rest: Partial<AssistantMessage> }) =>
     store((now) => {
@@ -264,7 +277,8 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const asking = modelCall({
     model,
     gate: governor.requests(model),
-    request,
+    take: purse.take(request),
+    origin: request.origin,
     deadlines: settings.deadlines,
     bounds: settings.limits.answer,
     retry: settings.retry,
@@ -305,7 +319,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
       return { parts: [...buffer.parts, closing, ...begunCalls], extra, rest }
     })
     if (begunCalls.length > 0) points.hit("intent_after_commit")
-    return { message, calls, finish } satisfies Answer
+    return { message, calls, finish, cutBy: purse.settle(finish === "length") } satisfies Answer
   }).pipe(
     Effect.onExit((exit) => {
       if (Exit.isSuccess(exit) || isComplete) return Effect.void

@@ -76,6 +76,56 @@ export const estimate = (size: number, measured: Measure | undefined): number =>
   )
 }
 
+/** Scripts of which a token holds fewer letters than of Latin: about two, or one. */
+const middle = /[\u0370-\u2dff]/g
+const wide = /[\u2e80-\uffff]/g
+
+const textsOf = (message: PromptMessage): ReadonlyArray<string> => {
+  if (message.role === "system") return [message.content]
+  return message.content.flatMap((part) => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return [part.text]
+      case "tool-result":
+        return [part.output.value]
+      case "tool-call":
+        return [JSON.stringify(part.input) ?? ""]
+      case "file":
+        return []
+    }
+  })
+}
+
+const extras = new WeakMap<object, number>()
+
+/** How many tokens more a message has than its length says. */
+const extraOf = (message: PromptMessage): number => {
+  const known = extras.get(message)
+  if (known !== undefined) return known
+  let sum = 0
+  for (const text of textsOf(message)) {
+    sum += (text.match(middle)?.length ?? 0) * usual + (text.match(wide)?.length ?? 0) * (most - usual)
+  }
+  extras.set(message, sum)
+  return sum
+}
+
+/** How many tokens a request has by its letters alone. */
+export const weightOf = (request: Pick<ModelRequest, "messages" | "tools">): number =>
+  Math.ceil(sizeOfRequest(request) * usual + request.messages.reduce((sum, message) => sum + extraOf(message), 0))
+
+/**
+ * How many tokens a request is likely to take: what its session's last one took, with what came since. The first one of a
+ * session goes by its letters, and by how many tokens the same model counted for such before: `rate` of them.
+ */
+export const expectedInput = (
+  request: Pick<ModelRequest, "messages" | "tools">,
+  measured: Measure | undefined,
+  rate: number | undefined
+): number =>
+  measured === undefined ? Math.ceil(weightOf(request) * (rate ?? 1)) : estimate(sizeOfRequest(request), measured)
+
 /** How many tokens a model reads, with room for its answer; undefined where that is not known. */
 export const roomOf = ({ limit }: ModelInfo): number | undefined =>
   limit === undefined ? undefined : limit.context - Math.min(limit.output, Math.floor(limit.context * answerShare))

@@ -8,14 +8,15 @@ import * as Option from "effect/Option"
 import { Config } from "../../Config.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { ContextOverflow } from "../../SessionError.ts"
+import { isBounded } from "../budget/reservations.ts"
 import { exhausted } from "../budget/review.ts"
 import type { Answer } from "./askModel.ts"
 import { compact, type Goal } from "./compact.ts"
-import { estimate, rateOf, roomOf, sizeOfRequest } from "./compactSize.ts"
+import { estimate, rateOf, roomOf, sizeOfRequest, weightOf } from "./compactSize.ts"
 import { sentOf } from "./compactView.ts"
-import { answerOf } from "./history.ts"
-import type { Live } from "./live.ts"
+import { type Live, rootOf } from "./live.ts"
 import { firstWhole } from "./prune.ts"
+import { saidNow } from "./saidNow.ts"
 
 /** How often a conversation is made shorter for one step. */
 const mostTries = 3
@@ -76,11 +77,17 @@ const overflow = (live: Live, model: LanguageModel, tries: number, why: string) 
 }
 
 /** Counts what the model says that the request took; where it was asked several times, nobody knows which one that was. */
-const measure = (live: Live, request: ModelRequest, { message: { info, parts } }: Answer): void => {
+const measure = (
+  live: Live,
+  { info: model }: LanguageModel,
+  request: ModelRequest,
+  { message: { info, parts } }: Answer
+): void => {
   const usage: Usage | undefined = info.role === "assistant" ? info.usage : undefined
   const tokens = usage?.tokens.input ?? 0
   if (tokens === 0 || parts.some((part) => part.type === "retry")) return
   live.sent.measured = { size: sizeOfRequest(request), tokens }
+  if (isBounded(live)) rootOf(live).rates.set(formatRef(model), tokens / Math.max(1, weightOf(request)))
 }
 
 /** Leaves more of the old outputs of tools out of what is sent from now on; says whether there was anything to leave out. */
@@ -90,17 +97,6 @@ const prune = (live: Live, goal: number): boolean => {
   if (from === undefined || (before !== undefined && from <= before)) return false
   live.sent.wholeFrom = from
   return true
-}
-
-/** What the session has said in this turn. */
-const saidNow = (live: Live): string => {
-  const messages = live.messages ?? []
-  const asked = messages.findLastIndex(({ info, parts }) =>
-    info.role === "user" && parts.some((part) => part.type !== "text" || part.synthetic !== true)
-    && !parts.some((part) => part.type === "compaction")
-  )
-  const said = messages.slice(asked + 1).flatMap(({ info, parts }) => info.role === "user" ? [] : [answerOf(parts)])
-  return said.findLast((text) => text !== "") ?? ""
 }
 
 /** What a summary was paid with may have been the last of a budget. */
@@ -163,7 +159,7 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     const asked = request
     const answer = yield* orOverflow(ask(asked))
     if (Either.isRight(answer)) {
-      if (limit !== undefined) measure(live, asked, answer.right)
+      if (limit !== undefined || isBounded(live)) measure(live, model, asked, answer.right)
       return answer.right
     }
     if (!compaction.auto) {

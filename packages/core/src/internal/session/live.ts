@@ -20,7 +20,9 @@ import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { spend } from "../budget/account.ts"
-import type { Reservation } from "../budget/reservations.ts"
+import type { Held } from "../budget/held.ts"
+import type { Waiter } from "../budget/requests.ts"
+import { type Reservation, usePromise } from "../budget/reservations.ts"
 import type { RunningTask } from "../tasks/runningTask.ts"
 import type { Measure } from "./compactSize.ts"
 import type { Wanted } from "./finalAnswer.ts"
@@ -78,8 +80,20 @@ export interface Live {
   halts: number
   /** How many turns of it and of all below are under way; since when, and after what wait for people, that is not yet counted (ms). */
   readonly work: { turns: number; since: number; waited: number }
-  /** What its tasks were promised of its budget, and of those above. */
+  /** What its tasks were promised. */
   readonly reservations: Set<Reservation>
+  /** What is held of its budget by those tasks, and by requests under way. */
+  readonly held: Held
+  /** What the run of it as a task was promised that is under way. */
+  promise: Reservation | undefined
+  /** Requests that wait for budget, at all levels, the first one first; kept at the root. */
+  readonly waiters: Set<Waiter>
+  /** Whether its loop waits for budget. */
+  waitsForBudget: boolean
+  /** At how many tokens a budget cut off its last answer; 0 where none did. */
+  cutAt: number
+  /** How many tokens each model counts for what was estimated as one; known at the root. */
+  readonly rates: Map<string, number>
   /** What its model was told of budgets that come to their end. */
   readonly warned: Set<string>
   /** The tasks that this session started and that have not settled. */
@@ -161,6 +175,7 @@ export const charge = (live: Live, used: Usage, now: number): ReadonlyArray<Writ
     const all = { own: usage.own, subtree: add(usage.subtree, used) }
     writes.push(change(above, now, { usage: all, ...spend(above, used) }))
   }
+  for (let each: Live | undefined = live; each !== undefined; each = each.parent) usePromise(each)
   return writes
 }
 

@@ -8,18 +8,19 @@ import { Agent } from "../../Agent.ts"
 import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Session.ts"
 import { turnWorks } from "../budget/account.ts"
-import { exhausted, warning } from "../budget/review.ts"
+import { cutOff as cutOffBy, exhausted, warning } from "../budget/review.ts"
 import { logUnstored } from "../logUnstored.ts"
+import * as prompts from "../prompts.ts"
 import { type Ended, traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, want, type Wanted } from "./finalAnswer.ts"
-import { answerOf } from "./history.ts"
 import { failedToStore, type Live, type LiveMessage, wantsAnswer } from "./live.ts"
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { outputForm } from "./outputForm.ts"
 import { resumeTurn } from "./resumeTurn.ts"
 import { runSubtasks } from "./runSubtasks.ts"
+import { answerAt, saidFrom } from "./saidNow.ts"
 import { sayToModel } from "./sayToModel.ts"
 import { SessionTable } from "./SessionTable.ts"
 import { setStatus } from "./setStatus.ts"
@@ -45,7 +46,9 @@ const hasMore = (live: Live): boolean => {
 }
 
 const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effect.Effect<Turn> => {
-  const message = live.messages?.findLast(isAnswer)
+  const { messages = [] } = live
+  const at = messages.findLastIndex(isAnswer)
+  const message = messages[at]
   if (message === undefined || !isAnswer(message)) {
     return Effect.dieMessage(`${live.info.id} ended a turn without an answer`)
   }
@@ -53,7 +56,7 @@ const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effec
     sessionID: live.info.id,
     info: message.info,
     parts: [...message.parts],
-    text: answerOf(message.parts),
+    text: answerAt(messages, at),
     end,
     ...(wanted?.answer === undefined ? {} : { output: wanted.answer.value }),
     usage: since(before, live.info.usage.subtree)
@@ -106,10 +109,7 @@ const wantedHere = Effect.fnUntraced(function*(live: Live) {
 
 /** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
 const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
-  const end = exhausted(live, () => {
-    const said = live.messages?.slice(from).filter(isAnswer).map(({ parts }) => answerOf(parts)) ?? []
-    return said.findLast((text) => text !== "") ?? ""
-  })
+  const end = exhausted(live, () => saidFrom(live.messages ?? [], from))
   if (end !== undefined) return yield* end
   const news = warning(live)
   if (news !== undefined) yield* sayToModel(live, user, news)
@@ -167,7 +167,16 @@ export const runTurn = Effect.fnUntraced(
       }
       if (step.last) return yield* turnOf(live, "steps", before)
       cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
-      if (cutOff === cutOffLimit) return yield* cutOffAgain(step)
+      if (cutOff === cutOffLimit) {
+        return yield* step.cutBy === undefined
+          ? cutOffAgain(step)
+          : cutOffBy(live, step.cutBy, saidFrom(live.messages ?? [], from))
+      }
+      // What is left may be enough for the rest; where it is not, the next request says so.
+      if (step.cutBy !== undefined && step.calls.length === 0) {
+        yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
+        continue
+      }
       if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
     }
   },

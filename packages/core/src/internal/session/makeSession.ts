@@ -19,6 +19,8 @@ import { PromptInvalid } from "../../SessionError.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
 import { opened as openedBudget } from "../budget/account.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
+import { grantWaiting } from "../budget/requests.ts"
+import { forgoPromise } from "../budget/reservations.ts"
 import { promptHooks } from "../hooks/turnHooks.ts"
 import { servicesForLater, traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -128,8 +130,13 @@ export const makeSession = Effect.gen(function*() {
     }
     const isChanged = names || budget !== undefined
     yield* failpoint("user_msg_before_commit")
+    const changed = isChanged ? [change(live, now, patch)] : []
+    if (budget !== undefined) {
+      forgoPromise(live)
+      grantWaiting(live)
+    }
     yield* journal.commit(
-      [{ _tag: "Inbox", row }, ...(isChanged ? [change(live, now, patch)] : [])],
+      [{ _tag: "Inbox", row }, ...changed],
       [
         ...(isChanged ? [journal.event(live.info, "session.updated", { info: live.info }, now)] : []),
         ...(command === undefined ? [] : [journal.event(live.info, "command.executed", wellFormed(command), now)])

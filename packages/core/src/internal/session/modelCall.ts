@@ -4,12 +4,20 @@ import { formatRef } from "@skein/domain/Model"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as FiberId from "effect/FiberId"
 import { AnswerMeter } from "../../AnswerMeter.ts"
 import type { RequestGate, Sender } from "../../Governor.ts"
 import { countRetry } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
-import { answerTooLarge, type LanguageModel, ModelError, type ModelEvent, type ModelRequest } from "../../Provider.ts"
+import {
+  answerTooLarge,
+  type LanguageModel,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  type RequestOrigin
+} from "../../Provider.ts"
 import { firstOf } from "../firstOf.ts"
 import { counted } from "./counted.ts"
 import { retryDelay } from "./retryDelay.ts"
@@ -89,10 +97,12 @@ const triesForNothing = 2
  * each try that is followed by another one. `check` may find an answer that came well to be none. Deadlines begin when the
  * request is sent, which may be later than it is asked for.
  */
-export const modelCall = <E>(options: {
+export const modelCall = <E, F>(options: {
   readonly model: LanguageModel
   readonly gate: RequestGate
-  readonly request: ModelRequest
+  /** Gives the request as it is to be sent, before each try. */
+  readonly take: Effect.Effect<ModelRequest, F>
+  readonly origin: RequestOrigin
   readonly deadlines: Deadlines
   readonly retry: Retry
   readonly bounds: AnswerBounds
@@ -105,33 +115,36 @@ export const modelCall = <E>(options: {
   readonly queued: (position: number) => Effect.Effect<void>
   /** Called when a wait is over, for another try or for its turn, and the request is sent. */
   readonly resumed: Effect.Effect<void>
-}): Effect.Effect<void, ModelError | E> => {
-  const { bounds, check, deadlines, emit, failed, gate, model, request, resumed, retry } = options
+}): Effect.Effect<void, ModelError | E | F> => {
+  const { bounds, check, deadlines, emit, failed, gate, model, origin, resumed, retry, take } = options
   let away = false
   const sender: Sender = {
-    rootID: request.origin.rootID,
+    rootID: origin.rootID,
     urgent: options.urgent,
     queued: (position) => {
       away = true
       return options.queued(position)
     }
   }
-  const ask = counted(
-    model.info,
-    request.origin.purpose,
-    Effect.zipRight(askOnce(model, request, deadlines, bounds, emit), check)
-  )
-  const sent = Effect.suspend(() => {
-    if (!away) return ask
-    away = false
-    return Effect.zipRight(resumed, ask)
-  })
-  const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E> => {
-    const trying = Effect.catchAll(sent, (error) =>
-      error.retryable
-        ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
-        : Effect.fail({ attempt, error, delay: 0 }))
-    return Effect.catchAll(gate.send(sender, trying), (failure) => {
+  const ask = (request: ModelRequest) =>
+    counted(model.info, origin.purpose, Effect.zipRight(askOnce(model, request, deadlines, bounds, emit), check))
+  const sent = (request: ModelRequest) =>
+    Effect.suspend(() => {
+      if (!away) return ask(request)
+      away = false
+      return Effect.zipRight(resumed, ask(request))
+    })
+  const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E | F> => {
+    const trying = (request: ModelRequest) =>
+      Effect.catchAll(sent(request), (error) =>
+        error.retryable
+          ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
+          : Effect.fail({ attempt, error, delay: 0 }))
+    // Whoever waits for budget takes nobody's place in the line to the model.
+    const next = Effect.flatMap(take, (request) => Effect.either(gate.send(sender, trying(request))))
+    return Effect.flatMap(next, (ended) => {
+      if (Either.isRight(ended)) return Effect.void
+      const failure = ended.left
       const { delay, error } = failure
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
       if (!error.retryable || attempt >= retry.attempts || nothing >= triesForNothing) return Effect.fail(error)

@@ -9,9 +9,10 @@ import { Config } from "../../Config.ts"
 import { Instructions } from "../../Instructions.ts"
 import type { Subject } from "../../Permission.ts"
 import { type ModelRequest, ModelUnavailable, Provider } from "../../Provider.ts"
-import { unpriced } from "../budget/review.ts"
+import { makePurse } from "../budget/purse.ts"
+import { cutOff, unpriced } from "../budget/review.ts"
 import * as prompts from "../prompts.ts"
-import { type Answer, askModel } from "./askModel.ts"
+import { type Answer, askModel, isCutEmpty } from "./askModel.ts"
 import { candidates } from "./candidates.ts"
 import { compactStep } from "./compactStep.ts"
 import type { Wanted } from "./finalAnswer.ts"
@@ -19,6 +20,7 @@ import { makePrompt } from "./history.ts"
 import { type Live, pathOf } from "./live.ts"
 import { callerOf, describeAll, offer, subjectOf } from "./offer.ts"
 import { promptFor } from "./promptFor.ts"
+import { saidNow } from "./saidNow.ts"
 import { startCalls } from "./startCalls.ts"
 import { systemPrompt } from "./systemPrompt.ts"
 
@@ -90,11 +92,22 @@ export const modelStep = Effect.fnUntraced(function*(
         const present = calls.length === 0 ? subject : yield* subjectOf(live)
         return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), wanted)
       })
-      const ask = (request: ModelRequest) =>
-        Effect.suspend(() => {
+      const said = () => saidNow(live)
+      const ask = Effect.fnUntraced(function*(request: ModelRequest) {
+        const purse = yield* makePurse({ live, model, said, inLoop: true, steps: 1 })
+        const asking = Effect.suspend(() => {
           live.steps++
-          return askModel(live, { user, model, request, limit, start })
+          return askModel(live, { user, model, purse, request, limit, start })
         })
+        // What cannot be paid is not even begun.
+        return yield* Effect.zipRight(purse.take(request), asking).pipe(
+          Effect.catchIf(isCutEmpty, (error) => {
+            const which = purse.settle(true)
+            return Effect.fail(which === undefined ? error : cutOff(live, which, said()))
+          }),
+          Effect.ensuring(Effect.sync(() => purse.settle()))
+        )
+      })
       const step = yield* compactStep(live, { model, prepare, ask })
       return { ...step, model: ref, offered, last }
     })

@@ -67,7 +67,15 @@ const stepOf = Effect.fnUntraced(function*(live: Live, message: Answer, wanted: 
   const model = { providerID, modelID }
   const tools = yield* offer(live, yield* subjectOf(live), model)
   const offered = [...tools.map(({ name }) => name), ...(wanted === undefined ? [] : [wanted.tool.name])]
-  const step: Step = { message, calls: callsIn(message).filter(isOpen), finish, model, offered, last: false }
+  const step: Step = {
+    message,
+    calls: callsIn(message).filter(isOpen),
+    finish,
+    model,
+    offered,
+    last: false,
+    cutBy: undefined
+  }
   return step
 })
 

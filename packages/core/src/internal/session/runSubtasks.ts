@@ -71,7 +71,15 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
       journal.event(live.info, "message.part.updated", { part: tool }, now)
     ]
   )
-  const step: Step = { message, calls: [tool], finish: "tool-calls", model, offered: ["task"], last: false }
+  const step: Step = {
+    message,
+    calls: [tool],
+    finish: "tool-calls",
+    model,
+    offered: ["task"],
+    last: false,
+    cutBy: undefined
+  }
   return { step, tool }
 }, Effect.uninterruptible)
 
@@ -86,7 +94,10 @@ const stepOf = (message: LiveMessage): { readonly step: Step; readonly tool: Too
   if (message.info.role === "user" || tool?.type !== "tool") return undefined
   const { modelID, providerID } = message.info
   const model = { providerID, modelID }
-  return { tool, step: { message, calls: [tool], finish: "tool-calls", model, offered: ["task"], last: false } }
+  return {
+    tool,
+    step: { message, calls: [tool], finish: "tool-calls", model, offered: ["task"], last: false, cutBy: undefined }
+  }
 }
 
 const isOpen = ({ state }: ToolPart): boolean => state.status === "pending" || state.status === "running"

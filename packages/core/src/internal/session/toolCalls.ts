@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { Governor } from "../../Governor.ts"
 import type { Subject } from "../../Permission.ts"
+import { grantWaiting } from "../budget/requests.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import type { Live } from "./live.ts"
 import type { Step } from "./modelStep.ts"
@@ -23,7 +24,11 @@ export const toolCalls = Effect.fnUntraced(function*(
     (part, call) =>
       observedCall(
         { live, message: step.message, part, wanted },
-        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes })
+        Effect.ensuring(
+          toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes }),
+          // Where only calls are left that wait for tasks, what the session holds may come back no more.
+          Effect.sync(() => grantWaiting(live))
+        )
       )
   )
   return results.some((result) => result.endsTurn)

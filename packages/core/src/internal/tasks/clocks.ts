@@ -15,6 +15,7 @@ export interface Times {
 /** Whether something goes on that need not give signs of life, or somebody else is waited for. */
 const isWaiting = (live: Live): boolean =>
   live.person.waiting > 0 || live.tasks.size > 0 || live.status.type === "retry" || live.status.type === "queued" ||
+  live.status.type === "waiting" ||
   (live.messages?.at(-1)?.parts.some((part) => part.type === "tool" && part.state.status === "running") ?? false)
 
 /** Ends when one of the clocks of a session has run out, and says which; the one of the whole time runs since `start` (`live.elapsed`). */

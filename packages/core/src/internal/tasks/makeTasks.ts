@@ -20,7 +20,8 @@ import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
 import { opened } from "../budget/account.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
-import { keptFor, type Reservation, reserve } from "../budget/reservations.ts"
+import { grantWaiting } from "../budget/requests.ts"
+import { endPromise, keptFor, type Reservation, reserve, settleCount } from "../budget/reservations.ts"
 import { forkAwaited } from "../forkAwaited.ts"
 import { runBegins, runEnded } from "../hooks/turnHooks.ts"
 import { change, type Live, rootOf } from "../session/live.ts"
@@ -81,13 +82,20 @@ const tellProgress = Effect.fnUntraced(
   }
 )
 
+/** What was kept for a run is free again: others may wait for it. */
+const endReservation = (parent: Live, reservation: Reservation): void => {
+  settleCount(parent, reservation)
+  endPromise(parent, reservation)
+  grantWaiting(parent)
+}
+
 /** From now on the run uses what was kept for it. */
 const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
   reservation.live = live
-  reservation.steps = live.info.usage.subtree.steps
   // One that goes on has its account, and what it has used of that.
   if (reservation.limit !== undefined && live.info.budget === undefined) {
     change(live, now, { budget: opened(live, reservation.limit, now) })
+    live.promise = reservation
   }
 }
 
@@ -210,7 +218,7 @@ const begin = Effect.fnUntraced(function*<E, R>(
       fiber.addObserver((exit) => {
         done()
         parent.tasks.delete(task)
-        parent.reservations.delete(reservation)
+        endReservation(parent, reservation)
         Deferred.unsafeDone(task.ended, exit)
         task.answer?.(exit)
       })
@@ -221,7 +229,7 @@ const begin = Effect.fnUntraced(function*<E, R>(
     () =>
       Effect.sync(() => {
         done()
-        parent.reservations.delete(reservation)
+        endReservation(parent, reservation)
       })
   )
   stops = task.live.stops
@@ -238,7 +246,7 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
   const { halts } = parent
   return Effect.suspend(() => {
     parent.tasks.delete(task)
-    parent.reservations.delete(task.reservation)
+    endReservation(parent, task.reservation)
     const relayed = parent.halts === halts && task.live.inbox.some(isSteer)
       ? Effect.catchAll(
         relay(parent, task.row, task.live),

@@ -16,7 +16,7 @@ import type { Write } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { spendTask } from "../budget/account.ts"
-import { lineOf, type Reservation } from "../budget/reservations.ts"
+import { lineOf, type Reservation, settleCount, usePromise } from "../budget/reservations.ts"
 import { childInfo } from "../session/childInfo.ts"
 import { change, isLeaving, type Live, pathOf } from "../session/live.ts"
 import { subjectOf } from "../session/offer.ts"
@@ -156,6 +156,8 @@ export const openRun = Effect.fnUntraced(function*(
     const counted = lineOf(checked.parent).flatMap((each) =>
       each.info.budget === undefined ? [] : [change(each, now, spendTask(each))]
     )
+    for (const each of lineOf(checked.parent)) usePromise(each)
+    settleCount(checked.parent, reservation)
     const { info } = live
     const begun = isNew ? [{ _tag: "Session", info } as const] : []
     return journal.commit([...begun, { _tag: "Run", run: row }, ...counted, ...also], [

@@ -11,6 +11,7 @@ import type { PromptError, Turn } from "../../Session.ts"
 import type { BudgetExhausted } from "../../SessionError.ts"
 import { conclusion } from "../session/history.ts"
 import type { Live } from "../session/live.ts"
+import { saidFrom } from "../session/saidNow.ts"
 
 /** The end of a run before its id, text and figures are put to it. */
 export type End =
@@ -111,11 +112,7 @@ export const startOf = ({ before, time }: TaskRun): Start => ({
 })
 
 /** The last thing that a subagent said in this run. */
-export const lastWords = (live: Live, { mark }: Start): string => {
-  for (const message of (live.messages ?? []).toReversed()) {
-    if (message.info.id < mark) return ""
-    const text = message.info.role === "assistant" ? conclusion(message.parts) : ""
-    if (text !== "") return text
-  }
-  return ""
+export const lastWords = ({ messages = [] }: Live, { mark }: Start): string => {
+  const from = messages.findIndex(({ info }) => info.id >= mark)
+  return from < 0 ? "" : saidFrom(messages, from, conclusion)
 }

@@ -22,6 +22,7 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   if (live.person.waiting > 0) return "waits for a person's answer"
   if (status.type === "queued") return `${asked}, at position ${status.position} when it came`
   if (run.state === "queued") return "waits for its turn"
+  if (status.type === "waiting") return status.message
   if (status.type === "compacting") return "summarises its conversation to save room"
   if (status.type === "retry") {
     const again = new Date(status.next).toISOString()

@@ -1,0 +1,264 @@
+/** Owns what requests under way hold of budgets: each holds what it may take before it is sent, or waits until others give back. */
+import { formatAmount } from "@skein/domain/Budget"
+import { plainDecimal } from "@skein/domain/Usage"
+import * as BigDecimal from "effect/BigDecimal"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { none as noFiber } from "effect/FiberId"
+import { BudgetExhausted } from "../../SessionError.ts"
+import { type Live, rootOf } from "../session/live.ts"
+import { type Amount, spentOf, toAmount, zero } from "./account.ts"
+import { addHeld, heldOf } from "./held.ts"
+import { amountOf, type Need, outputWithin } from "./need.ts"
+import { canComeBack } from "./progress.ts"
+import { holdersOf, isPromised, lineOf } from "./reservations.ts"
+import { mend, whose } from "./review.ts"
+
+/** What can be held: time passes for all at once, and tasks are no requests. */
+const bounds = ["tokens", "usd", "steps"] as const
+type Held = typeof bounds[number]
+
+/** What a request may take. */
+export interface Grant {
+  /** The most output that it may have; undefined where no budget bounds that. */
+  readonly cap: number | undefined
+  /** The budget that allows no more than that; undefined where the model could not say more anyway. */
+  readonly bound: Held | undefined
+  /** Gives back what it holds; to be called once what it used is charged. */
+  readonly release: () => void
+}
+
+/** A request that has not got what it needs. */
+export interface Waiter {
+  readonly live: Live
+  readonly need: Need
+  /** Whether the loop of its session waits with it. */
+  readonly inLoop: boolean
+  /** What its session has said so far, for where the budget is exhausted. */
+  readonly said: () => string
+  /** Hears at once what it is granted, whatever becomes of whoever waits. */
+  readonly granted: (grant: Grant) => void
+  readonly done: Deferred.Deferred<Grant, BudgetExhausted>
+  grant: Grant | undefined
+  /** What it waits for, in words. */
+  why: { readonly which: Held; readonly message: string } | undefined
+  isOver: boolean
+}
+
+/** One budget, as it stands for a request. */
+interface Room {
+  readonly holder: Live
+  readonly bound: Held
+  readonly limit: Amount
+  readonly spent: Amount | undefined
+  /** What nobody has used, what nobody holds, and what nobody would hold if all requests under way took nothing. */
+  readonly left: Amount
+  readonly free: Amount
+  readonly drained: Amount
+}
+
+const minus = BigDecimal.subtract
+const plus = BigDecimal.sum
+
+/** How the budgets stand that hold for a request. What its own tasks were promised is there for it. */
+const roomsFor = (live: Live): ReadonlyArray<Room> =>
+  bounds.flatMap((bound) => {
+    let mine = zero
+    let inside = zero
+    let promisedInside = zero
+    return lineOf(live).flatMap((holder) => {
+      const account = holder.info.budget
+      const given = account?.limit[bound]
+      const limit = given === undefined ? undefined : toAmount(given)
+      const promised = plus(minus(heldOf(holder.held.promised, bound), mine), promisedInside)
+      const held = plus(
+        plus(minus(heldOf(holder.held.promised, bound), mine), heldOf(holder.held.requested, bound)),
+        inside
+      )
+      if (isPromised(holder, bound)) {
+        mine = holder.promise?.kept.get(bound)?.amount ?? zero
+        inside = held
+        promisedInside = promised
+      }
+      if (account === undefined || limit === undefined) return []
+      const spent = spentOf(holder, account, bound)
+      const left = minus(limit, spent ?? limit)
+      return [{ holder, bound, limit, spent, left, free: minus(left, held), drained: minus(left, promised) }]
+    })
+  })
+
+const exhaustedBy = (
+  { live, need, said }: Waiter,
+  { bound, free, holder, left, limit, spent }: Room
+): BudgetExhausted => {
+  const amount = formatAmount(bound, plainDecimal(limit))
+  const kept = BigDecimal.greaterThan(left, free) ? `, ${plainDecimal(minus(left, free))} are kept for others` : ""
+  const needs = plainDecimal(amountOf(need, bound, Math.min(need.least, need.most)))
+  return new BudgetExhausted({
+    holder: holder.info.id,
+    which: bound,
+    text: said(),
+    message: (spent === undefined
+      ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
+      : `The budget of ${amount} for ${whose(live, holder)} does not suffice for another request: ${
+        plainDecimal(spent)
+      } are used${kept}, and the request needs about ${needs}.`) +
+      ` What was done is kept; to go on, give it a new budget (${mend[bound]}).`
+  })
+}
+
+const least = (rooms: ReadonlyArray<Room>, of: (room: Room) => number): [Room | undefined, number] => {
+  let found: Room | undefined
+  let amount = Number.POSITIVE_INFINITY
+  for (const room of rooms) {
+    const each = of(room)
+    if (each >= amount) continue
+    found = room
+    amount = each
+  }
+  return [found, amount]
+}
+
+/** What somebody who comes later must not take from a request that came first. */
+type Closed = Map<Live, Set<Held>>
+
+const isClosed = (closed: Closed, { bound, holder }: Room): boolean => closed.get(holder)?.has(bound) === true
+
+/** A request waits for a budget; `isShort` where it cannot be sent at all, and does not just come after others. */
+interface Blocked {
+  readonly by: Room
+  readonly isShort: boolean
+}
+
+/** What becomes of a request now: it is granted, it can never be, or it waits. */
+const decide = (waiter: Waiter, closed: Closed): Grant | BudgetExhausted | Blocked => {
+  const { live, need } = waiter
+  const rooms = roomsFor(live)
+  const smallest = smallestOf(waiter)
+  const [short, most] = least(rooms, ({ bound, left }) => outputWithin(need, bound, left))
+  if (short !== undefined && most < smallest) return exhaustedBy(waiter, short)
+  const turn = rooms.find((room) => isClosed(closed, room))
+  if (turn !== undefined) return { by: turn, isShort: false }
+  const within = ({ bound, free }: Room) => outputWithin(need, bound, free)
+  const [tight, free] = least(rooms, within)
+  if (tight !== undefined && free < smallest) return { by: tight, isShort: true }
+  // A little now would cut the answer off; requests under way may soon leave it enough.
+  const scarce = rooms.find((room) =>
+    within(room) < Math.min(need.most, need.wanted) && BigDecimal.isPositive(minus(room.drained, room.free))
+  )
+  if (scarce !== undefined) return { by: scarce, isShort: false }
+  const [, share] = least(rooms, (room) => Math.floor(within(room) / (room.holder.work.turns + 1)))
+  return grantOf(live, need, tight, Math.min(need.most, free, Math.max(need.wanted, share)))
+}
+
+const grantOf = (live: Live, need: Need, tight: Room | undefined, output: number): Grant => {
+  const isCapped = tight !== undefined && Number.isFinite(output)
+  const entries = bounds.flatMap((bound) => {
+    const amount = amountOf(need, bound, Number.isFinite(output) ? output : 0)
+    return BigDecimal.isZero(amount)
+      ? []
+      : holdersOf(live, bound).map(({ held }) => ({ sums: held.requested, bound, amount }))
+  })
+  for (const { amount, bound, sums } of entries) addHeld(sums, bound, amount)
+  let isHeld = true
+  return {
+    cap: isCapped ? output : undefined,
+    bound: isCapped && output < need.most ? tight.bound : undefined,
+    release: () => {
+      if (!isHeld) return
+      isHeld = false
+      for (const { amount, bound, sums } of entries) addHeld(sums, bound, BigDecimal.negate(amount))
+      grantWaiting(live)
+    }
+  }
+}
+
+const explain = (waiter: Waiter, { bound, free, holder, limit }: Room): void => {
+  const free_ = plainDecimal(BigDecimal.max(zero, free))
+  waiter.why = {
+    which: bound,
+    message: `waits for budget: ${free_} of ${formatAmount(bound, plainDecimal(limit))} for ${
+      whose(waiter.live, holder)
+    } are free until others give back what they hold`
+  }
+}
+
+const smallestOf = ({ need }: Waiter): number => Math.min(need.least, need.most)
+
+const end = (waiter: Waiter, waiters: Set<Waiter>, error: BudgetExhausted): void => {
+  finish(waiter, waiters)
+  Deferred.unsafeDone(waiter.done, Effect.fail(error))
+}
+
+const finish = (waiter: Waiter, waiters: Set<Waiter>): void => {
+  waiters.delete(waiter)
+  waiter.isOver = true
+  if (waiter.inLoop) waiter.live.waitsForBudget = false
+}
+
+/** Gives what there is, first come first served; gives those that cannot be sent at all for now. */
+const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> => {
+  const closed: Closed = new Map()
+  const short: Array<readonly [Waiter, Room]> = []
+  for (const waiter of waiters) {
+    const found = decide(waiter, closed)
+    if (found instanceof BudgetExhausted) end(waiter, waiters, found)
+    else if ("release" in found) {
+      finish(waiter, waiters)
+      waiter.grant = found
+      waiter.granted(found)
+      Deferred.unsafeDone(waiter.done, Effect.succeed(found))
+    } else {
+      const { bound, drained, holder } = found.by
+      explain(waiter, found.by)
+      if (found.isShort) short.push([waiter, found.by])
+      if (outputWithin(waiter.need, bound, drained) < smallestOf(waiter)) continue
+      closed.set(holder, (closed.get(holder) ?? new Set()).add(bound))
+      // All that come later need of it as well.
+      if (holder.parent === undefined && bound !== "steps") break
+    }
+  }
+  return short
+}
+
+/**
+ * Gives waiting requests of a tree what has come back. One that requests under way will leave enough for keeps its place, and
+ * one that waits for a task to end lets smaller ones pass. Ends one that nobody can help any more.
+ */
+export const grantWaiting = (live: Live): void => {
+  const { waiters } = rootOf(live)
+  if (waiters.size === 0) return
+  const lost = grantNow(waiters).find(([{ live: asks }, { bound, holder }]) => !canComeBack(asks, holder, bound))
+  if (lost !== undefined) end(lost[0], waiters, exhaustedBy(...lost))
+}
+
+/** Holds what a request may take; waits for it without the slot of its session. `told` hears what it waits for. */
+export const holdFor = (
+  wanted: Pick<Waiter, "granted" | "inLoop" | "live" | "need" | "said">,
+  told: (why: NonNullable<Waiter["why"]>) => Effect.Effect<void>
+): Effect.Effect<Grant, BudgetExhausted> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      const { inLoop, live } = wanted
+      const { waiters } = rootOf(live)
+      const done = Deferred.unsafeMake<Grant, BudgetExhausted>(noFiber)
+      const waiter: Waiter = { ...wanted, done, grant: undefined, why: undefined, isOver: false }
+      waiters.add(waiter)
+      grantNow(waiters)
+      if (waiter.isOver) return Deferred.await(done)
+      // From here on nobody need wait for what this session holds, unless somebody else gives it what it needs.
+      if (inLoop) live.waitsForBudget = true
+      grantWaiting(live)
+      if (waiter.isOver) return Deferred.await(done)
+      const waiting = Effect.zipRight(
+        Effect.suspend(() => told(waiter.why ?? { which: "tokens", message: "waits for budget" })),
+        Deferred.await(done)
+      )
+      return Effect.onError(restore(inLoop ? live.slot.away(waiting) : waiting), () =>
+        Effect.sync(() => {
+          if (!waiter.isOver) finish(waiter, waiters)
+          waiter.grant?.release()
+          grantWaiting(live)
+        }))
+    })
+  )
