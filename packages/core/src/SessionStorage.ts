@@ -118,6 +118,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    * Interruption does not undo a commit that was asked for.
    */
   readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+  /** Fails with reason `gone` where nobody can find any more what is committed; absent where that cannot be. */
+  readonly intact?: Effect.Effect<void, StorageError>
   readonly session: (id: SessionID) => Effect.Effect<Option.Option<SessionInfo>, StorageError>
   /** Who holds the tree of a root session, as of the last commit of any process. */
   readonly lease: (rootID: SessionID) => Effect.Effect<Option.Option<StoredLease>, StorageError>

@@ -14,6 +14,7 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
     "unreadable",
     "constraint",
     "held",
+    "gone",
     "other"
   ),
   message: Schema.String

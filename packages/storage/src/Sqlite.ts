@@ -3,12 +3,13 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { statSync } from "node:fs"
+import { type Stats, statSync } from "node:fs"
 import { resolve } from "node:path"
 import { migrations } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute, sqlite } from "./internal/sqliteConnection.ts"
 import { create } from "./internal/sqliteCreate.ts"
+import { fileError } from "./internal/sqliteError.ts"
 import { checkSchema, fileSystem, inspect } from "./internal/sqliteFile.ts"
 import { makeFlush } from "./internal/sqliteFlush.ts"
 import { migrate, schemaOf } from "./internal/sqliteMigrate.ts"
@@ -45,6 +46,21 @@ const open = Effect.fnUntraced(function*(file: string) {
   return { connection, flush, dialect: sqlite(file), othersVersion }
 })
 
+/** Fails where the file at this path is not the one that was opened. */
+const isStill = (file: string, opened: Stats): Effect.Effect<void, StorageError> => {
+  const gone = (detail: string) => fileError("check", "gone", file, detail)
+  return Effect.flatMap(
+    Effect.try({
+      try: () => statSync(file, { throwIfNoEntry: false }),
+      catch: (cause) => gone(cause instanceof Error ? cause.message : String(cause))
+    }),
+    (found) => {
+      if (found === undefined) return gone("it is not there")
+      return found.ino === opened.ino && found.dev === opened.dev ? Effect.void : gone("another file is in its place")
+    }
+  )
+}
+
 /** Storage in this file. Fails, and leaves the file as it is, where it is not one of Skein's or cannot be used. */
 export const layer = ({ filename }: Options): Layer.Layer<SessionStorage, StorageError> =>
   Layer.scoped(
@@ -53,7 +69,8 @@ export const layer = ({ filename }: Options): Layer.Layer<SessionStorage, Storag
       if (filename === ":memory:") return yield* makeSqlStorage(yield* open(filename))
       const file = resolve(filename)
       if (!(yield* inspect(file, migrations.length))) yield* create(file)
-      yield* noteOpen(yield* fileSystem(file, () => statSync(file)))
-      return yield* makeSqlStorage(yield* open(file))
+      const opened = yield* fileSystem(file, () => statSync(file))
+      yield* noteOpen(opened)
+      return yield* makeSqlStorage({ ...yield* open(file), intact: isStill(file, opened) })
     })
   )

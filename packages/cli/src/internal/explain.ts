@@ -61,7 +61,8 @@ const explainError = (error: CommandError): Explained => {
     || (error._tag === "StorageError" && unusable.has(reason))
     || ((error._tag === "SummaryFailed" || error._tag === "CompactionFailed") && reason !== "model")
   return {
-    tag: error._tag === "ModelError" ? reason : error._tag,
+    // Whose session or database was taken away has to be told from whose disk is full.
+    tag: error._tag === "ModelError" || reason === "held" || reason === "gone" ? reason : error._tag,
     message: error.message,
     exitCode: isUsage ? ExitCode.usage : ended.get(error._tag) ?? ExitCode.failed
   }

@@ -35,6 +35,8 @@ export interface Database {
   }
   /** Changes whenever another process has committed something; absent where no other can. */
   readonly othersVersion?: Effect.Effect<unknown, StorageError>
+  /** Fails where the database is no longer where others look for it; absent where that cannot be. */
+  readonly intact?: Effect.Effect<void, StorageError>
   /** Makes durable what was committed. */
   readonly flush: Effect.Effect<void, StorageError>
 }

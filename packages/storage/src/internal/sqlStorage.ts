@@ -41,9 +41,26 @@ const sharing = (connection: Connection, dialect: Dialect, turns: Turns): NonNul
   }
 }
 
+/**
+ * Looks at each renewal of a lease, every few seconds, whether the database is still there: a commit would not notice. Where
+ * it is not, nothing more is stored, so that nobody works for long on what is lost.
+ */
+const checkedAtRenewal = (
+  commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>,
+  intact: Effect.Effect<void, StorageError>
+) => {
+  let gone: StorageError | undefined
+  const check = Effect.tapError(intact, (error) => Effect.sync(() => void (gone = error)))
+  return (writes: ReadonlyArray<Write>): Effect.Effect<void, StorageError> =>
+    Effect.suspend(() => {
+      if (gone !== undefined) return gone
+      return writes.some(({ _tag }) => _tag === "Renew") ? Effect.zipRight(check, commit(writes)) : commit(writes)
+    })
+}
+
 /** The port on a database. */
 export const makeSqlStorage = (
-  { connection, dialect, flush, othersVersion, transactions }: Database
+  { connection, dialect, flush, intact, othersVersion, transactions }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const turns = yield* makeTurns
@@ -57,10 +74,13 @@ export const makeSqlStorage = (
     const mail = othersVersion === undefined
       ? undefined
       : yield* makeMail(turns.read(othersVersion), read)
+    const store = (writes: ReadonlyArray<Write>) =>
+      Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
     return {
       ...(mail === undefined ? {} : { mail }),
+      ...(intact === undefined ? {} : { intact }),
       ...makeQueries(read, snapshot),
       prune: makePrune(connection, dialect, turns, read),
-      commit: (writes) => Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
+      commit: intact === undefined ? store : checkedAtRenewal(store, intact)
     }
   })

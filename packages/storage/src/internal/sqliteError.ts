@@ -50,6 +50,8 @@ const sentence = (reason: Reason, file: string, detail: string): string => {
       return `${file} cannot be opened (${detail}). Check the path and your rights to it, or name another file with --db.`
     case "constraint":
       return `The change was refused: something in it is stored already, or belongs to something that is not stored (${detail}).`
+    case "gone":
+      return `${file} was removed or replaced while it was in use (${detail}). What this process stored is lost with it: leave the file in its place until the work has ended.`
     case "held":
     case "other":
       return `${file} cannot be used (${detail}).`

@@ -5,8 +5,12 @@ import type { Denials } from "./denials.ts"
 import type { RunResult } from "./result.ts"
 
 /** How a session that has not come to its end is gone on with. */
-const resume = ({ outcome, sessionID }: RunResult): string =>
-  sessionID === undefined || outcome === "denied" ? "" : ` Go on with \`skein sessions resume ${sessionID}\`.`
+const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
+  if (sessionID === undefined || stored === false || outcome === "denied") return ""
+  return error?.tag === "held"
+    ? ` \`skein sessions show ${sessionID}\` tells how far it is.`
+    : ` Go on with \`skein sessions resume ${sessionID}\`.`
+}
 
 /** How what was not permitted can be; who was asked and said no knows it. */
 const advice = ({ auto, canAsk }: { readonly auto: boolean; readonly canAsk: boolean }): string => {
@@ -16,8 +20,8 @@ const advice = ({ auto, canAsk }: { readonly auto: boolean; readonly canAsk: boo
 }
 
 /** Which tasks --no-wait has left, and how to continue them. */
-const interruptedLines = ({ interrupted = [], sessionID }: RunResult): ReadonlyArray<string> =>
-  interrupted.length === 0 || sessionID === undefined ? [] : [
+const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): ReadonlyArray<string> =>
+  interrupted.length === 0 || stored === false || sessionID === undefined ? [] : [
     ...interrupted.map(({ agent, description, task_id }) =>
       errorLine(`The background task ${JSON.stringify(escapeLine(description))} (${task_id}, ${agent}) is interrupted.`)
     ),

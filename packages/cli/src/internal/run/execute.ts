@@ -6,6 +6,8 @@ import { Config } from "@skein/core/Config"
 import { failpoint, Failpoints } from "@skein/core/Failpoints"
 import type { Hook } from "@skein/core/Hooks"
 import { Session, type Turn } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -37,6 +39,7 @@ import {
   ofTurn,
   type RunResult,
   type Unfinished,
+  unstored,
   withInterrupted
 } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
@@ -53,6 +56,8 @@ interface Progress {
   /** What is waited for when the result was told: from then on nothing more is. */
   after: Effect.Effect<void>
   isOver: boolean
+  /** Fails where the database is gone, and all that was stored. */
+  intact: Effect.Effect<void, StorageError>
   readonly denials: Denials
 }
 
@@ -164,18 +169,24 @@ const prompted = Effect.fnUntraced(function*(
 })
 
 /** The result of a run, however it ended. */
-const concluded = (exit: Exit.Exit<RunResult, CommandError>, { left }: Progress) =>
-  Effect.map(Stop, (stop) => {
-    if (Exit.isSuccess(exit)) return exit.value
-    const reason = stop.reason()
-    return Cause.isInterrupted(exit.cause) && reason !== undefined
+const concluded = (exit: Exit.Exit<RunResult, CommandError>, { intact, left }: Progress) =>
+  Effect.gen(function*() {
+    const reason = (yield* Stop).reason()
+    const result = Exit.isSuccess(exit)
+      ? exit.value
+      : Cause.isInterrupted(exit.cause) && reason !== undefined
       ? ofStop(left, reason)
       : ofError(left, explain(exit.cause))
+    return yield* Effect.match(intact, {
+      onFailure: (gone) => unstored(result, gone),
+      onSuccess: () => result
+    })
   })
 
 const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
     const { flags } = input
+    progress.intact = (yield* SessionStorage).intact ?? Effect.void
     const reading = yield* Effect.forkScoped(readPrompt(input, silence))
     const target = yield* findTarget(flags)
     const settled = yield* settle(target.directory, limitsOf(flags))
@@ -212,7 +223,13 @@ export const executeRun = (
     const stdio = yield* Stdio
     const stop = yield* Stop
     const shown = yield* shownAs(flags.format, stdio)
-    const progress: Progress = { left: nothing, after: Effect.void, isOver: false, denials: new Denials() }
+    const progress: Progress = {
+      left: nothing,
+      after: Effect.void,
+      intact: Effect.void,
+      isOver: false,
+      denials: new Denials()
+    }
     const foundation = Layer.build(Layer.provideMerge(storage, platform({ database: flags.db })))
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {

@@ -23,7 +23,8 @@ export interface Presenter {
 }
 
 /** Writes the answer: as it is for programs, without what a terminal would obey for people. */
-export const writeAnswer = (stdio: Streams, { outcome, text }: RunResult): void => {
-  if (text === "" || outcome === "failed" || outcome === "stopped") return
+export const writeAnswer = (stdio: Streams, { error, outcome, text }: RunResult): void => {
+  // An answer that is stored nowhere is worth the more here.
+  if (text === "" || (outcome === "failed" && error?.tag !== "gone") || outcome === "stopped") return
   stdio.out(`${stdio.isTerminal.output ? escapeText(text) : text}\n`)
 }

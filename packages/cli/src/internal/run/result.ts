@@ -25,6 +25,8 @@ export interface RunResult {
   readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied"
   readonly usage: Usage
   readonly exitCode: number
+  /** The database is gone, and what was stored with it. */
+  readonly stored?: false
   /** What --no-wait has left. */
   readonly interrupted?: ReadonlyArray<InterruptedTask>
   readonly error?: { readonly tag: string; readonly message: string }
@@ -82,6 +84,18 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
   }
   return { ...base, outcome: "completed", exitCode: denials > 0 ? ExitCode.denied : ExitCode.done }
 }
+
+/** The result of a run whose database is gone: there is an answer perhaps, but nothing to go on with. */
+export const unstored = (result: RunResult, { message }: { readonly message: string }): RunResult => ({
+  ...result,
+  ...(result.exitCode === ExitCode.done || result.outcome === "completed"
+    ? { outcome: "failed", exitCode: ExitCode.failed }
+    : {}),
+  stored: false,
+  error: result.error === undefined || result.error.tag === "gone"
+    ? { tag: "gone", message }
+    : { tag: result.error.tag, message: `${result.error.message} ${message}` }
+})
 
 /** The result of a run that did not wait for these tasks. */
 export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>

@@ -1,7 +1,10 @@
 /** Runs a turn to its answer, or to whatever ended it before that. */
 import { answerOf, Session, type Turn } from "@skein/core/Session"
+import { StorageError } from "@skein/core/StorageError"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { since } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -60,11 +63,19 @@ export const runTurn = <E, R>(
           () => Effect.timeoutOption(Effect.disconnect(stopped), patience)
         )
       })
-    ).pipe(Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.map(unfinished(before, began), left)))
+    ).pipe(Effect.onExit((exit) =>
+      Exit.isSuccess(exit)
+        ? Effect.void
+        : Effect.map(unfinished(before, began), (found) => left(isTaken(exit.cause) ? { ...found, text: "" } : found))
+    ))
     return yield* timeout === undefined
       ? turn
       : Effect.raceFirst(turn, Effect.as(Effect.sleep(timeout), undefined))
   })
+
+/** Whether another process has taken the session over: what is said in it since is that one's. */
+const isTaken = <E>(cause: Cause.Cause<E>): boolean =>
+  Chunk.some(Cause.failures(cause), (error) => error instanceof StorageError && error.reason === "held")
 
 /** What a session has to show for a turn that began at this time. */
 const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinished, never, Session> =>

@@ -4,6 +4,7 @@ import type { InboxRow } from "@skein/domain/InboxRow"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,6 +15,7 @@ import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
+import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import { inSlices } from "../fairScheduler.ts"
 import { turnEnded } from "../hooks/turnHooks.ts"
 import { logUnstored } from "../logUnstored.ts"
@@ -23,6 +25,10 @@ import { change, failedToStore, type Live, pathOf, type Running, wantsAnswer } f
 import { runTurn } from "./loop.ts"
 import { renewSummary } from "./makeSummary.ts"
 import { setStatus } from "./setStatus.ts"
+
+/** Why a session gave no answer that something ended from outside: a stop, or another process that took the tree over. */
+const cutOff = ({ info: { id, rootID } }: Live, leases: Context.Tag.Service<Leases>): StorageError | SessionStopped =>
+  leases.epoch(rootID) === 0 ? heldByAnother("prompt", { rootID }) : stopped(id)
 
 const stopped = (id: SessionID) => stoppedBefore(id, "it answered")
 
@@ -111,10 +117,11 @@ const goesOn = Effect.fnUntraced(function*(live: Live, exit: Exit.Exit<Turn, Pro
 const turns = (live: Live, running: Running) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
+      const leases = yield* Leases
       for (let again = 0;;) {
         const exit = yield* Effect.exit(restore(live.slot.work(runTurn(live))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
-        live.lastTurn = wasStopped ? Exit.fail(stopped(live.info.id)) : exit
+        live.lastTurn = wasStopped ? Exit.fail(cutOff(live, leases)) : exit
         yield* tell(live, exit)
         yield* renewSummary(live, exit)
         const next = wasStopped ? undefined : yield* Effect.exit(restore(goesOn(live, exit, again)))
@@ -148,7 +155,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
           if (live.running === running) live.running = undefined
           done()
           for (const each of running.waiters.values()) {
-            Deferred.unsafeDone(each, Exit.fail(stopped(live.info.id)))
+            Deferred.unsafeDone(each, Exit.fail(cutOff(live, leases)))
           }
           running.waiters.clear()
         })
