@@ -84,7 +84,6 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
     Effect.gen(function*() {
       const { after, said } = yield* read({
         SessionEnd: [{ hooks: [command("a")] }],
-        PreCompact: [{ hooks: [command("a")] }],
         Wonder: [],
         Stop: [
           { hooks: [{ type: "prompt", prompt: "x" }, command("a", { timeout: "soon", async: true }), command("b")] },
@@ -96,7 +95,6 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
       expect(after).toEqual({ Stop: [{ hooks: [command("a"), command("b")] }] })
       expect(said).toEqual([
         "hooks.SessionEnd: Skein's sessions have no end: they can always be resumed, so these hooks are not run",
-        "hooks.PreCompact: Skein does not tell hooks of this, so these are not run",
         "hooks.Wonder: Skein does not know this event, and does not run its hooks",
         "hooks.Stop: a hook of the type prompt is not run: Skein runs commands",
         "hooks.Stop: its timeout is no number of seconds up to 3600, so it has 60",

@@ -102,6 +102,7 @@ export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
   readonly subagentStop: (at: HookPlace, end: HookEnd) => Effect.Effect<void>
   /** What the next turn is prompted with, where a hook wants one; `again` where the turn began in that way. */
   readonly stop: (at: HookPlace, end: HookEnd, again?: boolean) => Effect.Effect<string | undefined>
+  readonly preCompact: (at: HookPlace, trigger: "auto" | "manual") => Effect.Effect<void>
   readonly notification: (at: HookPlace, tool: Caller, request: PermissionRequest) => Effect.Effect<void>
 }>() {
   /** These hooks. */

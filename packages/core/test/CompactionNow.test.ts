@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { on } from "@skein/core/Hooks"
 import { Session } from "@skein/core/Session"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
@@ -51,6 +52,25 @@ describe("Session.compact", () => {
         expect(text).toMatch(/Short\..*three yyy.*"4"/)
         expect(text).not.toContain("one yyy")
       })
+    )
+  })
+
+  it.effect("tells hooks before, who may take their time and cannot keep it from being done", () => {
+    const told: Array<string> = []
+    const hook = on(
+      "PreCompact",
+      ({ path, trigger }) =>
+        Effect.zipRight(Effect.sync(() => void told.push(`${trigger} ${path.join("/")}`)), Effect.fail("broken"))
+    )
+    return use(
+      Scripted.make({ build: ["one", "two", "three"].map(long), compaction: ["Short."] }),
+      Effect.gen(function*() {
+        const { id, session } = yield* talked
+        expect(told).toEqual([])
+        yield* session.compact(id)
+        expect(told).toEqual(["manual build"])
+      }),
+      { hooks: [hook] }
     )
   })
 

@@ -41,6 +41,8 @@ export const hookPayloads = {
   SubagentStop: payload("SubagentStop", end),
   /** A turn of a session at the root has ended; `again` where that turn began because a hook of this event wanted it. */
   Stop: payload("Stop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
+  /** A conversation is about to be shortened: by itself (`auto`), or because somebody asked for it. */
+  PreCompact: payload("PreCompact", { trigger: Schema.Literal("auto", "manual") }),
   /** A person is needed: a question waits, or is refused since nobody can be asked. */
   Notification: payload("Notification", question)
 }
@@ -104,6 +106,7 @@ export const hookAnswers = {
   SubagentStop: onlyListens,
   /** `deny`: another turn begins, with the reason as its prompt. */
   Stop: answer(["allow", "deny"], {}),
+  PreCompact: onlyListens,
   Notification: onlyListens
 } satisfies Readonly<Record<HookEvent, unknown>>
 

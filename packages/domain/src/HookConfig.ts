@@ -60,6 +60,7 @@ export const HooksConfig = Schema.Struct({
   SubagentStart: list,
   SubagentStop: list,
   Stop: list,
+  PreCompact: list,
   Notification: list,
   "tool.execute.before": list,
   "tool.execute.after": list
@@ -89,6 +90,7 @@ export const ClaudeHooksConfig = Schema.Struct({
   PreToolUse: claudeList,
   PostToolUse: claudeList,
   PostToolUseFailure: claudeList,
+  PreCompact: claudeList,
   Notification: claudeList,
   Stop: claudeList,
   SubagentStart: claudeList,

@@ -122,6 +122,7 @@ describe("what hooks are told", () => {
         PostToolUseFailure: save,
         Notification: save,
         Stop: save,
+        PreCompact: [{ matcher: "auto", hooks: save[0]!.hooks }],
         SubagentStart: save,
         SubagentStop: save
       })
@@ -141,6 +142,10 @@ describe("what hooks are told", () => {
         tool_response: { stdout: "a", stderr: "", interrupted: false }
       })
       expect(json("PostToolUseFailure.json")).toMatchObject({ tool_name: "Bash", error: "b" })
+      yield* hooks.preCompact(at, "manual")
+      expect(fs.existsSync(join(at.cwd, "PreCompact.json"))).toBe(false)
+      yield* hooks.preCompact(at, "auto")
+      expect(json("PreCompact.json")).toMatchObject({ trigger: "auto" })
       expect(json("Stop.json")).toMatchObject({ stop_hook_active: true, last_assistant_message: "done" })
       expect(json("SubagentStart.json")).toMatchObject({ agent_type: "explore" })
       expect(json("SubagentStop.json")).toMatchObject({ agent_type: "explore", last_assistant_message: "seen" })

@@ -10,7 +10,6 @@ const events = Object.keys(ClaudeHooksConfig.fields)
 /** What there is instead of an event that Skein does not tell of. */
 const missing: ReadonlyMap<string, string> = new Map([
   ["SessionEnd", "Skein's sessions have no end: they can always be resumed, so these hooks are not run"],
-  ["PreCompact", "Skein does not tell hooks of this, so these are not run"],
   ["PermissionRequest", "write it under hooks in skein.json; as it is here it is not run"]
 ])
 

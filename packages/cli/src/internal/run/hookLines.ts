@@ -19,6 +19,8 @@ const factsOf = (payload: HookPayload): string => {
       return `${payload.path.at(-1)} prompt_chars=${payload.prompt.length}`
     case "SubagentStop":
       return `${payload.path.at(-1)} output_chars=${payload.output.length}`
+    case "PreCompact":
+      return `trigger=${payload.trigger}`
     case "Stop":
       return `output_chars=${payload.output.length}`
   }

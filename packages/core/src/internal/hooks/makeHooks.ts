@@ -159,6 +159,7 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
     subagentStart: (at, prompt) => tell({ event: "SubagentStart", ...at, prompt }),
     subagentStop: (at, end) => tell({ event: "SubagentStop", ...at, ...end }),
     stop: (at, end, again = false) => stop({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
+    preCompact: (at, trigger) => tell({ event: "PreCompact", ...at, trigger }),
     notification: (at, tool, request) => tell({ event: "Notification", ...at, tool: tool.name, request }, tool)
   }
 }

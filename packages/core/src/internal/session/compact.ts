@@ -8,10 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Agent } from "../../Agent.ts"
 import { failpoint } from "../../Failpoints.ts"
+import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import { Provider } from "../../Provider.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { lineOf } from "../budget/reservations.ts"
+import { placeOf } from "../hooks/callHooks.ts"
 import * as prompts from "../prompts.ts"
 import { askHidden, modelsFor } from "./askHidden.ts"
 import { compactFacts } from "./compactFacts.ts"
@@ -150,6 +152,7 @@ const shortening = Effect.fnUntraced(function*(live: Live, goal: Goal) {
   const old = sent.slice(0, at)
   // A summary alone is not summarised again, nor is a single message that is itself what is asked.
   if (old.length < 2) return "nothing"
+  if (goal.tries === 0) yield* (yield* Hooks).preCompact(placeOf(live), goal.auto ? "auto" : "manual")
   const summary = yield* summarise(live, old, yield* readable(live, goal, rate))
   const last = old.at(-1)?.info.id
   const gone = messages.filter(({ info }) => last !== undefined && info.id <= last)

@@ -11,6 +11,7 @@ export type ClaudeEvent =
   | "PreToolUse"
   | "PostToolUse"
   | "PostToolUseFailure"
+  | "PreCompact"
   | "Notification"
   | "Stop"
   | "SubagentStart"
@@ -82,6 +83,7 @@ const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
   ]),
   PostToolUse: new Set(["decision", "reason", "continue", "stopReason", "additionalContext"]),
   PostToolUseFailure: new Set(["decision", "reason", "continue", "stopReason", "additionalContext"]),
+  PreCompact: new Set(),
   Notification: new Set(),
   Stop: new Set(["decision", "reason", "continue", "stopReason"]),
   SubagentStart: new Set(),

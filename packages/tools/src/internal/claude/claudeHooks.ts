@@ -110,6 +110,8 @@ const toldOf = (
           last_assistant_message: payload.output
         }
       }
+    case "PreCompact":
+      return { names: [payload.trigger], told: { trigger: payload.trigger, custom_instructions: "" } }
     case "Notification":
       return {
         names: ["permission_prompt"],
@@ -268,6 +270,7 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
     ...(before.length === 0 ? [] : [on("PreToolUse", preToolUse, options)]),
     ...(after.length + afterFailure.length === 0 ? [] : [on("PostToolUse", postToolUse, options)]),
     ...(stops.length === 0 ? [] : [on("Stop", stop, options)]),
+    ...listens("PreCompact"),
     ...listens("Notification"),
     ...listens("SubagentStart"),
     ...listens("SubagentStop")
