@@ -54,6 +54,12 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:15:10 agent.b must be an object, found a list`,
     `${file}:19:23 provider.p.max_requests must be a positive number, found 0`
   ])
+  says("says what a price looks like", {
+    provider: { p: { models: { a: { price: 3 }, b: { price: { input: 3, output: "1" } } } } }
+  }, [
+    expect.stringContaining("price must be an object such as {\"input\": \"0.15\", \"output\": \"0.6\"}, in USD"),
+    expect.stringContaining("input must be \"unknown\" or a decimal number of USD in quotes, such as \"0.15\", found 3")
+  ] as ReadonlyArray<string>)
   says("says what a model and an address look like", {
     model: "gpt",
     agent: { a: { model: ["a/b", "gpt"] } },

@@ -19,7 +19,10 @@ export interface Tokens extends Schema.Schema.Type<typeof Tokens> {}
 /** A cost in USD: an exact decimal such as `0.000125`, or `unknown` where a price is not known. */
 export const Cost = Schema.Union(
   Schema.Literal("unknown"),
-  Schema.String.pipe(Schema.pattern(/^\d+(\.\d+)?$/, { message: () => "a decimal number of USD" }))
+  Schema.String.pipe(Schema.pattern(/^\d+(\.\d+)?$/, {
+    message: () => "a decimal number of USD",
+    description: "a decimal number of USD in quotes, such as \"0.15\""
+  }))
 )
 /** The type of a cost. */
 export type Cost = typeof Cost.Type
@@ -76,6 +79,8 @@ export const Price = Schema.Struct({
   output: Cost,
   cacheRead: Schema.optional(Cost),
   cacheWrite: Schema.optional(Cost)
+}).annotations({
+  description: "an object such as {\"input\": \"0.15\", \"output\": \"0.6\"}, in USD for a million tokens"
 })
 /** The type of a price. */
 export interface Price extends Schema.Schema.Type<typeof Price> {}

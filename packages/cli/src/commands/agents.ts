@@ -1,8 +1,8 @@
 /** Declares `skein agents`. */
 import { command, type Flags } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "./listing.ts"
 
-const listFlags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
+const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
 const load = () => import("../internal/list/agents.ts").then(({ listAgents }) => listAgents)
 

@@ -1,15 +1,16 @@
 /** Declares `skein commands`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "./listing.ts"
 
 const flags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
+const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
 const load = () => import("../internal/list/commands.ts")
 
 const list = command({
   name: "list",
   summary: "Lists the commands, and says which files cannot be used",
-  flags,
+  flags: listFlags,
   load: () => load().then(({ listCommands }) => listCommands)
 })
 
@@ -25,7 +26,7 @@ const show = command({
 export const commands = command({
   name: "commands",
   summary: "Lists the commands: prompts with a name, for `skein run --command`",
-  flags,
+  flags: listFlags,
   commands: [list, show],
   load: () => load().then(({ listCommands }) => listCommands)
 })

@@ -1,8 +1,8 @@
 /** Declares `skein config`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
 
-const showFlags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
+const showFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
 const load = () => import("../internal/list/config.ts")
 

@@ -6,6 +6,12 @@ export const formatFlags = {
   format: { type: "choice", choices: ["default", "json"], description: "default: for people; json: one JSON value" }
 } as const satisfies Flags
 
+/** How a listing is printed, and how wide. */
+export const listingFlags = {
+  ...formatFlags,
+  full: { type: "switch", description: "Shows long values whole, also on a terminal" }
+} as const satisfies Flags
+
 /** For commands that read the database. */
 export const databaseFlags = {
   db: {

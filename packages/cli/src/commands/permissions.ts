@@ -1,6 +1,6 @@
 /** Declares `skein permissions`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { databaseFlags, directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
 
 const load = () => import("../internal/list/permissions.ts")
 
@@ -16,7 +16,7 @@ const placeFlags = {
   ...verboseFlags
 } as const
 
-const flags = { ...formatFlags, ...placeFlags } as const
+const flags = { ...listingFlags, ...placeFlags } as const
 
 const list = command({
   name: "list",

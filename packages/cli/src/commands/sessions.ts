@@ -1,13 +1,13 @@
 /** Declares `skein sessions`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "./listing.ts"
 import { prune } from "./prune.ts"
 import { promptFlags } from "./run.ts"
 
 const load = () => import("../internal/list/sessions.ts")
 
 const listFlags = {
-  ...formatFlags,
+  ...listingFlags,
   all: { type: "switch", description: "Those of all projects, not only of this one" },
   limit: { type: "count", description: "How many at most; 50 otherwise" },
   ...directoryFlags,

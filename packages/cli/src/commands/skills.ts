@@ -1,11 +1,11 @@
 /** Declares `skein skills`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
 
 /** Lists the skills. */
 export const skills = command({
   name: "skills",
   summary: "Lists the skills, and says which files cannot be used",
-  flags: { ...formatFlags, ...directoryFlags, ...verboseFlags },
+  flags: { ...listingFlags, ...directoryFlags, ...verboseFlags },
   load: () => import("../internal/list/skills.ts").then(({ listSkills }) => listSkills)
 })

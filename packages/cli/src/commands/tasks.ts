@@ -1,10 +1,10 @@
 /** Declares `skein tasks`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "./listing.ts"
 
 const load = () => import("../internal/list/tasks.ts")
 
-const listFlags = { ...formatFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags } as const
+const listFlags = { ...listingFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags } as const
 
 const list = command({
   name: "list",

@@ -1,10 +1,10 @@
 /** Declares `skein trust`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
 
 const load = () => import("../internal/list/trust.ts")
 
-const listFlags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
+const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
 const list = command({
   name: "list",

@@ -138,7 +138,8 @@ const wrongValue = (flag: Flag, raw: string, value: string | undefined, inline: 
     return `${raw} needs ${wanted(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
   }
   const isRight = flag.type === "text" || valueOf(flag, [value]) !== undefined
-  return isRight ? undefined : `${raw} needs ${wanted(flag)}, and got ${got}.`
+  const meant = flag.type === "choice" ? didYouMean(value, flag.choices) : ""
+  return isRight ? undefined : `${raw} needs ${wanted(flag)}, and got ${got}.${meant}`
 }
 
 const wanted = (flag: Flag): string => {
@@ -152,7 +153,7 @@ const wanted = (flag: Flag): string => {
     case "money":
       return "an amount of USD above zero such as 0.50"
     case "duration":
-      return "a time above zero such as 90s, 30m, 1h or 500 (milliseconds), at most 24 days"
+      return "a time above zero such as 90s, 30m, 1h, 1500ms or 5 (seconds), at most 24 days"
     case "choice":
       return `one of ${flag.choices.join(", ")}`
   }

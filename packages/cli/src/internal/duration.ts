@@ -5,9 +5,9 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 /** The longest time that a timer can wait for. */
 const longest = 2 ** 31 - 1
 
-/** Reads `90s`, `30m`, `1.5h`, `500ms` or `500`; gives milliseconds, or undefined where it is no time above zero. */
+/** Reads `90s`, `30m`, `1.5h`, `500ms` or `5` (seconds); gives milliseconds, or undefined where it is no time above zero. */
 export const parseDuration = (text: string): number | undefined => {
-  const [, digits, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
+  const [, digits, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
   const milliseconds = Math.round(Number(digits) * (units[unit] ?? Number.NaN))
   return milliseconds >= 1 && milliseconds <= longest ? milliseconds : undefined
 }

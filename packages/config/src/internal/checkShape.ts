@@ -148,6 +148,11 @@ const found = (node: Located): string => {
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
+/** What a schema says of the values that it takes. */
+const described = (ast: AST.AST): string | undefined =>
+  // What Effect says of a pattern by itself is for programmers.
+  Option.getOrUndefined(Option.filter(AST.getDescriptionAnnotation(ast), (text) => !text.startsWith("a string")))
+
 const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {
   const message = issue === undefined ? Option.none() : AST.getMessageAnnotation(ast)
   if (Option.isSome(message) && issue !== undefined) {
@@ -157,7 +162,7 @@ const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {
   switch (ast._tag) {
     case "Refinement":
       return issue === undefined
-        ? allows(ast.from)
+        ? ast.from._tag === "StringKeyword" ? [described(ast) ?? "a string"] : allows(ast.from)
         : [Option.getOrElse(AST.getDescriptionAnnotation(ast), () => String(ast))]
     case "StringKeyword":
       return ["a string"]
@@ -168,7 +173,7 @@ const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {
     case "Literal":
       return [JSON.stringify(ast.literal)]
     case "TypeLiteral":
-      return ["an object"]
+      return [described(ast) ?? "an object"]
     case "TupleType":
       return [ast.rest[0] === undefined ? "a list" : `a list (each ${list(allows(ast.rest[0].type), "or")})`]
     case "UndefinedKeyword":

@@ -11,7 +11,7 @@ import { printList } from "./print.ts"
 
 /** Lists the agents; hidden ones are named only to programs, and what does not count is told on standard error. */
 export const listAgents = ({ flags }: {
-  readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
+  readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -23,6 +23,7 @@ export const listAgents = ({ flags }: {
     const sorted = agents.toSorted((a, b) => (a.name < b.name ? -1 : 1))
     return yield* printList({
       format: flags.format,
+      full: flags.full,
       json: sorted,
       head: ["AGENT", "MODE", "MODEL", "FROM", "DESCRIPTION"],
       rows: sorted.filter(({ hidden }) => !hidden).map(({ description, mode, model, name, origin }) => [

@@ -35,12 +35,15 @@ const described = ({ model, ...command }: CommandInfo) => ({
 })
 
 /** Lists the commands. Those that cannot be used are told on standard error, and make it fail. */
-export const listCommands = ({ flags }: { readonly flags: Flags }): Effect.Effect<number, CommandError, Stdio> =>
+export const listCommands = ({ flags }: {
+  readonly flags: Flags & { readonly full: boolean }
+}): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const { broken, commands } = yield* found(flags.dir)
     const code = yield* printList({
       format: flags.format,
+      full: flags.full,
       json: commands.map(described),
       head: ["COMMAND", "AGENT", "FROM", "DESCRIPTION"],
       rows: commands.map(({ agent, description, name, origin, subtask }) => [

@@ -15,7 +15,7 @@ import { printList } from "./print.ts"
 
 /** Shows every value with its origin; what does not count is told on standard error. */
 export const showConfig = ({ flags }: {
-  readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
+  readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -27,6 +27,7 @@ export const showConfig = ({ flags }: {
     for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
     return yield* printList({
       format: flags.format,
+      full: flags.full,
       json: {
         config: json,
         origins: Object.fromEntries(rows.map(({ origin, path }) => [path, origin])),

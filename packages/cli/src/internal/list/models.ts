@@ -16,7 +16,7 @@ const priceOf = ({ price }: ModelInfo): string => price === undefined ? "unknown
 
 /** Lists the models that are known, and whether there is a key for them. */
 export const listModels = ({ flags }: {
-  readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
+  readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const { origins, settings } = yield* Effect.flatMap(directoryOf(flags.dir), (directory) => settle(directory))
@@ -28,6 +28,7 @@ export const listModels = ({ flags }: {
     const fallback = formatRef(yield* provider.defaultModel)
     return yield* printList({
       format: flags.format,
+      full: flags.full,
       json: models.map((model) => ({ ...model, default: formatRef(model) === fallback })),
       head: ["MODEL", "READY", "CONTEXT", "PRICE (IN / OUT, PER MILLION TOKENS)"],
       rows: models.map((model) => [

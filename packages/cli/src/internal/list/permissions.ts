@@ -33,13 +33,14 @@ const scopeOf = Effect.fnUntraced(function*({ dir, session }: Place) {
 
 /** Lists what was allowed. */
 export const listPermissions = ({ flags }: {
-  readonly flags: Place & { readonly format: "default" | "json" }
+  readonly flags: Place & { readonly format: "default" | "json"; readonly full: boolean }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const { projectID, rootID } = yield* scopeOf(flags)
     const approvals = yield* Effect.flatMap(SessionStorage, (store) => store.approvals(projectID, rootID))
     return yield* printList({
       format: flags.format,
+      full: flags.full,
       json: approvals,
       head: ["ID", "SINCE", "HOLDS FOR", "PERMISSION", "PATTERN"],
       rows: approvals.map(({ created, id, pattern, permission, rootID: tree }) => [

@@ -10,21 +10,48 @@ export type Row = ReadonlyArray<string | undefined>
 
 const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)))
 
-/** Lines up the columns; on a terminal, what is too wide is cut. */
-const table = (rows: ReadonlyArray<Row>, columns: number): string => {
-  const cells = rows.map((row) => row.map((cell) => escapeLine(cell ?? "")))
-  const widths: Array<number> = []
-  for (const row of cells) row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, widthOf(cell)))
-  return cells.map((row) =>
-    `${
-      fit(row.map((cell, i) => i === row.length - 1 ? cell : pad(cell, widths[i] ?? 0)).join("  ").trimEnd(), columns)
-    }\n`
-  ).join("")
+/** What stands between two columns. */
+const gap = "  "
+
+/** A column is not cut below this, as long as others are wider. */
+const leastWidth = 8
+
+/** Widths that fit the terminal: the widest column gives way first, so that short values stay whole. */
+const fitted = (widths: ReadonlyArray<number>, columns: number): ReadonlyArray<number> => {
+  const room = columns - gap.length * (widths.length - 1)
+  const all = [...widths]
+  for (let over = all.reduce((sum, width) => sum + width, 0) - room; over > 0;) {
+    const widest = Math.max(...all)
+    const at = all.indexOf(widest)
+    const next = Math.max(leastWidth, ...all.filter((width) => width < widest))
+    const cut = Math.min(over, widest - (next < widest ? next : leastWidth))
+    if (cut <= 0) return all
+    all[at] = widest - cut
+    over -= cut
+  }
+  return all
 }
+
+/** Lines up the columns; where there is a width, long values are cut so that each line fits. */
+const table = (rows: ReadonlyArray<ReadonlyArray<string>>, columns: number): string => {
+  const widths: Array<number> = []
+  for (const row of rows) row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, widthOf(cell)))
+  const most = fitted(widths, columns)
+  return rows.map((row) => {
+    const cells = row.map((cell, i) => pad(fit(cell, most[i] ?? 0), most[i] ?? 0))
+    return `${fit(cells.join(gap).trimEnd(), columns)}\n`
+  }).join("")
+}
+
+/** Rows for programs and files: nothing is cut, and nothing is padded. */
+const plain = (rows: ReadonlyArray<ReadonlyArray<string>>): string =>
+  rows.map((row) => `${row.join(gap).trimEnd()}\n`).join("")
 
 /** Prints a listing: `empty` stands for no rows at all. */
 export const printList = (options: {
   readonly format: "default" | "json"
+  /** Whether long values are shown whole on a terminal too. */
+  readonly full: boolean
   readonly json: unknown
   readonly head: Row
   readonly rows: ReadonlyArray<Row>
@@ -33,7 +60,11 @@ export const printList = (options: {
   Effect.map(Stdio, (stdio) => {
     if (options.format === "json") stdio.out(`${JSON.stringify(options.json, undefined, 2)}\n`)
     else if (options.rows.length === 0) stdio.err(options.empty)
-    else stdio.out(table([options.head, ...options.rows], stdio.isTerminal.output ? stdio.size().columns : Infinity))
+    else {
+      const rows = [options.head, ...options.rows].map((row) => row.map((cell) => escapeLine(cell ?? "")))
+      const { output } = stdio.isTerminal
+      stdio.out(output ? table(rows, options.full ? Infinity : stdio.size().columns) : plain(rows))
+    }
     return ExitCode.done
   })
 

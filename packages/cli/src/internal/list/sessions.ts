@@ -45,6 +45,7 @@ const rowOf = ({ agent, depth, id, summary, time, title, usage }: SessionInfo) =
 export const listSessions = ({ flags }: {
   readonly flags: {
     readonly format: "default" | "json"
+    readonly full: boolean
     readonly all: boolean
     readonly limit: number | undefined
     readonly dir: string | undefined
@@ -63,6 +64,7 @@ export const listSessions = ({ flags }: {
     const left = yield* interrupted(rows)
     const code = yield* printList({
       format: flags.format,
+      full: flags.full,
       json: rows.map((info) => left.has(info.rootID) ? { ...info, interrupted: true } : info),
       head: [
         ...["SESSION", "CHANGED", "AGENT", "STEPS", "TOKENS", "TITLE"],

@@ -13,7 +13,7 @@ import { printList } from "./print.ts"
 
 /** Lists the skills. Those that cannot be used are told on standard error, and make it fail. */
 export const listSkills = ({ flags }: {
-  readonly flags: { readonly format: "default" | "json"; readonly dir: string | undefined }
+  readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -21,6 +21,7 @@ export const listSkills = ({ flags }: {
     for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
     const code = yield* printList({
       format: flags.format,
+      full: flags.full,
       json: skills.map(({ text: _text, ...skill }) => skill),
       head: ["SKILL", "FROM", "DESCRIPTION"],
       rows: skills.map(({ description, name, origin }) => [name, origin, description]),

@@ -45,6 +45,7 @@ const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.suc
 export const listTasks = ({ flags, operands: [given] }: {
   readonly flags: {
     readonly format: "default" | "json"
+    readonly full: boolean
     readonly dir: string | undefined
     readonly db: string | undefined
   }
@@ -66,6 +67,7 @@ export const listTasks = ({ flags, operands: [given] }: {
     const isOpenLeft = open !== undefined && (yield* wasLeft(open))
     return yield* printList({
       format: flags.format,
+      full: flags.full,
       json: isOpenLeft ? runs.map((run) => run.state === "settled" ? run : { ...run, interrupted: true }) : runs,
       head: ["TASK", "STATE", "AGENT", "TIME", "STEPS", "TOKENS", "DESCRIPTION"],
       rows: runs.map((run) => [

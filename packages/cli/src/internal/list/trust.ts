@@ -32,12 +32,13 @@ const stateOf = ({ since, state }: Trust.TrustItem): string => {
 
 /** Lists what counts only if it is trusted, and what was. */
 export const listTrust = ({ flags }: {
-  readonly flags: Place & { readonly format: "default" | "json" }
+  readonly flags: Place & { readonly format: "default" | "json"; readonly full: boolean }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const items = yield* Effect.flatMap(directoryOf(flags.dir), Trust.review)
     return yield* printList({
       format: flags.format,
+      full: flags.full,
       json: items,
       head: ["ID", "STATE", "FROM", "KEY", "VALUE"],
       rows: items.map((item) => [

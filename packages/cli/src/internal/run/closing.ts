@@ -12,11 +12,27 @@ const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
     : ` Go on with \`skein sessions resume ${sessionID}\`.`
 }
 
+/** Who could be asked during the run. */
+interface Asked {
+  readonly auto: boolean
+  readonly canAsk: boolean
+  /** Whether a person sits before it, though perhaps nobody can be asked. */
+  readonly onTerminal: boolean
+}
+
 /** How what was not permitted can be; who was asked and said no knows it. */
-const advice = ({ auto, canAsk }: { readonly auto: boolean; readonly canAsk: boolean }): string => {
-  if (auto) return " --auto does not allow that: run it on a terminal without --auto to be asked."
+const advice = ({ auto, canAsk, onTerminal }: Asked): string => {
+  if (auto) {
+    return onTerminal
+      ? " --auto does not allow that: run it without --auto to be asked."
+      : " --auto does not allow that: run it on a terminal without --auto to be asked."
+  }
   if (canAsk) return ""
-  return " Run it on a terminal to be asked, pass --auto, or allow it under \"permission\" in the config."
+  const allow = "pass --auto, or allow it under \"permission\" in the config."
+  // A terminal that cannot draw, or a format for programs: a terminal alone would not help.
+  return onTerminal
+    ? ` Nobody can be asked here (--format, or TERM=dumb): ${allow}`
+    : ` Run it on a terminal to be asked, ${allow}`
 }
 
 /** Which tasks --no-wait has left, and how to continue them. */
@@ -32,7 +48,7 @@ const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): R
 export const closingLines = (
   result: RunResult,
   denials: Denials,
-  asked: { readonly auto: boolean; readonly canAsk: boolean; readonly readerIsGone: boolean }
+  asked: Asked & { readonly readerIsGone: boolean }
 ): ReadonlyArray<string> => {
   if (asked.readerIsGone) return []
   const denied = denials.count === 0

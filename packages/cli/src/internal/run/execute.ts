@@ -243,7 +243,8 @@ export const executeRun = (
         yield* failpoint("ack_sent")
         progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
-        const asked = { auto: flags.auto, canAsk: shown.canAsk, readerIsGone }
+        const onTerminal = stdio.isTerminal.output && stdio.isTerminal.error
+        const asked = { auto: flags.auto, canAsk: shown.canAsk, onTerminal, readerIsGone }
         if (stop.reason() !== undefined) stop.isTold(true)
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) {

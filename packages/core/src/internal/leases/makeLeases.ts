@@ -22,12 +22,12 @@ const margin = 2_000
 const patience = 2_000
 const look = 100
 
-const busy = (rootID: SessionID, owner: string | undefined) =>
+const busy = (rootID: SessionID) =>
   new StorageError({
     operation: "hold",
     reason: "held",
     message:
-      `The session ${rootID} is at work in another process (${owner}). Wait for that, stop it there, or go on with a copy: skein run --fork -s ${rootID}.`
+      `The session ${rootID} is at work in another process. Wait for that, stop it there, or go on with a copy: skein run --fork -s ${rootID}.`
   })
 
 const isRefused = (error: StorageError): boolean => error.reason === "held"
@@ -123,7 +123,7 @@ export const makeLeases = <A>(
         if (Option.isNone(stored)) return yield* Effect.as(forgetTree(rootID), () => {})
         const found = stored.value
         if (!(yield* isFree(found))) {
-          if (now() - since >= patience) return yield* busy(rootID, found.owner)
+          if (now() - since >= patience) return yield* busy(rootID)
           yield* Effect.interruptible(Effect.sleep(look))
           return yield* take(rootID, since)
         }

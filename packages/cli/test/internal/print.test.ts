@@ -1,0 +1,44 @@
+import * as Effect from "effect/Effect"
+import { describe, expect, it } from "vitest"
+import { printList } from "../../src/internal/list/print.ts"
+import { widthOf } from "../../src/internal/terminal/width.ts"
+import { Stdio } from "../../src/Stdio.ts"
+
+const long = "word ".repeat(140).trim()
+const rows = [["agent.a.prompt", long, "skein.json"], ["model", "日本語".repeat(30), "skein.json"]]
+
+/** The lines of a listing on a terminal of so many columns, or in a pipe. */
+const printed = (columns: number | undefined, full = false): ReadonlyArray<string> => {
+  let text = ""
+  const stdio = {
+    out: (more: string) => text += more,
+    err: () => undefined,
+    isTerminal: { input: false, output: columns !== undefined, error: false },
+    size: () => ({ columns: columns ?? 80, rows: 24 })
+  }
+  const listing = printList({ format: "default", full, json: rows, head: ["KEY", "VALUE", "FROM"], rows, empty: "" })
+  Effect.runSync(Effect.provideService(listing, Stdio, stdio as unknown as typeof Stdio.Service))
+  return text.trimEnd().split("\n")
+}
+
+describe("a listing", () => {
+  it.each([30, 80, 120])("fits a terminal of %i columns, and cuts only what is long", (columns) => {
+    const lines = printed(columns)
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    expect(lines[1]).toContain("…")
+    expect(lines[2]).toContain("…")
+    if (columns >= 80) {
+      for (const line of lines.slice(1)) expect(line).toMatch(/^(agent\.a\.prompt|model {9}) .* skein\.json$/)
+    }
+  })
+
+  it("shows long values whole with --full", () => {
+    const lines = printed(80, true)
+    expect(lines[1]).toContain(long)
+    expect(lines.join("")).not.toContain("…")
+  })
+
+  it("is neither cut nor padded in a pipe", () => {
+    expect(printed(undefined)).toEqual(["KEY  VALUE  FROM", ...rows.map((row) => row.join("  "))])
+  })
+})
