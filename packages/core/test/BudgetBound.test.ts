@@ -81,6 +81,14 @@ describe("a budget of tokens that many share", () => {
       })
   )
 
+  it.effect("bounds money as well, by the prices of the model", () =>
+    Effect.gen(function*() {
+      const { outcomes, spent } = yield* crowd(16, { usd: "0.05" })
+      expect(counts(outcomes).exhausted).toBeGreaterThan(0)
+      expect(Number(spent?.usd)).toBeLessThanOrEqual(0.0515)
+      expect(Number(spent?.usd)).toBeGreaterThanOrEqual(0.045)
+    }))
+
   it.effect("lets all of them work at once where there is enough", () =>
     Effect.gen(function*() {
       const { most, outcomes } = yield* crowd(64, { tokens: 2_000_000 })
