@@ -31,13 +31,14 @@ const world = async (script: Script) => {
     args: ReadonlyArray<string>,
     keys: ReadonlyArray<Key> = [],
     env: Readonly<Record<string, string>> = {},
-    piped?: string
+    piped?: string,
+    ends: { readonly hangup?: string; readonly closes?: string } = {}
   ) =>
     new Promise<{ readonly code: number | null; readonly printed: string; readonly plain: string }>((resolve) => {
       const driver = fileURLToPath(new URL("support/terminal.py", import.meta.url))
       const command = [process.execPath, program, "run", "-m", "openai/m", "--title", "t", ...args]
       const argv = piped === undefined ? command : ["sh", "-c", "printf %s \"$0\" | \"$@\"", piped, ...command]
-      const child = spawn("python3", [driver, JSON.stringify({ argv, columns: 80, rows: 24, keys })], {
+      const child = spawn("python3", [driver, JSON.stringify({ argv, columns: 80, rows: 24, keys, ...ends })], {
         cwd: place.project,
         env: place.env({ TERM: "xterm-256color", ...env })
       })
@@ -304,6 +305,20 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const { code } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }], {}, "more of the prompt")
     expect(code).toBe(0)
     expect(existsSync(join(place.project, "new.txt"))).toBe(true)
+  })
+
+  it("denies what it asks when its keyboard is gone, and the agent goes on", async () => {
+    const { place, run } = await world(writes)
+    const { code, plain } = await run(["go"], [], {}, undefined, { hangup: "? build asks for permission" })
+    expect(code).toBe(3)
+    expect(plain).toContain("The user says: Nobody can be asked any more: the terminal is closed.")
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("ends with 129 when its terminal is closed", async () => {
+    const { place, run } = await world(writes)
+    expect((await run(["go"], [], {}, undefined, { closes: "? build asks for permission" })).code).toBe(129)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 
   it("Ctrl-C stops the run, though keys make no signals while the tree is drawn", async () => {

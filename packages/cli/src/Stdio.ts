@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { openSync } from "node:fs"
+import { closeSync, openSync } from "node:fs"
 import type { Readable, Writable } from "node:stream"
 import { isatty, ReadStream } from "node:tty"
 
@@ -38,6 +38,8 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   /** The streams of this process. Node makes each of them when it is first used, which takes its time. */
   static readonly layer: Layer.Layer<Stdio> = Layer.sync(Stdio, () => {
     const listeners = new Set<(code: string) => void>()
+    const isTerminal = { input: isatty(0), output: isatty(1), error: isatty(2) }
+    const letGo = () => letGoOfTerminal([isTerminal.input, isTerminal.output, isTerminal.error])
     let gone = false
     let stdout: typeof process.stdout | undefined
     let stderr: typeof process.stderr | undefined
@@ -52,7 +54,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
         if (!gone) output().write(text)
       },
       err: (line) => void error().write(`${line}\n`),
-      isTerminal: { input: isatty(0), output: isatty(1), error: isatty(2) },
+      isTerminal,
       size: () => ({ columns: output().columns || 80, rows: output().rows || 24 }),
       onResize: (listener) =>
         Effect.asVoid(
@@ -69,7 +71,10 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
           )
         ),
       input: () => process.stdin,
-      keyboard: () => isatty(0) ? process.stdin : terminal(),
+      keyboard: () => {
+        process.once("exit", letGo)
+        return isatty(0) ? process.stdin : terminal()
+      },
       flush: Effect.suspend(() => Effect.zipRight(flushed(stdout), flushed(stderr)))
     }
   })
@@ -78,6 +83,18 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
 /** The terminal of the process: what is piped into standard input does not take away the person in front of it. */
 const terminal = (): ReadStream | undefined =>
   Option.getOrUndefined(Option.liftThrowable(() => new ReadStream(openSync("/dev/tty", "r")))())
+
+/**
+ * Node gives a terminal its settings back when the process ends, and aborts where that fails: a terminal that has been
+ * closed is let go of before.
+ */
+const letGoOfTerminal = (wereTerminals: ReadonlyArray<boolean>): void =>
+  wereTerminals.forEach((wasTerminal, fd) => {
+    if (!wasTerminal || isatty(fd)) return
+    closeSync(fd)
+    // The number must not be left to others.
+    openSync("/dev/null", "r+")
+  })
 
 const flushed = (stream: Writable | undefined) =>
   Effect.suspend(() => {

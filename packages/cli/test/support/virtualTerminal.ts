@@ -29,8 +29,17 @@ export class VirtualTerminal {
     if (token === "\u001b[?25l") this.cursorIsShown = false
     else if (token === "\u001b[?25h") this.cursorIsShown = true
     else if (token === "\u001b[J") {
+      // As terminals do that save what is on the glass before all of it is cleared.
+      if (this.#column === 0 && this.#row === Math.max(0, this.#lines.length - this.rows)) {
+        this.#row = this.#lines.length
+        this.#lines.push("")
+        return
+      }
       this.#lines.length = this.#row + 1
       this.#lines[this.#row] = (this.#lines[this.#row] ?? "").slice(0, this.#column)
+    } else if (token === "\u001b[2K") {
+      this.#lines[this.#row] = ""
+      while (this.#lines.length > this.#row + 1 && this.#lines.at(-1) === "") this.#lines.pop()
     } else if (token.endsWith("A")) {
       const top = Math.max(0, this.#lines.length - this.rows)
       this.#row = Math.max(top, this.#row - Number(token.slice(2, -1)))

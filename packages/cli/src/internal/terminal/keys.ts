@@ -70,8 +70,9 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
       () =>
         Effect.sync(() => {
           process.off("SIGCONT", goOn)
-          keyboard.off("data", onData).off("end", onClosed).off("close", onClosed).off("error", onClosed).pause()
+          // A keyboard that is gone says so here, and somebody has to hear it.
           keyboard.setRawMode(false)
+          keyboard.off("data", onData).off("end", onClosed).off("close", onClosed).off("error", onClosed).pause()
           listener.write(unmarkPastes)
         })
     )

@@ -3,6 +3,8 @@ import { widthOf } from "./width.ts"
 
 const hideCursor = "\x1b[?25l"
 const showCursor = "\x1b[?25h"
+/** What stands between them is shown at once where the terminal knows how. */
+const synchronized = { begin: "\x1b[?2026h", end: "\x1b[?2026l" }
 
 /** Where to write, and how wide that is now. */
 export interface ScreenOptions {
@@ -26,7 +28,7 @@ export class Screen {
     const next = below.join("\n")
     if (above.length === 0 && next === this.#last) return
     const printed = above.map((line) => `${line}\n`).join("")
-    this.#options.write(`${hideCursor}${this.#clear()}${printed}${next}`)
+    this.#options.write(`${synchronized.begin}${hideCursor}${this.#clear()}${printed}${next}${synchronized.end}`)
     this.#last = next
     this.#drawn = below.map(withoutColours)
   }
@@ -42,7 +44,8 @@ export class Screen {
     if (this.#drawn.length === 0) return ""
     const columns = this.#options.columns()
     const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
-    return `\r${rows > 1 ? `\x1b[${rows - 1}A` : ""}\x1b[J`
+    // Line by line: to clear all below the first row of the glass is what some terminals keep in their scrollback.
+    return `\r\x1b[2K${"\x1b[1A\x1b[2K".repeat(rows - 1)}`
   }
 }
 
