@@ -1,5 +1,5 @@
 /** The built program in a repository that somebody has just cloned: what its files want, before and after it is trusted. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox } from "./support/cli.ts"
@@ -93,6 +93,8 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
     "permission.edit untrusted",
     "permission.* untrusted",
     "permission.* untrusted",
+    "env.OPENAI_BASE_URL untrusted",
+    "claude_hooks.PreToolUse untrusted",
     "provider.openai.base_url untrusted",
     "provider.openai.headers.x-key untrusted",
     "telemetry.endpoint untrusted",
@@ -118,6 +120,34 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
   expect((await run()).code).toBe(3)
   expect(existsSync(join(place.project, "PWNED"))).toBe(false)
 })
+
+it("hooks of Claude Code's settings run once they are trusted, and are told in its words", async () => {
+  const { place, run } = await world(() => ({}), () => ({
+    ".claude/settings.json": JSON.stringify({
+      hooks: {
+        SessionStart: [{
+          matcher: "startup|resume",
+          hooks: [{ type: "command", command: "\"$CLAUDE_PROJECT_DIR\"/.claude/start.sh" }]
+        }]
+      }
+    }),
+    ".claude/start.sh": "sh"
+  }))
+  const script = join(place.project, ".claude/start.sh")
+  writeFileSync(script, "#!/bin/sh\ncat >> told\n", { mode: 0o755 })
+  chmodSync(script, 0o755)
+  await run()
+  expect(existsSync(join(place.project, "told"))).toBe(false)
+  const [item] = await listed(place)
+  expect(item?.key).toBe("claude_hooks.SessionStart")
+  await place.run(["trust", "allow", item?.id ?? ""])
+  await run()
+  expect(JSON.parse(readFileSync(join(place.project, "told"), "utf8"))).toMatchObject({
+    hook_event_name: "SessionStart",
+    source: "startup",
+    cwd: place.project
+  })
+}, 60_000)
 
 it("what was trusted counts no more when one byte of it has changed, and config says so (S41)", async () => {
   const { place, run } = await world(() => ({ hooks: { SessionStart: [{ command: "sh bell.sh" }] } }), () => ({
