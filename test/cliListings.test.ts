@@ -122,7 +122,10 @@ it("config shows every value with its origin, and what does not count", async ()
     "limits.max_tasks": "default"
   })
   expect(value.warnings).toHaveLength(1)
-  expect(stderr).toMatch(/^skein: .*skein\.json:7: provider\.openai\.base_url is ignored: .*\n$/)
+  expect(stderr).toBe("skein: 1 value waits for trust (`skein trust`): `skein config --notes`\n")
+  expect((await place.run(["config", "--notes"])).stdout).toMatch(
+    /^waits for trust +\S+skein\.json:7 +provider\.openai\.base_url is ignored: /m
+  )
   expect((await place.run(["config"])).stdout).toMatch(/^limits\.concurrency +3 +\S+skein\.json:3$/m)
 })
 

@@ -81,7 +81,7 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
   )
   const { code, stderr, stdout } = await run()
   expect({ code, stdout }).toEqual({ code: 3, stdout: expect.stringContaining("told: ") })
-  expect(stderr).toContain("values of the project's config do not count")
+  expect(stderr).toContain("values wait for trust (`skein trust`): `skein config --notes`")
   expect(llm.requests).not.toEqual([])
   expect(thief.requests).toEqual([])
   for (const name of ["PWNED", "new.txt", "stolen.db"]) expect(existsSync(join(place.project, name))).toBe(false)
@@ -161,7 +161,7 @@ it("what was trusted counts no more when one byte of it has changed, and config 
   writeFileSync(join(place.project, "bell.sh"), "echo rung >> rung #\n")
   await place.run(["run", "-m", "openai/m", "go"], { env: { CI: "true" } })
   expect(rung()).toBe("rung\n")
-  expect((await place.run(["config"])).stderr).toMatch(
+  expect((await place.run(["config", "--notes"])).stdout).toMatch(
     /hooks\.SessionStart is ignored: .*; it has changed since you trusted it: `skein trust allow [0-9a-f]{12}`/
   )
 })

@@ -1,6 +1,6 @@
 /** Decides what the agents are: the built-in ones as config changes them, and those that config adds. */
 import { Agent, builtins, defaultRules } from "@skein/core/Agent"
-import { Config, type Settings } from "@skein/core/Config"
+import { Config, defaults, type Settings } from "@skein/core/Config"
 import { nearest } from "@skein/core/Nearest"
 import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
@@ -12,25 +12,38 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
+import { ConfigError, type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import type { BrokenAgent } from "./internal/agentFiles.ts"
+import { isAgentName, namesForAgents } from "./internal/agentName.ts"
 import { narrow, within } from "./internal/narrow.ts"
+import { isForeignFile } from "./internal/places.ts"
 
-/** The agents of a process, and the rules that hold for all of them: the two arguments of `Agent.layer`. */
+/** The agents of a process, and the rules that hold for all of them: the arguments of `Agent.layer`. */
 export interface Agents {
   readonly agents: ReadonlyArray<AgentInfo>
   readonly permission: Ruleset
+  /** The agents that there would be if their files could be used, and what is wrong with these. */
+  readonly broken: ReadonlyArray<{ readonly name: string; readonly message: string }>
+  /** The agent of a new session: the configured one, or another where that is none and no file of Skein asks for it. */
+  readonly defaultAgent: string
+  /** What does not count, and why. */
+  readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
 /**
  * Puts the agents of config over the built-in ones. What a built-in agent denies, and its ceiling, stay whatever config
- * says; `origins` are those of the config, for messages and for the origin of each agent.
+ * says; `origins` are those of the config, for messages and for the origin of each agent; of `unusable` agents there are
+ * files that cannot be used.
  */
 export const agentsFrom = (
   settings: Settings,
   builtIn: ReadonlyArray<AgentInfo>,
-  origins: Readonly<Record<string, string>> = {}
+  origins: Readonly<Record<string, string>> = {},
+  unusable: ReadonlyArray<BrokenAgent> = []
 ): Either.Either<Agents, ConfigError> => {
   const issues: Array<ConfigIssue> = []
+  const broken = new Map<string, ReadonlyArray<ConfigIssue>>()
+  for (const { issues: why, name } of unusable) broken.set(name, [...broken.get(name) ?? [], ...why])
   const report = (key: string, message: string) => issues.push({ ...place(originOf(origins, key)), key, message })
   const permission = fromConfig(settings.permission ?? {})
   const configured = new Map(Object.entries(settings.agent ?? {}))
@@ -39,13 +52,13 @@ export const agentsFrom = (
   const agents = [...new Set([...known.keys(), ...configured.keys()])].flatMap((name): ReadonlyArray<AgentInfo> => {
     const config = configured.get(name) ?? {}
     const path = `agent.${name}`
-    // Names stand in rules, where `*` and `?` are wildcards, and in what models and people read.
-    if (!/^[\p{L}\p{N}_][\p{L}\p{N}_./-]*$/u.test(name)) {
-      report(path, `${JSON.stringify(name)} is no name for an agent; use letters, digits and _ . / -`)
-      return []
-    }
-    if (config.disable === true) return []
+    const before = issues.length
+    if (!isAgentName(name)) report(path, `${JSON.stringify(name)} is no name for an agent; ${namesForAgents}`)
     const builtin = known.get(name)
+    const why = broken.get(name)
+    // An agent that works behind the scenes is not the one that another tool's file means.
+    const isOther = builtin?.hidden === true && why?.every(({ kind }) => kind !== undefined) === true
+    if ((why !== undefined && !isOther) || config.disable === true) return []
     const model = config.model === undefined ?
       builtin?.model ?? [] :
       toModels(
@@ -57,6 +70,13 @@ export const agentsFrom = (
     const base = builtin?.permission ?? []
     const own = ownRules(config, [...defaultRules, ...permission, ...base])
     const ceiling = ceilingOf(config, builtin)
+    // What is wrong in the file of an agent takes only that agent away.
+    const wrong = issues.slice(before)
+    if (wrong.length > 0 && wrong.every(({ file }) => file.endsWith(".md"))) {
+      broken.set(name, wrong)
+      issues.length = before
+      return []
+    }
     return [{
       // Only what is there may be copied: an absent field of config must not hide the built-in one.
       ...builtin,
@@ -72,10 +92,37 @@ export const agentsFrom = (
     }]
   })
 
-  checkDefault(settings.default_agent, agents, configured, origins, report)
+  const fault = broken.has(settings.default_agent)
+    ? undefined
+    : faultOfDefault(settings.default_agent, agents, configured, origins)
+  const usual = agents.some(({ mode, name }) => name === settings.default_agent && mode !== "subagent")
+  const warnings: Array<ConfigIssue> = []
+  if (fault !== undefined) {
+    const origin = place(originOf(origins, "default_agent"))
+    const issue = { ...origin, key: "default_agent", message: fault }
+    if (isForeignFile(origin.file)) warnings.push({ ...issue, kind: "note" })
+    else issues.push(issue)
+  }
+  const isAsked = (origins["default_agent"] ?? "default") !== "default" && warnings.length === 0
   return Arr.isNonEmptyReadonlyArray(issues)
     ? Either.left(ConfigError.of(issues))
-    : Either.right({ agents, permission })
+    : Either.right({
+      agents,
+      permission,
+      broken: [...broken].map(([name, why]) => ({ name, message: why.map(formatIssue).join("\n") })),
+      defaultAgent: (usual && fault === undefined) || isAsked ? settings.default_agent : otherDefault(agents),
+      warnings
+    })
+}
+
+/** Who begins where nobody is asked for: the built-in agent, or the first that people may choose. */
+const otherDefault = (agents: ReadonlyArray<AgentInfo>): string => {
+  const primary = agents.filter(({ hidden, mode }) => !hidden && mode !== "subagent")
+  const found = primary.find(({ name }) => name === defaults.default_agent)
+    ?? primary.find(({ mode, origin }) => mode === "primary" && origin !== "built in")
+    ?? primary.find(({ mode }) => mode === "primary")
+    ?? primary[0]
+  return found?.name ?? defaults.default_agent
 }
 
 /** The agents of config over those that Skein brings. */
@@ -83,7 +130,10 @@ export const layer: Layer.Layer<Agent, ConfigError, Config> = Layer.unwrapEffect
   Effect.flatMap(
     Config,
     ({ origins, settings }) =>
-      Effect.map(agentsFrom(settings, builtins, origins), ({ agents, permission }) => Agent.layer(agents, permission))
+      Effect.map(
+        agentsFrom(settings, builtins, origins),
+        ({ agents, broken, permission }) => Agent.layer(agents, permission, broken)
+      )
   )
 )
 
@@ -164,25 +214,20 @@ const place = (origin: string): Pick<ConfigIssue, "file" | "line"> => {
   return line === undefined ? { file } : { file, line: Number(line) }
 }
 
-const checkDefault = (
+/** Why an agent cannot be the default one. */
+const faultOfDefault = (
   name: string,
   agents: ReadonlyArray<AgentInfo>,
   configured: ReadonlyMap<string, AgentConfig>,
-  origins: Readonly<Record<string, string>>,
-  report: (key: string, message: string) => void
-): void => {
-  // Where config says nothing of it, those who give the agents answer for there being a default one.
+  origins: Readonly<Record<string, string>>
+): string | undefined => {
   const chosen = (origins["default_agent"] ?? "default") !== "default"
   const agent = agents.find((each) => each.name === name)
-  if (agent?.mode === "subagent") {
-    report("default_agent", `${name} is a subagent; the default agent must be primary, or of mode all`)
-  } else if (agent === undefined && configured.get(name)?.disable === true) {
-    report("default_agent", `${name} is disabled; set default_agent to another agent`)
-  } else if (agent === undefined && chosen) {
-    const meant = nearest(name, agents.map((each) => each.name))
-    report(
-      "default_agent",
-      `there is no agent ${JSON.stringify(name)}${meant === undefined ? "" : `; did you mean "${meant}"?`}`
-    )
-  }
+  // Where config does not ask for it, another one begins.
+  if (!chosen) return undefined
+  if (agent?.mode === "subagent") return `${name} is a subagent; the default agent must be primary, or of mode all`
+  if (agent !== undefined) return undefined
+  if (configured.get(name)?.disable === true) return `${name} is disabled; set default_agent to another agent`
+  const meant = nearest(name, agents.map((each) => each.name))
+  return `there is no agent ${JSON.stringify(name)}${meant === undefined ? "" : `; did you mean "${meant}"?`}`
 }

@@ -8,12 +8,12 @@ import * as Either from "effect/Either"
 import { dirname, join } from "node:path"
 import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
-import { commandAt, type CommandContent, readCommandFile } from "./internal/commandFile.ts"
-import type { Foreign } from "./internal/foreignAgent.ts"
-import { parseLocated } from "./internal/located.ts"
+import { type CommandContent, readCommandFile } from "./internal/commandFile.ts"
+import type { Foreign, Known } from "./internal/foreign.ts"
+import { foreignCommandAt, readForeignCommand } from "./internal/foreignCommand.ts"
+import { parseForeign } from "./internal/foreignSource.ts"
 import { listMarkdown, outside } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
-import { readText } from "./internal/readText.ts"
 
 /** Commands with what is said in their files and does not count. */
 export interface LoadedCommands extends CommandList {
@@ -22,8 +22,10 @@ export interface LoadedCommands extends CommandList {
 
 /** What the config of the process says of commands. */
 export interface CommandSettings {
-  readonly settings: Pick<Settings, "command">
+  readonly settings: Pick<Settings, "command" | "provider">
   readonly origins: Readonly<Record<string, string>>
+  /** The providers that there are without any config; where absent, any may be named. */
+  readonly providers?: ReadonlyArray<string>
 }
 
 /** Commands that are written for one program, in one directory. */
@@ -41,7 +43,8 @@ const homesIn = (place: string): ReadonlyArray<Home> => [
 /**
  * Reads the commands that hold for a directory. Of several with one name the nearest counts: those of the directory before
  * those above it, the project's before the user's; in one directory skein.json before `.skein/command`, that before
- * OpenCode's, that before Claude Code's. One that is written wrong counts as well: it is told, and nothing takes its place.
+ * OpenCode's, that before Claude Code's. One of Skein that is written wrong counts as well: it is told, and nothing takes its
+ * place. One of another tool that cannot be used is left out, with a warning.
  */
 export const load = Effect.fn("CommandFiles.load")(function*(directory: string, config: CommandSettings) {
   const dirs = yield* DataDirs
@@ -50,6 +53,10 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
   const found: Array<CommandContent> = []
   const warnings: Array<ConfigIssue> = []
   const settled = configured(config)
+  const known: Known = (providerID) =>
+    config.providers === undefined
+    || config.providers.includes(providerID)
+    || config.settings.provider?.[providerID] !== undefined
 
   const readHome = Effect.fnUntraced(function*({ directories, foreign }: Home, project: string | undefined) {
     const own = new Map<string, CommandContent>()
@@ -63,17 +70,28 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
           continue
         }
         const before = own.get(name)
-        own.set(name, before === undefined ? yield* readCommandFile(path, name, foreign) : twice(name, path, before))
+        if (foreign === undefined) {
+          own.set(name, before === undefined ? yield* readCommandFile(path, name) : twice(name, path, before))
+        } else own.set(name, yield* readForeignCommand({ file: path, name, foreign, known }))
       }
-      warnings.push(...issues)
+      warnings.push(...issues.map((issue) => foreign === undefined ? issue : { ...issue, kind: "left_out" as const }))
     }
-    found.push(...own.values())
+    keep([...own.values()])
   })
+
+  /** Those that can be used or belong to Skein; of the others it is said that they are left out. */
+  const keep = (contents: ReadonlyArray<CommandContent>) => {
+    for (const content of contents) {
+      const isLeftOut = Either.isLeft(content.said) && content.said.left.every(({ kind }) => kind !== undefined)
+      if (isLeftOut && Either.isLeft(content.said)) warnings.push(...content.said.left)
+      else found.push(content)
+    }
+  }
 
   const readPlace = Effect.fnUntraced(function*(place: string, homes: ReadonlyArray<Home>, project?: string) {
     for (const home of homes) {
       yield* readHome(home, project)
-      if (home.foreign === "opencode") found.push(...(yield* readOpenCode(place)))
+      if (home.foreign === "opencode") keep(yield* readOpenCode(place, known))
     }
     found.push(...settled.filter(({ origin }) => dirname(origin) === place))
   })
@@ -106,19 +124,22 @@ const configured = ({ origins, settings }: CommandSettings): ReadonlyArray<Comma
   }))
 
 /** The commands of OpenCode's own file. */
-const readOpenCode = Effect.fnUntraced(function*(place: string) {
+const readOpenCode = Effect.fnUntraced(function*(place: string, known: Known) {
   const contents: Array<CommandContent> = []
-  for (const file of [join(place, "opencode.json"), join(place, "opencode.jsonc")]) {
-    if (!(yield* isThere(file))) continue
-    const read = yield* Effect.either(readText(file))
-    const parsed = Either.isLeft(read)
-      ? undefined
-      : yield* Effect.orElseSucceed(Effect.try(() => parseLocated(read.right)), () => undefined)
-    // What else is wrong with it is for those to say who read all of it.
-    if (parsed?.tree.kind !== "object") continue
-    const commands = parsed.tree.entries.find(({ key }) => key === "command")?.value
-    if (commands?.kind !== "object") continue
-    contents.push(...commands.entries.map(({ at, key, value }) => commandAt(file, key, { ...value, at }, "opencode")))
+  for (const directory of [place, join(place, ".opencode")]) {
+    for (const file of [join(directory, "opencode.json"), join(directory, "opencode.jsonc")]) {
+      if (!(yield* isThere(file))) continue
+      const parsed = yield* parseForeign(file)
+      // What else is wrong with it is for those to say who read all of it.
+      if ("content" in parsed) continue
+      const commands = parsed.tree.entries.find(({ key }) => key === "command")?.value
+      if (commands?.kind !== "object") continue
+      contents.push(
+        ...commands.entries.map(({ at, key: name, value }) =>
+          foreignCommandAt({ file, name, foreign: "opencode", known }, { ...value, at })
+        )
+      )
+    }
   }
   return contents
 })

@@ -21,7 +21,9 @@ export interface ConfigDescription {
 }
 
 /** Describes loaded config. What came from `{env:…}` or `{file:…}` is shown as it is written, headers not at all. */
-export const describeConfig = ({ entries, settings }: LoadedConfig): ConfigDescription => {
+export const describeConfig = (
+  { entries, settings }: Pick<LoadedConfig, "entries" | "settings">
+): ConfigDescription => {
   const set = new Set(entries.map(({ path }) => path.join(".")))
   const { compaction, deadlines, default_agent, limits, retry } = settings
   const settled: ConfigInfo = { compaction, deadlines, default_agent, limits, retry }

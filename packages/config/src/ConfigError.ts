@@ -12,7 +12,12 @@ export const ConfigIssue = Schema.Struct({
   column: Schema.optional(Schema.Number),
   /** The path of the key, such as `agent.review.steps`. */
   key: Schema.optional(Schema.String),
-  message: Schema.String
+  message: Schema.String,
+  /**
+   * What kind of remark this is, where it is no mistake: a `note` on a file of another tool, a file of another tool that is
+   * `left_out`, a `restriction` in such a file that could not be read, or a value that waits for `trust`.
+   */
+  kind: Schema.optional(Schema.Literal("note", "left_out", "restriction", "trust"))
 })
 /** The type of an issue. */
 export interface ConfigIssue extends Schema.Schema.Type<typeof ConfigIssue> {}

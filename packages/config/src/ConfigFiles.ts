@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
-import type { Known } from "./internal/foreignAgent.ts"
+import type { BrokenAgent } from "./internal/agentFiles.ts"
+import type { Known } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { admit } from "./internal/projectTrust.ts"
 import {
@@ -42,6 +43,8 @@ export interface LoadedConfig {
   readonly entries: ReadonlyArray<ConfigEntry>
   /** What a project's files say that does not count, and why. */
   readonly warnings: ReadonlyArray<ConfigIssue>
+  /** The agents whose files cannot be used, and why: there is no agent of that name. */
+  readonly broken: ReadonlyArray<BrokenAgent>
   /** What a project's files say that counts only if it is trusted; see `Trust`. */
   readonly widenings: ReadonlyArray<TrustItem>
   /** The files that were read; the later ones win. */
@@ -51,7 +54,8 @@ export interface LoadedConfig {
 /**
  * Reads the config that holds for a directory: the user's, then that of each directory from the top of the tree down, then
  * the overrides, each over those before it. In one directory skein.json stands over the files of agents. Fails with
- * everything that is wrong in all of them at once.
+ * everything that is wrong in all files of config of Skein at once. A file of an agent that is wrong takes only that agent
+ * away, and a file of another tool never makes it fail.
  */
 export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptions) {
   const dirs = yield* DataDirs
@@ -63,7 +67,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       for (const { path, program } of place.foreign) {
         const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
         const readForeign = yield* Effect.promise(() => foreignReaders[program]())
-        contents.push({ ...(yield* readForeign(source, known)), files: [path] })
+        contents.push({ broken: [], ...(yield* readForeign(source, known)), files: [path] })
       }
       // Most starts find nothing, and then need neither a parser nor the schema.
       if (place.agents.length > 0) {
@@ -74,7 +78,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       if (file !== undefined) {
         const { readConfigFile } = yield* Effect.promise(() => import("./internal/configFile.ts"))
         const source = { path: file, home: dirs.home, ...(project === undefined ? {} : { project }) }
-        contents.push({ ...(yield* readConfigFile(source)), files: [file] })
+        contents.push({ ...(yield* readConfigFile(source)), broken: [], files: [file] })
       }
       return contents
     })
@@ -104,7 +108,8 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       }))
   const { overrides } = options
   const over = overrides === undefined ? nothing : fromInfo(overrides.info, { name: overrides.origin })
-  const merged = [project.tree, over].reduce(merge, user)
+  const broken = contents.flatMap((content) => content.broken)
+  const merged = withoutAgents([project.tree, over].reduce(merge, user), new Set(broken.map(({ name }) => name)))
   const entries = entriesOf(merged)
   return {
     // What is merged of checked parts, key by key, is of the same type again.
@@ -114,7 +119,13 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       ...Object.fromEntries(entries.map(originOf))
     },
     entries,
-    warnings: [...contents.flatMap((content) => content.warnings), ...project.warnings],
+    warnings: [
+      ...found.project.flatMap(({ servers }) => servers === undefined ? [] : [unreadServers(servers)]),
+      ...contents.flatMap((content) => content.warnings),
+      ...broken.flatMap((agent) => agent.issues.filter(({ kind }) => kind !== undefined)),
+      ...project.warnings
+    ],
+    broken,
     widenings: project.items,
     files: contents.flatMap(({ files }) => files)
   } satisfies LoadedConfig
@@ -125,9 +136,23 @@ const foreignReaders = {
   opencode: () => import("./internal/openCodeConfig.ts").then(({ readOpenCodeConfig }) => readOpenCodeConfig)
 }
 
-interface PlaceContent extends Pick<LoadedConfig, "files" | "warnings"> {
+interface PlaceContent extends Pick<LoadedConfig, "broken" | "files" | "warnings"> {
   readonly tree: SourcedRecord
   readonly issues: ReadonlyArray<ConfigIssue>
+}
+
+const unreadServers = (file: string): ConfigIssue => ({
+  file,
+  message: "these MCP servers are not read yet, and agents have none of their tools",
+  kind: "note"
+})
+
+/** What is said elsewhere of an agent whose file cannot be used makes none of it. */
+const withoutAgents = (tree: SourcedRecord, names: ReadonlySet<string>): SourcedRecord => {
+  const agents = at(tree, "record", ["agent"])
+  if (agents === undefined || names.size === 0) return tree
+  const kept = record([...agents.entries].filter(([name]) => !names.has(name)), agents.origin)
+  return { ...tree, entries: new Map(tree.entries).set("agent", kept) }
 }
 
 const originOf = ({ origin, path }: ConfigEntry) => [path.join("."), origin] as const

@@ -108,9 +108,15 @@ interface Held {
 }
 
 const held = Effect.fnUntraced(function*(read: Read) {
-  const config = yield* read
-  const { agents, permission } = yield* agentsFrom(config.settings, builtins, config.origins)
-  return { config, agent: yield* Effect.provide(Agent, Agent.layer(agents, permission)) } satisfies Held
+  const loaded = yield* read
+  const { agents, broken, defaultAgent, permission } = yield* agentsFrom(
+    loaded.settings,
+    builtins,
+    loaded.origins,
+    loaded.broken
+  )
+  const config = { ...loaded, settings: { ...loaded.settings, default_agent: defaultAgent } }
+  return { config, agent: yield* Effect.provide(Agent, Agent.layer(agents, permission, broken)) } satisfies Held
 })
 
 /**

@@ -15,10 +15,22 @@ export interface LoadedSkills extends SkillList {
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
+/** Where skills of other tools lie, from what counts least. */
+const foreignHomes = [
+  join(".agents", "skills"),
+  join(".claude", "skills"),
+  join(".opencode", "skill"),
+  join(".opencode", "skills")
+]
+
+/** How deep folders of skills may lie in folders of others. */
+const deepest = 4
+
 /**
  * Reads the skills that hold for a directory: folders with a `SKILL.md`. Of several with one name the nearest counts: those
- * of the directory before those above it, the project's before the user's, and in one directory `.skein/skills` before
- * `.claude/skills`. One that is written wrong counts as well: it is told, and nothing takes its place.
+ * of the directory before those above it, the project's before the user's, and in one directory `.skein/skills` before those
+ * of OpenCode, Claude Code and `.agents`. One of Skein that is written wrong counts as well: it is told, and nothing takes
+ * its place. One of another tool that cannot be used is left out, with a warning.
  */
 export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
   const dirs = yield* DataDirs
@@ -28,21 +40,21 @@ export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
 
   const readHome = Effect.fnUntraced(function*(home: string, isForeign: boolean, project?: string) {
     if (!(yield* isThere(home))) return
-    const fs = yield* FileSystem.FileSystem
-    const { readSkillFile } = yield* Effect.promise(() => import("./internal/skillFile.ts"))
-    const names = yield* Effect.orElseSucceed(fs.readDirectory(home), () => [])
+    const { readForeignSkill, readSkillFile } = yield* Effect.promise(() => import("./internal/skillFile.ts"))
     const own = new Map<string, SkillContent>()
-    for (const each of names.toSorted()) {
-      const file = join(home, each, "SKILL.md")
-      if (each.startsWith(".") || !(yield* isThere(file))) continue
+    for (const { folder, name } of yield* foldersIn(home, isForeign ? deepest : 1)) {
+      const file = join(folder, "SKILL.md")
       const refusal = project === undefined ? undefined : yield* outside(file, project)
       if (refusal !== undefined) {
         warnings.push({ file, message: `this skill is ignored: ${refusal}` })
         continue
       }
-      const content = yield* readSkillFile(join(home, each), each, isForeign)
+      const content = yield* isForeign ? readForeignSkill(folder, name) : readSkillFile(folder, name)
       const before = own.get(content.name)
-      own.set(content.name, before === undefined ? content : twice(content, before))
+      if (isForeign && Either.isLeft(content.said)) warnings.push(...content.said.left)
+      else if (before === undefined || isForeign) own.set(content.name, before ?? content)
+      else own.set(content.name, twice(content, before))
+      if (isForeign && before !== undefined) warnings.push(second(content, before))
     }
     found.push(...own.values())
   })
@@ -50,10 +62,34 @@ export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
   yield* readHome(join(places.user, "skills"), false)
   for (const place of places.project) {
     const project = places.root ?? place
-    yield* readHome(join(place, ".claude", "skills"), true, project)
+    for (const home of foreignHomes) yield* readHome(join(place, home), true, project)
     yield* readHome(join(place, ".skein", "skills"), false, project)
   }
   return settle(found, warnings)
+})
+
+/** The folders with a `SKILL.md`; below one of them there is no other. */
+const foldersIn = Effect.fnUntraced(function*(home: string, depth: number) {
+  const fs = yield* FileSystem.FileSystem
+  const found: Array<{ readonly folder: string; readonly name: string }> = []
+  const walk = (directory: string, left: number): Effect.Effect<void, never, FileSystem.FileSystem> =>
+    Effect.gen(function*() {
+      for (const name of (yield* Effect.orElseSucceed(fs.readDirectory(directory), () => [])).toSorted()) {
+        if (name.startsWith(".") || name === "node_modules") continue
+        const folder = join(directory, name)
+        if (yield* isThere(join(folder, "SKILL.md"))) found.push({ folder, name })
+        else if (left > 1) yield* walk(folder, left - 1)
+      }
+    })
+  yield* walk(home, depth)
+  return found
+})
+
+const second = ({ name, origin }: SkillContent, before: SkillContent): ConfigIssue => ({
+  file: origin,
+  key: "name",
+  message: `this skill is left out: ${JSON.stringify(name)} stands in ${before.origin} already; rename one of them`,
+  kind: "left_out"
 })
 
 const twice = ({ name, origin }: SkillContent, before: SkillContent): SkillContent => ({

@@ -6,7 +6,7 @@ import { builtins } from "@skein/core/Agent"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { join } from "node:path"
-import { loadFiles, loadIn, mistakes, told, workspace } from "./workspace.ts"
+import { loadFiles, loadIn, remarks, told, workspace } from "./workspace.ts"
 
 const own = "home/.config/skein/agent"
 const skein = "project/.skein/agent"
@@ -121,6 +121,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
           description: "Use it when: asked. user: \"review\"",
           allowedTools: ["read", "edit", "list"],
           color: "magenta",
+          model: "session/default",
           prompt: "Keep {env:THIS}"
         },
         b: {
@@ -131,7 +132,6 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(warnings).toEqual([
         `${claude}/a.md:4:1 tools: "Bash(git log, git diff)" is a part of a tool, which is not given; use permission in skein.json`,
         `${claude}/a.md:4:1 tools: Skein has no tool "NotebookEdit"`,
-        `${claude}/a.md:5:1 model: which provider has "sonnet" is not known, so that the model of the session is used; agent.NAME.model in skein.json can choose one`,
         `${claude}/a.md:7:1 memory: Skein has no use for it`,
         `${claude}/b.md:3:1 disallowedTools: "Bash(rm:*)" is a part of a tool, and all of "bash" is denied; use permission in skein.json`
       ])
@@ -215,25 +215,46 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
     ["bytes that are not UTF-8", new Uint8Array([65, 10, 0xff]), ":2 this is not UTF-8; save it in that encoding"],
     ["too much", "x".repeat(10 * 1024 * 1024), " it is too large: 10240 KiB, and 1024 KiB is the most"]
   ])(
-    "are refused with file and line: %s",
+    "cannot be used and stop nothing else, with file and line: %s",
     ([, content, expected]) =>
-      Effect.map(mistakes({ [file]: content }), (found) => expect(found).toEqual([`${file}${expected}`]))
+      Effect.gen(function*() {
+        const files = {
+          [file]: content,
+          [`${skein}/fine.md`]: "Works.",
+          [`${claude}/a.md`]: "---\nname: a\n---\nNot this one."
+        }
+        expect(yield* remarks(files)).toEqual([`${file}${expected}`])
+        const { broken, origins, settings } = yield* loadFiles(files)
+        const found = Either.getOrThrow(agentsFrom(settings, builtins, origins, broken))
+        expect(found.agents.map(({ name }) => name)).toContain("fine")
+        expect(found.agents.map(({ name }) => name)).not.toContain("a")
+        expect(found.broken).toEqual([{ name: "a", message: expect.stringContaining(expected.slice(-20)) }])
+      })
   )
 
-  it.scoped("are refused where a directory has the name of a file, where two have one name, and for tools that are none", () =>
+  it.scoped("cannot be used where a directory has the name of a file, and where two have one name", () =>
     Effect.gen(function*() {
-      const root = yield* workspace({
-        [`${skein}/x.md/y.md`]: "text",
-        [`${skein}/a.md`]: "text",
-        [`${skein}/b.md`]: "---\nname: a\n---",
-        [`${claude}/c.md`]: "---\ntools: 1\nmodle: x\n---"
-      })
-      const { issues } = yield* Effect.flip(loadIn(root))
-      expect(issues.map((issue) => told(root, issue))).toEqual([
-        `${claude}/c.md:2:8 tools must be names of tools, as a list or with commas between them`,
-        `${claude}/c.md:3:1 unknown key "modle" in agent.c; did you mean "mode"?`,
+      expect(
+        yield* remarks({
+          [`${skein}/x.md/y.md`]: "text",
+          [`${skein}/a.md`]: "text",
+          [`${skein}/b.md`]: "---\nname: a\n---",
+          [`${claude}/c.md`]: "---\ntools: 1\nmodle: x\n---"
+        })
+      ).toEqual([
         `${skein}/b.md the agent "a" stands in ${skein}/a.md already; rename one of them`,
-        `${skein}/x.md this is a directory, and must be a file`
+        `${skein}/x.md this is a directory, and must be a file`,
+        `note ${claude}/c.md:3:1 modle: Skein has no use for it`,
+        `restriction ${claude}/c.md:2:1 the agent "c" is left out: tools: what this restricts is not understood`
       ])
     }))
+
+  it.scoped("of a name that the agents of Skein may not have cannot be used", () =>
+    Effect.map(
+      remarks({ [`${skein}/a.md`]: "---\nname: a*\n---\n" }),
+      (found) =>
+        expect(found).toEqual([
+          `${skein}/a.md:2:1 "a*" is no name for an agent; use up to 128 characters in one line, without * and ?`
+        ])
+    ))
 })

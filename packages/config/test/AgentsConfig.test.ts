@@ -107,7 +107,7 @@ it("tells everything that is wrong, with file and line", () => {
     },
     { default_agent: "/p/skein.json:2", "agent.b.model": "/p/skein.json:5" }
   )).toEqual([
-    "config: \"a*\" is no name for an agent; use letters, digits and _ . / -",
+    "config: \"a*\" is no name for an agent; use up to 128 characters in one line, without * and ?",
     "/p/skein.json:5: agent.b.model: \"gpt\" is no model; write provider/model",
     "config: agent.c.model: \"/x\" is no model; write provider/model",
     "/p/skein.json:2: there is no agent \"biuld\"; did you mean \"build\"?"
@@ -118,8 +118,24 @@ it("refuses a default agent that cannot be one", () => {
   expect(wrong({ default_agent: "explore" }, { default_agent: "--agent" })).toEqual([
     "--agent: explore is a subagent; the default agent must be primary, or of mode all"
   ])
-  expect(wrong({ agent: { build: { disable: true } } })).toEqual([
-    "config: build is disabled; set default_agent to another agent"
+  expect(wrong({ agent: { build: { disable: true } }, default_agent: "build" }, { default_agent: "skein.json:1" }))
+    .toEqual([
+      "skein.json:1: build is disabled; set default_agent to another agent"
+    ])
+})
+
+it("begins with another agent where the usual one is not there, and with what another tool's file says only where that is one", () => {
+  const chosen = (config: ConfigInfo, origins: Readonly<Record<string, string>> = {}) => {
+    const { defaultAgent, warnings } = Either.getOrThrow(agentsFrom(settle(config), builtins, origins))
+    return [defaultAgent, ...warnings.map(({ message }) => message)]
+  }
+  expect(chosen({})).toEqual(["build"])
+  expect(chosen({ agent: { build: { disable: true } } })).toEqual(["plan"])
+  expect(chosen({ agent: { build: { mode: "subagent" } } })).toEqual(["plan"])
+  expect(chosen({ agent: { build: { disable: true }, lead: { mode: "primary" } } })).toEqual(["lead"])
+  expect(chosen({ default_agent: "Gyoshu" }, { default_agent: "/p/opencode.json:4" })).toEqual([
+    "build",
+    "there is no agent \"Gyoshu\""
   ])
 })
 

@@ -2,7 +2,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
-import { loadFiles, mistakes, told, type workspace } from "./workspace.ts"
+import { loadFiles, remarks, told, type workspace } from "./workspace.ts"
 
 const file = "project/.claude/settings.json"
 
@@ -75,7 +75,7 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
               additionalDirectories: ["../docs"]
             },
             hooks: { PreToolUse: [] },
-            statusLine: {}
+            statusLine: { type: "command" }
           },
           undefined,
           1
@@ -84,32 +84,37 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       expect(rules).toEqual(["deny bash npm publish"])
       expect(settings.default_agent).toBe("plan")
       expect(warnings).toEqual([
-        `${file}:2:2 model: which provider has "opus" is not known, so that the model of the session is used; agent.NAME.model in skein.json can choose one`,
         `${file}:11:3 permissions.additionalDirectories: allow external_directory in your own skein.json`,
         `${file}:18:2 statusLine: Skein has no use for it`,
         expect.stringContaining(`${file}:5 permission.bash.npm run lint is ignored: a project's file may not allow`)
       ])
     }))
 
-  it.scoped.each<[string, string, ReadonlyArray<string>]>([
-    ["a misspelt key", "{ \"permission\": {} }", [":1:3 unknown key \"permission\"; did you mean \"permissions\"?"]],
-    [
-      "a misspelt list",
-      "{ \"permissions\": { \"denny\": [] } }",
-      [":1:20 unknown key \"denny\" in permissions; did you mean \"deny\"?"]
-    ],
-    ["no list", "{ \"permissions\": { \"deny\": \"Bash\" } }", [
-      ":1:28 permissions.deny must be a list of rules such as \"Bash(git push *)\""
+  it.scoped.each<[string, string, ReadonlyArray<string>, ReadonlyArray<string>]>([
+    ["a misspelt key", "{ \"permission\": { \"deny\": [\"Bash\"] } }", ["deny bash *"], []],
+    ["a misspelt list", "{ \"permissions\": { \"denny\": [\"Bash\"] } }", ["deny bash *"], []],
+    ["one rule instead of a list", "{ \"permissions\": { \"deny\": \"Bash\" } }", ["deny bash *"], []],
+    ["a rule that is none", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", [], [
+      "restriction FILE:1:29 permissions.deny: \"Bash(rm\" is no rule; write Tool or Tool(what), such as \"Read(./.env)\""
     ]],
-    ["a rule that is none", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", [
-      ":1:29 \"Bash(rm\" is no rule; write Tool or Tool(what), such as \"Read(./.env)\""
+    ["a rule that allows and is none", "{ \"permissions\": { \"allow\": [7] } }", [], [
+      "note FILE:1:30 permissions.allow: 7 is no rule; write Tool or Tool(what), such as \"Read(./.env)\""
     ]],
-    ["rules that are none", "{ \"permissions\": [] }", [":1:18 permissions must be an object"]],
-    ["a list of settings", "[]", [":1:1 this must be an object"]],
-    ["no JSON", "{", [":1:2 expected a closing brace"]]
-  ])("is refused with file and line: %s", ([, content, expected]) =>
-    Effect.map(
-      mistakes({ [file]: content }),
-      (found) => expect(found).toEqual(expected.map((message) => `${file}${message}`))
-    ))
+    ["an unknown key", "{ \"permissions\": { \"comment\": \"x\" }, \"theme\": \"dark\" }", [], [
+      "note FILE:1:20 permissions.comment: Skein has no use for it",
+      "note FILE:1:38 theme: Skein has no use for it"
+    ]],
+    ["an unknown restriction", "{ \"permissions\": { \"forbiddenPaths\": [\"x\"] } }", ["ask * *"], [
+      "restriction FILE:1:20 permissions.forbiddenPaths: what this restricts is not understood, so that everything asks; write it as permission in skein.json"
+    ]],
+    ["rules that are none", "{ \"permissions\": \"strict\" }", ["ask * *"], [
+      "restriction FILE:1:18 permissions: what this restricts is not understood, so that everything asks; write it as permission in skein.json"
+    ]],
+    ["a list of settings", "[]", [], ["restriction FILE:1:1 this file is left out: it must be an object"]],
+    ["no JSON", "{", [], ["restriction FILE:1:2 this file is left out: expected a closing brace"]]
+  ])("stops nothing where it is written otherwise: %s", ([, content, rules, expected]) =>
+    Effect.gen(function*() {
+      expect((yield* read({ [file]: content })).rules).toEqual(rules)
+      expect(yield* remarks({ [file]: content })).toEqual(expected.map((message) => message.replace("FILE", file)))
+    }))
 })

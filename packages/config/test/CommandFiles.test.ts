@@ -94,12 +94,17 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
         [`${skein}/double.md`]: "---\ntemplate: y\n---\nx",
         [`${skein}/same.md`]: "---\nagent: a\nagent: b\n---\nx",
         [`${skein}/two words.md`]: "x",
+        [`${skein}/line\nbreak.md`]: "x",
         [`${skein}/huge.md`]: "x".repeat(1024 * 1024 + 1),
         [`${skein}/latin.md`]: new Uint8Array([0x78, 0x0a, 0xe9, 0x0a]),
         "project/.opencode/command/twice.md": "x",
         "project/.opencode/commands/twice.md": "x"
       })
-      expect(names).toEqual([`fine ${skein}/fine.md`])
+      expect(names.toSorted()).toEqual([
+        `fine ${skein}/fine.md`,
+        "twice project/.opencode/commands/twice.md",
+        `two words ${skein}/two words.md`
+      ])
       expect(Object.fromEntries(broken)).toEqual({
         typo: `${skein}/typo.md:3:1: unknown key "modle" in command.typo; did you mean "model"?`,
         yaml: expect.stringMatching(/^project\/\.skein\/command\/yaml\.md:\d+:\d+: no valid YAML: /),
@@ -112,11 +117,10 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
         empty: `${skein}/empty.md:4:1: there is no template; write below the front matter what is to be prompted`,
         double: `${skein}/double.md:2:1: the text below the front matter is the template; keep one of them`,
         same: `${skein}/same.md:3:1: the key "agent" stands in line 2 already; keep one`,
-        "two words": `${skein}/two words.md:1:1: "two words" is no name for a command; use letters, digits and _ . / -`,
+        "line\nbreak":
+          `${skein}/line\nbreak.md:1:1: "line\\nbreak" is no name for a command; use up to 128 characters in one line`,
         huge: `${skein}/huge.md: it is too large: 1025 KiB, and 1024 KiB is the most`,
-        latin: `${skein}/latin.md:2: this is not UTF-8; save it in that encoding`,
-        twice:
-          "project/.opencode/commands/twice.md: the command \"twice\" stands in project/.opencode/command/twice.md already; rename one of them"
+        latin: `${skein}/latin.md:2: this is not UTF-8; save it in that encoding`
       })
     }))
 
@@ -128,10 +132,9 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
           "---\nallowed-tools: Bash(git:*)\nargument-hint: [x]\ndescription: When: always\nmodel: opus\nfoo: bar\n---\nx"
       })
       expect(commands).toMatchObject([{ name: "c", description: "When: always" }])
-      expect(commands[0]).not.toHaveProperty("model")
+      expect(commands[0]?.model).toEqual({ providerID: "session", modelID: "large" })
       expect(warnings).toEqual([
         `${file}:2:1: allowed-tools: a command allows nothing here; use permission in skein.json`,
-        `${file}:5:1: model: which provider has "opus" is not known, so that the model of the session is used`,
         `${file}:6:1: foo: Skein has no use for it`
       ])
     }))

@@ -26,7 +26,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(loaded.settings).toEqual(defaults)
       expect(loaded.origins["limits.concurrency"]).toBe("default")
       expect(loaded.files).toEqual([])
-      expect(calls.toSorted()).toEqual(["realPath", ...Array.from({ length: 9 }, () => "stat")])
+      expect(calls.toSorted()).toEqual(["realPath", ...Array.from({ length: 10 }, () => "stat")])
     }))
 
   it.scoped("reads comments, trailing commas, CRLF and a byte order mark", () =>

@@ -1,7 +1,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { loadFiles, mistakes, told, type workspace } from "./workspace.ts"
+import { loadFiles, remarks, told, type workspace } from "./workspace.ts"
 
 const file = "project/opencode.json"
 const hidden = "project/.opencode/opencode.jsonc"
@@ -137,13 +137,11 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
         )
       }, ["openai"])
       expect(settings.model).toBeUndefined()
-      expect(settings.agent).toEqual({ a: {} })
+      expect(settings.agent).toEqual({ a: { model: "session/small" } })
       expect(warnings).toEqual([
         `${file}:2:2 theme: Skein has no use for it`,
-        `${file}:3:2 mcp: there are no MCP servers here, and agents have none of their tools`,
-        `${file}:11:2 model: there is no provider "anthropic" here, so that the model of the session is used; agent.NAME.model in skein.json can choose one`,
+        `${file}:3:2 mcp: these MCP servers are not read yet, and agents have none of their tools`,
         `${file}:12:2 instructions: https://example.com/rules.md is not fetched; put the text into a file of the project`,
-        `${file}:17:4 agent.a.model: there is no provider "anthropic" here, so that the model of the session is used; agent.NAME.model in skein.json can choose one`,
         `${file}:18:4 agent.a.color: Skein has no colour "accent"`
       ])
     }))
@@ -205,39 +203,51 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
     }))
 
   it.scoped.each<[string, string | Uint8Array, ReadonlyArray<string>]>([
-    ["a misspelt key", "{ \"permissions\": {} }", [":1:3 unknown key \"permissions\"; did you mean \"permission\"?"]],
-    ["a key of its own", "{ \"limits\": {} }", [":1:3 unknown key \"limits\"; opencode.json has no such key"]],
+    ["rules under a misspelt key", "{ \"permissions\": { \"bash\": \"deny\" } }", []],
+    ["a key of its own", "{ \"reference\": {}, \"subagent_depth\": 2 }", [
+      "note FILE:1:3 reference: Skein has no use for it",
+      "note FILE:1:20 subagent_depth: Skein has no use for it"
+    ]],
     [
       "a misspelt key of an agent",
       "{ \"agent\": { \"a\": { \"promt\": \"x\" } } }",
-      [":1:21 unknown key \"promt\" in agent.a; did you mean \"prompt\"?"]
+      ["note FILE:1:21 agent.a.promt: Skein has no use for it"]
     ],
     [
       "a rule that is none",
-      "{ \"permission\": { \"bash\": { \"*\": \"never\" } } }",
-      [":1:34 permission.bash.* must be \"allow\", \"ask\" or \"deny\", found \"never\""]
+      "{ \"permission\": { \"bash\": { \"*\": \"perhaps\" } } }",
+      ["note FILE:1:19 bash: \"perhaps\" is no action, and read as \"deny\""]
     ],
-    [
-      "tools that are none",
-      "{ \"tools\": { \"bash\": \"no\" } }",
-      [":1:12 tools must be an object of names of tools, each true or false"]
-    ],
-    [
-      "one name twice",
-      "{ \"agent\": { \"a\": {} },\n\"mode\": { \"a\": {} } }",
-      [":2:11 mode.a is the agent that line 1 speaks of already; keep one"]
-    ],
-    ["an agent that is none", "{ \"agent\": { \"a\": 1 } }", [":1:19 agent.a must be an object"]],
-    ["agents that are none", "{ \"agent\": [] }", [":1:12 agent must be an object with a key for each agent"]],
-    ["a list", "[]", [":1:1 this must be an object"]],
-    ["no JSON", "{ \"model\": }", [":1:12 expected a value"]],
-    ["bytes that are not UTF-8", new Uint8Array([123, 10, 0xff]), [":2 this is not UTF-8; save it in that encoding"]],
+    ["one name twice", "{ \"agent\": { \"a\": {} },\n\"mode\": { \"a\": {} } }", []],
+    ["an agent that is none", "{ \"agent\": { \"a\": 1 } }", [
+      "restriction FILE:1:14 the agent \"a\" is left out: agent.a: this is no object"
+    ]],
+    ["rules that are none", "{ \"permission\": 3 }", [
+      "restriction FILE:1:3 permission: what this restricts is not understood, so that everything asks; write it as permission in skein.json"
+    ]],
+    ["agents that are none", "{ \"agent\": [1] }", [
+      "note FILE:1:3 agent: this is no object with a key for each agent"
+    ]],
+    ["a list", "[]", ["restriction FILE:1:1 this file is left out: it must be an object"]],
+    ["no JSON", "{ \"model\": }", ["restriction FILE:1:12 this file is left out: expected a value"]],
+    ["a key twice", "{ \"model\": \"a/b\",\n\"model\": \"c/d\" }", [
+      "note FILE:2:1 the key \"model\" stands in line 1 already; keep one"
+    ]],
     ["too much", `{ "username": "${"x".repeat(1024 * 1024)}" }`, [
-      " it is too large: 1025 KiB, and 1024 KiB is the most"
+      "restriction FILE this file is left out: it is too large: 1025 KiB, and 1024 KiB is the most"
     ]]
-  ])("is refused with file and line: %s", ([, content, expected]) =>
+  ])("stops nothing where it is written otherwise: %s", ([, content, expected]) =>
     Effect.map(
-      mistakes({ [file]: content }),
-      (found) => expect(found).toEqual(expected.map((message) => `${file}${message}`))
+      remarks({ [file]: content }),
+      (found) => expect(found).toEqual(expected.map((message) => message.replace("FILE", file)))
     ))
+
+  it.scoped("has everything asked for where what it restricts is not understood", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({ [file]: { permission: "as usual", tools: { edit: false } } })
+      expect(settings.permission).toEqual([
+        { permission: "*", pattern: "*", action: "ask" },
+        { permission: "edit", pattern: "*", action: "deny" }
+      ])
+    }))
 })

@@ -88,13 +88,14 @@ layer(NodeFileSystem.layer)("SkillFiles", (it) => {
         [at("none")]: "no front matter",
         [at("yaml")]: "---\ndescription: [\n---\nx",
         [at("empty")]: "---\ndescription: x\n---\n",
-        [at("name")]: "---\nname: a b\ndescription: x\n---\nx",
+        [at("spaced")]: "---\nname: a b\ndescription: >\n  folded\n---\nx",
+        [at("name")]: "---\nname: \"a\\nb\"\ndescription: x\n---\nx",
         [at("huge")]: "x".repeat(1024 * 1024 + 1),
         [at("twin")]: skill("x", "name: fine2\n"),
         [at("twin2")]: skill("y", "name: fine2\n")
       })
       const { broken, skills } = yield* skillsIn(root)
-      expect(skills.map(({ name }) => name)).toEqual(["fine"])
+      expect(skills.map(({ name }) => name)).toEqual(["a b", "fine"])
       expect(broken).toEqual({
         typo: [
           `${at("typo")}:2:1: unknown key "descripton" in skill; did you mean "description"?`,
@@ -103,7 +104,7 @@ layer(NodeFileSystem.layer)("SkillFiles", (it) => {
         none: `${at("none")}:1:1: skill lacks "description"`,
         yaml: expect.stringMatching(/yaml\/SKILL\.md:\d+:\d+: no valid YAML: /),
         empty: `${at("empty")}:4:1: there is no text below the front matter`,
-        name: `${at("name")}:2:7: skill.name must be letters, digits and _ . -, at most 64 of them, found "a b"`,
+        name: `${at("name")}:2:7: skill.name must be up to 128 characters in one line, found "a\\nb"`,
         huge: `${at("huge")}: it is too large: 1025 KiB, and 1024 KiB is the most`,
         fine2: `${at("twin2")}: the skill "fine2" stands in ${at("twin")} already; rename one of them`
       })

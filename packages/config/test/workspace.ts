@@ -64,6 +64,15 @@ export const mistakes = (files: Parameters<typeof workspace>[0], options: Parame
       ({ issues }) => issues.map((issue) => told(root, issue))
     ))
 
+/** What is said of files of which nothing makes the config fail: agents that cannot be used, then all warnings with their kind. */
+export const remarks = (files: Parameters<typeof workspace>[0], options: Parameters<typeof loadIn>[1] = {}) =>
+  Effect.map(loadFiles(files, options), ({ broken, root, warnings }) => [
+    ...broken.flatMap(({ issues }) =>
+      issues.filter(({ kind }) => kind === undefined).map((issue) => told(root, issue))
+    ),
+    ...warnings.map((issue) => `${issue.kind ?? "-"} ${told(root, issue)}`)
+  ])
+
 /** An issue as one line; how it may be trusted is told by Trust.test.ts. */
 export const told = (root: string, { column, file, line, message }: ConfigIssue): string =>
   `${[file, line, column].filter((part) => part !== undefined).join(":")} ${message}`

@@ -174,10 +174,14 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
   /** What an agent hands down to everything below it. */
   readonly ceiling: (agent: AgentInfo) => Ruleset
 }>() {
-  /** These agents and no others; `permission` are rules for all of them, under the rules of each. */
+  /**
+   * These agents and no others; `permission` are rules for all of them, under the rules of each. Whoever asks for a `broken`
+   * one is told what is wrong with it.
+   */
   static readonly layer = (
     agents: ReadonlyArray<AgentInfo>,
-    permission: Ruleset = []
+    permission: Ruleset = [],
+    broken: ReadonlyArray<{ readonly name: string; readonly message: string }> = []
   ): Layer.Layer<Agent> =>
     Layer.sync(Agent, () => {
       const byName = new Map(agents.map((each) => [each.name, each]))
@@ -189,13 +193,17 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
         all,
         get: (name) => {
           const found = byName.get(name)
+          const wrong = broken.find((each) => each.name === name)
           return found === undefined
             ? Effect.fail(
               new AgentNotFound({
                 name,
-                message: `There is no agent "${name}".${didYouMean(name, names)} Agents: ${
-                  names.join(", ")
-                }. See \`skein agents\`.`
+                message: wrong === undefined
+                  ? `There is no agent "${name}".${didYouMean(name, names)} Agents: ${
+                    names.join(", ")
+                  }. See \`skein agents\`.`
+                  : `The agent "${name}" cannot be used:
+${wrong.message}`
               })
             )
             : Effect.succeed(found)

@@ -56,11 +56,20 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ]
 }
 
+/** Which model of a provider is the small, the usual and the large one. */
+const sizes: Readonly<Record<string, Readonly<Record<string, ModelInfo["size"]>>>> = {
+  openai: { "gpt-6-luna": "small", "gpt-6.1-sol": "default", "gpt-6-astra": "large" },
+  deepseek: { "deepseek-flash": "small", "deepseek-v4-pro": "large" },
+  groq: { "openai/gpt-oss-20b": "small", "openai/gpt-oss-120b": "large" }
+}
+
 const toInfo = (providerID: string, [modelID, [context, output], prices, abilities]: Row): ModelInfo => {
   const [input, out, cacheRead, cacheWrite] = prices
+  const size = sizes[providerID]?.[modelID]
   return {
     providerID,
     modelID,
+    ...size === undefined ? {} : { size },
     limit: { context, output },
     price: {
       input,

@@ -2,7 +2,15 @@
 import { command } from "../CommandSpec.ts"
 import { directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
 
-const showFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
+const showFlags = {
+  ...listingFlags,
+  notes: {
+    type: "switch",
+    description: "Lists what does not count instead, and what of other tools' files means nothing here"
+  },
+  ...directoryFlags,
+  ...verboseFlags
+} as const
 
 const load = () => import("../internal/list/config.ts")
 

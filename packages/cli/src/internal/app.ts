@@ -49,16 +49,29 @@ export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<t
       )
       : Effect.succeed(Sqlite.layer({ filename: database }))))
 
+/** The providers that there are without any config. */
+export const providers: ReadonlyArray<string> = ["openai", "offline", "session", ...Object.keys(presets)]
+
 /** The config of a directory with its agents. */
 export const settle = Effect.fnUntraced(
   function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
     const loaded = yield* ConfigFiles.load({
       directory,
       ...(overrides === undefined ? {} : { overrides }),
-      providers: ["openai", "offline", ...Object.keys(presets)]
+      providers
     })
-    const { agents, permission } = yield* agentsFrom(loaded.settings, builtins, loaded.origins)
-    return { ...loaded, directory, agents, permission }
+    const found = yield* agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken)
+    const { agents, broken, permission } = found
+    const settings = { ...loaded.settings, default_agent: found.defaultAgent }
+    return {
+      ...loaded,
+      settings,
+      warnings: [...loaded.warnings, ...found.warnings],
+      directory,
+      agents,
+      broken,
+      permission
+    }
   }
 )
 
@@ -88,7 +101,7 @@ const skillsOf = Effect.map(
 
 /** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config. */
 export const services = (
-  { directory, origins, permission, settings }: Settled,
+  { broken, directory, origins, permission, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
   asks: PermissionOptions["asks"],
   heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks
@@ -105,8 +118,8 @@ export const services = (
         isolation: Layer.succeed(Isolation, yield* Isolation),
         config: Layer.succeed(Config, { settings, origins }),
         owner: NodeOwner.layer,
-        agents: Agent.layer(agents, permission),
-        commands: yield* commandsOf({ settings, origins }),
+        agents: Agent.layer(agents, permission, broken),
+        commands: yield* commandsOf({ settings, origins, providers }),
         skills: yield* skillsOf,
         instructions: Layer.provide(
           InstructionFiles.layer(settings.instructions ?? []),

@@ -1,11 +1,11 @@
-/** Reads one file of an agent: front matter and prompt to the same tree as `agent.NAME` in skein.json gives. */
+/** Reads one file of an agent of Skein: front matter and prompt to the same tree as `agent.NAME` in skein.json gives. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
+import { isAgentName, namesForAgents } from "./agentName.ts"
 import { type ConfigContent, issueIn, onlyIssues, settleContent } from "./configFile.ts"
-import { adapt, entry, type Foreign, type Known, text } from "./foreignAgent.ts"
 import { parseFront, split } from "./frontMatter.ts"
-import type { Fault, Located, LocatedEntry } from "./located.ts"
+import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
 import { readText } from "./readText.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
@@ -13,12 +13,6 @@ import { type ConfigSource, substitute } from "./substitute.ts"
 export interface AgentSource extends ConfigSource {
   /** The agent's name, where the front matter has none. */
   readonly name: string
-  /** The program that the file is written for, where that is not Skein. */
-  readonly foreign?: Foreign
-  /** Whether it is a primary agent unless it says something else. */
-  readonly isPrimary?: true
-  /** Which providers that program's models may name. */
-  readonly known: Known
 }
 
 /** What such a file says, and of which agent. */
@@ -44,7 +38,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   if (matter === undefined) {
     return failed(told({ at: start, message: "the front matter does not end; close it with a line of ---" }))
   }
-  const front = yield* Effect.either(parseFront(matter.front, source.foreign !== undefined))
+  const front = yield* Effect.either(parseFront(matter.front))
   if (Either.isLeft(front)) return failed(told({ at: start, message: front.left }))
   const { faults, tree } = front.right
   if (faults.length > 0) return failed(...faults.map(told))
@@ -54,19 +48,20 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
     )
   }
 
-  const adapted = source.foreign === undefined
-    ? { entries: tree.entries, faults: [], notes: [] }
-    : adapt(source.foreign, tree.entries, source.known)
-  const wrong: Array<Fault> = [...adapted.faults]
-  const named = adapted.entries.find(({ key }) => key === "name")
+  const wrong: Array<Fault> = []
+  const named = tree.entries.find(({ key }) => key === "name")
   if (named !== undefined && named.value.kind !== "string") {
     wrong.push({ at: named.value.at, key: "name", message: "name must be a string" })
   }
   const name = named?.value.kind === "string" ? named.value.value : source.name
-  const entries = adapted.entries.filter(({ key }) => key !== "name")
-  if (source.isPrimary === true && !entries.some(({ key }) => key === "mode")) {
-    entries.push(entry("mode", start, text("primary", start)))
+  if (!isAgentName(name)) {
+    wrong.push({
+      at: named?.at ?? start,
+      key: "name",
+      message: `${JSON.stringify(name)} is no name for an agent; ${namesForAgents}`
+    })
   }
+  const entries = tree.entries.filter(({ key }) => key !== "name")
   const prompt = entries.find(({ key }) => key === "prompt")
   const body = matter.body.trim()
   if (prompt !== undefined && body !== "") {
@@ -81,14 +76,14 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   const said: ReadonlyArray<LocatedEntry> = body === ""
     ? entries
     : [{ key: "prompt", at, value: { kind: "string", at, value: body } }, ...entries]
-  const document = under("agent", under(name, { kind: "object", at: start, entries: said }))
-  // In what is written for other programs, `{env:X}` is a text as any other.
-  const filled = source.foreign === undefined
-    ? yield* substitute(document, source)
-    : { tree: document, faults: [], refused: [] }
+  const filled = yield* substitute(agentTree(name, said, start), source)
   const content = settleContent({ ...filled, faults: [...wrong, ...filled.faults] }, source.path)
-  return { ...content, name, warnings: [...adapted.notes.map(told), ...content.warnings] } satisfies AgentContent
+  return { ...content, name } satisfies AgentContent
 })
+
+/** The document of config that says this of an agent. */
+export const agentTree = (name: string, entries: ReadonlyArray<LocatedEntry>, at: Place): Located =>
+  under("agent", under(name, { kind: "object", at, entries }))
 
 const under = (key: string, value: Located): Located => ({
   kind: "object",

@@ -1,76 +1,124 @@
 /** Finds and reads the agents of one place, such as the user's directory or that of a project. Loaded only where there are any. */
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
-import { type AgentContent, type AgentSource, readAgentFile } from "./agentFile.ts"
-import type { Known } from "./foreignAgent.ts"
+import { type AgentContent, readAgentFile } from "./agentFile.ts"
+import type { Known } from "./foreign.ts"
+import { type ForeignAgentContent, readForeignAgent } from "./foreignAgentFile.ts"
 import type { AgentHome } from "./locateFiles.ts"
 import { listMarkdown, outside } from "./markdownFiles.ts"
 import { merge, record, type SourcedRecord } from "./sourced.ts"
+
+/** An agent that cannot be used, and why. */
+export interface BrokenAgent {
+  readonly name: string
+  readonly issues: ReadonlyArray<ConfigIssue>
+}
 
 /** What the agents of a place say. */
 interface AgentsContent {
   readonly tree: SourcedRecord
   readonly issues: ReadonlyArray<ConfigIssue>
   readonly warnings: ReadonlyArray<ConfigIssue>
+  readonly broken: ReadonlyArray<BrokenAgent>
   readonly files: ReadonlyArray<string>
+}
+
+interface Surroundings {
+  readonly home: string
+  readonly known: Known
+  readonly project: string | undefined
+  readonly seen: Set<string>
 }
 
 /**
  * Reads all agents below these directories. An agent of a later directory takes the place of one of that name in an earlier
- * one; in one directory a name may stand once. `seen` are the directories that were read before, to which links may lead.
+ * one, and one that cannot be used as well: nothing takes its place. `seen` are the directories that were read before, to
+ * which links may lead.
  */
-export const readAgents = Effect.fnUntraced(function*(
-  homes: ReadonlyArray<AgentHome>,
-  { home, known, project, seen }: {
-    readonly home: string
-    readonly known: Known
-    readonly project: string | undefined
-    readonly seen: Set<string>
-  }
-) {
+export const readAgents = Effect.fnUntraced(function*(homes: ReadonlyArray<AgentHome>, around: Surroundings) {
   const issues: Array<ConfigIssue> = []
   const warnings: Array<ConfigIssue> = []
   const agents = new Map<string, AgentContent>()
-  for (const { arePrimary, directories, foreign } of homes) {
-    const found = yield* Effect.forEach(
-      directories,
-      (directory) => listMarkdown(directory, { deep: foreign !== "claude", what: "agent", seen, issues })
-    )
-    const own = new Map<string, AgentContent & { readonly path: string }>()
-    for (const { name, path } of found.flat()) {
-      const refusal = project === undefined ? undefined : yield* outside(path, project)
-      if (refusal !== undefined) {
-        warnings.push({ file: path, message: `this agent is ignored: ${refusal}` })
-        continue
-      }
-      const source: AgentSource = {
-        path,
-        name,
-        home,
-        known,
-        ...(project === undefined ? {} : { project }),
-        ...(foreign === undefined ? {} : { foreign }),
-        ...(arePrimary === undefined ? {} : { isPrimary: arePrimary })
-      }
-      const content = yield* readAgentFile(source)
-      const before = own.get(content.name)
-      if (content.issues.length > 0) issues.push(...content.issues)
-      else if (before === undefined) own.set(content.name, { ...content, path })
-      else {
-        issues.push({
-          file: path,
-          key: `agent.${content.name}`,
-          message: `the agent ${JSON.stringify(content.name)} stands in ${before.path} already; rename one of them`
-        })
-      }
-    }
-    for (const [name, content] of own) agents.set(name, content)
+  for (const home of homes) {
+    const own = yield* readHome(home, around)
+    issues.push(...own.issues)
+    warnings.push(...own.warnings)
+    for (const [name, content] of own.agents) agents.set(name, content)
   }
   const contents = [...agents.values()]
   return {
     tree: contents.map(({ tree }) => tree).reduce(merge, record([], { name: "default" })),
     issues,
     warnings: [...warnings, ...contents.flatMap((content) => content.warnings)],
-    files: contents.map(({ tree }) => tree.origin.name)
+    broken: contents.flatMap((content) =>
+      content.issues.length === 0 ? [] : [{ name: content.name, issues: content.issues }]
+    ),
+    files: contents.flatMap(({ issues: wrong, tree }) => wrong.length === 0 ? [tree.origin.name] : [])
   } satisfies AgentsContent
+})
+
+/** The agents of one home, by name. */
+const readHome = Effect.fnUntraced(function*(home: AgentHome, { project, seen, ...around }: Surroundings) {
+  const { foreign } = home
+  const unreadable: Array<ConfigIssue> = []
+  const warnings: Array<ConfigIssue> = []
+  const agents = new Map<string, AgentContent>()
+  const found = yield* Effect.forEach(
+    home.directories,
+    (directory) => listMarkdown(directory, { deep: true, what: "agent", seen, issues: unreadable })
+  )
+  for (const { name, path } of found.flat()) {
+    const refusal = project === undefined ? undefined : yield* outside(path, project)
+    if (refusal !== undefined) {
+      warnings.push({ file: path, message: `this agent is ignored: ${refusal}` })
+      continue
+    }
+    const source = { path, name, home: around.home, ...(project === undefined ? {} : { project }) }
+    const content: AgentContent | ForeignAgentContent = foreign === undefined
+      ? yield* readAgentFile(source)
+      : yield* readForeignAgent({
+        ...source,
+        // The owner of these names them by themselves, wherever they lie.
+        ...(foreign === "claude" ? { name: name.slice(name.lastIndexOf("/") + 1) } : {}),
+        foreign,
+        known: around.known,
+        ...(home.arePrimary === undefined ? {} : { isPrimary: home.arePrimary })
+      })
+    const before = agents.get(content.name)
+    if ("isAgent" in content && !content.isAgent) warnings.push(...content.issues)
+    else if (before === undefined) agents.set(content.name, content)
+    else if (foreign === undefined) agents.set(content.name, twice(content, path, before))
+    else warnings.push(second(content.name, path, before))
+  }
+  return {
+    agents,
+    // Where nobody can look, nobody knows whom that concerns.
+    issues: foreign === undefined ? unreadable : [],
+    warnings: [
+      ...warnings,
+      ...(foreign === undefined ? [] : unreadable.map((issue) => ({ ...issue, kind: "left_out" as const })))
+    ]
+  }
+})
+
+const originOf = ({ issues, tree }: AgentContent): string => issues[0]?.file ?? tree.origin.name
+
+const twice = (content: AgentContent, path: string, before: AgentContent): AgentContent => ({
+  ...content,
+  issues: [
+    ...before.issues,
+    ...content.issues,
+    {
+      file: path,
+      key: `agent.${content.name}`,
+      message: `the agent ${JSON.stringify(content.name)} stands in ${originOf(before)} already; rename one of them`
+    }
+  ]
+})
+
+const second = (name: string, path: string, before: AgentContent): ConfigIssue => ({
+  file: path,
+  key: `agent.${name}`,
+  message: `this agent is left out: ${JSON.stringify(name)} stands in ${originOf(before)} already; rename one of them`,
+  kind: "left_out"
 })

@@ -1,6 +1,6 @@
 /** Decides which hooks of Claude Code's settings are run: commands for events that Skein has. The rest is told. */
 import { ClaudeHooksConfig } from "@skein/domain/HookConfig"
-import { entry } from "./foreignAgent.ts"
+import { entry } from "./foreign.ts"
 import { type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 
 type Note = (at: Pick<LocatedEntry, "at" | "key">, message: string) => void

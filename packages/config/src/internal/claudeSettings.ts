@@ -1,70 +1,83 @@
-/** Decides what the `settings.json` of Claude Code means to Skein: its rules count, the rest is told. */
+/** Decides what the `settings.json` of Claude Code means to Skein: its rules count, the rest is noted. */
 import { nearest } from "@skein/core/Nearest"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import type { ConfigIssue } from "../ConfigError.ts"
 import { claudeHooksOf } from "./claudeHookSettings.ts"
 import { claudePatterns } from "./claudePatterns.ts"
-import { issueIn, onlyIssues, parseFile, settleContent } from "./configFile.ts"
-import { entry, type Known, readModel, text } from "./foreignAgent.ts"
+import { issueIn, settleContent } from "./configFile.ts"
+import { entry, isNothing, type Known, rule, seemsToRestrict, text } from "./foreign.ts"
+import { readModel } from "./foreignModel.ts"
+import { asNote, parseForeign } from "./foreignSource.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import type { ConfigSource } from "./substitute.ts"
 
 /** From what counts least: a denial counts whatever else is said. */
 const actions = ["allow", "ask", "deny"] as const
 
-const keys = [...actions, "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"] as const
-
 const unused: ReadonlyMap<string, string> = new Map([
-  ["mcpServers", "there are no MCP servers here"]
+  ["mcpServers", "these MCP servers are not read yet"]
 ])
 
-/** Reads such a file; what in it means nothing here is told, and what is wrong in it is a mistake. */
+/** What is told of such a file. */
+interface Told {
+  readonly notes: Array<Fault>
+  /** Restrictions that could not be read. */
+  readonly loud: Array<Fault>
+}
+
+/** Reads such a file; what in it means nothing here is noted, and what restricts is applied, or said aloud. */
 export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSource, known: Known) {
-  const parsed = yield* Effect.either(parseFile(path))
-  if (Either.isLeft(parsed)) return onlyIssues(path, parsed.left)
-  const tree = parsed.right
-  if (tree.kind !== "object") {
-    return onlyIssues(path, [issueIn(path)({ at: tree.at, message: "this must be an object" })])
-  }
-  const faults: Array<Fault> = []
-  const notes: Array<Fault> = []
-  const entries = settingsOf(tree, known, faults, notes)
+  const parsed = yield* parseForeign(path)
+  if ("content" in parsed) return parsed.content
+  const told: Told = { notes: [...parsed.notes], loud: [] }
+  const entries = settingsOf(parsed.tree, known, told)
   // `{env:X}` and `{file:p}` mean nothing in these files.
-  const content = settleContent({ tree: { ...tree, entries }, faults, refused: [] }, path)
-  return { ...content, warnings: [...notes.map(issueIn(path)), ...content.warnings] }
+  const settled = (kept: ReadonlyArray<LocatedEntry>) =>
+    settleContent({ tree: { ...parsed.tree, entries: kept }, faults: [], refused: [] }, path)
+  const whole = settled(entries)
+  // What is wrong in hooks or variables must not take the rules away.
+  const content = whole.issues.length === 0
+    ? whole
+    : settled(entries.filter(({ key }) => key !== "hooks" && key !== "env"))
+  const loud = [...told.loud.map(issueIn(path)), ...whole.issues].map((issue): ConfigIssue => ({
+    ...issue,
+    kind: "restriction"
+  }))
+  return {
+    ...content,
+    issues: [],
+    warnings: [...told.notes.map(issueIn(path)).map(asNote), ...loud, ...content.warnings.map(asNote)]
+  }
 })
 
-const settingsOf = (
-  tree: LocatedObject,
-  known: Known,
-  faults: Array<Fault>,
-  notes: Array<Fault>
-): ReadonlyArray<LocatedEntry> => {
-  const note = ({ at, key }: Pick<LocatedEntry, "at" | "key">, message: string) =>
-    notes.push({ at, key, message: `${key}: ${message}` })
-  return tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
-    const { at, key, value } = each
+const settingsOf = (tree: LocatedObject, known: Known, told: Told): ReadonlyArray<LocatedEntry> =>
+  tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
+    const { key, value } = each
+    const noteAt = (place: Pick<LocatedEntry, "at" | "key">, message: string) =>
+      told.notes.push({ at: place.at, key: place.key, message: `${place.key}: ${message}` })
+    const note = (message: string) => noteAt(each, message)
     switch (key) {
       case "$schema":
         return []
-      case "env":
-        return variablesOf(each, note)
-      case "hooks":
-        return claudeHooksOf(each, note)
       case "model":
-        return readModel(each, known, (_, message) => note(each, message))
+        // A size is that of the session's model, which this would be.
+        return readModel(each, known, (_, message) => note(message)).filter((found) =>
+          !String(plain(found.value)).startsWith("session/")
+        )
+      case "env":
+        return isNothing(value) ? [] : variablesOf(each, noteAt)
+      case "hooks":
+        return isNothing(value) ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
-        if (value.kind === "object") return permissionsOf(value, faults, note)
-        faults.push({ at: value.at, key, message: "permissions must be an object" })
-        return []
+        return permissionsOf(each, told)
       default:
         // Their keys are many and change; what may be rules under another name must not be passed over.
-        if (nearest(key, ["permissions"]) === undefined) note(each, unused.get(key) ?? "Skein has no use for it")
-        else faults.push({ at, key, message: `unknown key ${JSON.stringify(key)}; did you mean "permissions"?` })
+        if (isNothing(value)) return []
+        if (nearest(key, ["permissions"]) !== undefined) return permissionsOf(each, told)
+        note(unused.get(key) ?? "Skein has no use for it")
         return []
     }
   })
-}
 
 /** Variables as config has them. */
 const variablesOf = (
@@ -87,64 +100,67 @@ const variablesOf = (
   return known.length === 0 ? [] : [entry("env", at, { ...value, entries: known })]
 }
 
-const permissionsOf = (
-  permissions: LocatedObject,
-  faults: Array<Fault>,
-  note: (at: Pick<LocatedEntry, "at" | "key">, message: string) => void
-): ReadonlyArray<LocatedEntry> => {
-  const settings: Array<LocatedEntry> = []
-  for (const { at, key, value } of permissions.entries) {
-    const path = `permissions.${key}`
-    if (key === "defaultMode" && plain(value) === "plan") {
-      settings.push(entry("default_agent", at, text("plan", value.at)))
-    } else if (key === "defaultMode") {
-      if (plain(value) !== "default") note({ at, key: path }, "Skein has no such mode; rules and flags decide")
-    } else if (key === "additionalDirectories") {
-      note({ at, key: path }, "allow external_directory in your own skein.json")
-    } else if (!keys.some((each) => each === key)) {
-      const meant = nearest(key, keys)
-      faults.push({
-        at,
-        key: path,
-        message: `unknown key ${JSON.stringify(key)} in permissions; ${
-          meant === undefined ? `known keys: ${keys.join(", ")}` : `did you mean "${meant}"?`
-        }`
-      })
-    }
+const unread = (at: Fault["at"], key: string): Fault => ({
+  at,
+  key,
+  message:
+    `${key}: what this restricts is not understood, so that everything asks; write it as permission in skein.json`
+})
+
+const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): ReadonlyArray<LocatedEntry> => {
+  if (isNothing(value)) return []
+  if (value.kind !== "object") {
+    told.loud.push(unread(value.at, top))
+    return [entry("permission", at, text("ask", at))]
   }
-  const rules = actions.flatMap((action) => {
-    const list = permissions.entries.find(({ key }) => key === action)
-    if (list === undefined) return []
-    const path = `permissions.${action}`
-    if (list.value.kind !== "array") {
-      faults.push({
-        at: list.value.at,
-        key: path,
-        message: `${path} must be a list of rules such as "Bash(git push *)"`
-      })
-      return []
-    }
-    return list.value.items.flatMap((item): ReadonlyArray<Located> => {
+  const settings: Array<LocatedEntry> = []
+  const lists = new Map<(typeof actions)[number], Array<Located>>(actions.map((action) => [action, []]))
+  let isUnclear = false
+  for (const each of value.entries) {
+    const { key } = each
+    const path = `${top}.${key}`
+    const note = (message: string) => told.notes.push({ at: each.at, key: path, message: `${path}: ${message}` })
+    const action = actions.find((name) => name === key) ?? actions.find((name) => name === nearest(key, actions))
+    if (action !== undefined && !isNothing(each.value)) {
+      const items = each.value.kind === "array" ? each.value.items : [each.value]
+      if (each.value.kind === "array" || each.value.kind === "string") lists.get(action)?.push(...items)
+      else if (action === "allow") note("this is no list of rules such as \"Bash(git status)\"")
+      else {
+        isUnclear = true
+        told.loud.push(unread(each.at, path))
+      }
+    } else if (key === "defaultMode" && plain(each.value) === "plan") {
+      settings.push(entry("default_agent", each.at, text("plan", each.value.at)))
+    } else if (key === "defaultMode") {
+      if (plain(each.value) !== "default") note("Skein has no such mode; rules and flags decide")
+    } else if (key === "additionalDirectories") note("allow external_directory in your own skein.json")
+    else if (
+      seemsToRestrict(key) && !isNothing(each.value) && each.value.kind !== "boolean" && !/^(?:disable|skip)/.test(key)
+    ) {
+      isUnclear = true
+      told.loud.push(unread(each.at, path))
+    } else note("Skein has no use for it")
+  }
+  const rules = actions.flatMap((action) =>
+    (lists.get(action) ?? []).flatMap((item): ReadonlyArray<Located> => {
       const patterns = item.kind === "string" ? claudePatterns(item.value, action) : undefined
-      if (patterns !== undefined) return patterns.map((rule) => ruleAt(rule, action, item.at))
-      faults.push({
-        at: item.at,
-        key: path,
-        message: `${JSON.stringify(plain(item))} is no rule; write Tool or Tool(what), such as "Read(./.env)"`
-      })
+      if (patterns !== undefined) {
+        // What is not understood may restrict what is allowed here.
+        return isUnclear && action === "allow"
+          ? []
+          : patterns.map(({ pattern, permission }) => rule(permission, pattern, action, item.at))
+      }
+      const path = `${top}.${action}`
+      const message = `${path}: ${
+        JSON.stringify(plain(item))
+      } is no rule; write Tool or Tool(what), such as "Read(./.env)"`
+      if (action === "allow") told.notes.push({ at: item.at, key: path, message })
+      else told.loud.push({ at: item.at, key: path, message })
       return []
     })
-  })
-  const at = permissions.at
-  return rules.length === 0 ? settings : [...settings, entry("permission", at, { kind: "array", at, items: rules })]
+  )
+  const all = isUnclear ? [rule("*", "*", "ask", at), ...rules] : rules
+  return all.length === 0
+    ? settings
+    : [...settings, entry("permission", value.at, { kind: "array", at: value.at, items: all })]
 }
-
-const ruleAt = (
-  { pattern, permission }: { readonly permission: string; readonly pattern: string },
-  action: string,
-  at: Located["at"]
-): Located => ({
-  kind: "object",
-  at,
-  entries: Object.entries({ permission, pattern, action }).map(([key, value]) => entry(key, at, text(value, at)))
-})

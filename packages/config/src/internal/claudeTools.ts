@@ -13,5 +13,8 @@ export const toolsOfClaude: ReadonlyMap<string, string> = new Map([
   ["WebFetch", "webfetch"],
   ["Task", "task"],
   ["Agent", "task"],
-  ["TodoWrite", "todowrite"]
+  ["TodoWrite", "todowrite"],
+  ["TodoRead", "todoread"],
+  ["Skill", "skill"],
+  ["AskUserQuestion", "question"]
 ])

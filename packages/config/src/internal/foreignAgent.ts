@@ -1,188 +1,213 @@
-/** Decides what the keys of an agent of OpenCode or Claude Code mean to Skein; what means nothing here is told. */
-import { toolsOfClaude } from "./claudeTools.ts"
-import { orderRules } from "./foreignRules.ts"
-import { plain } from "./located.ts"
-import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
+/** Decides what the keys of an agent of OpenCode or Claude Code mean to Skein. What means nothing here is noted; a restriction that cannot be read refuses the agent. */
+import {
+  actionOf,
+  type Adapted,
+  entry,
+  type Foreign,
+  hasBlanks,
+  isNothing,
+  type Known,
+  seemsToRestrict,
+  text,
+  texts,
+  wordOf
+} from "./foreign.ts"
+import { type Limits, readDenied, readMode, readPermission, readReadOnly, readTools } from "./foreignLimits.ts"
+import { readModel } from "./foreignModel.ts"
+import { type Fault, type Located, type LocatedEntry, type Place, plain } from "./located.ts"
 
-/** Another program whose agents are read. */
-export type Foreign = "opencode" | "claude"
+const colors: ReadonlyMap<string, string> = new Map([
+  ...["red", "green", "yellow", "blue", "magenta", "cyan", "white", "gray"].map((name) => [name, name] as const),
+  ["grey", "gray"],
+  ["purple", "magenta"],
+  ["violet", "magenta"],
+  ["pink", "magenta"],
+  ["orange", "yellow"]
+])
 
-const unused: Readonly<Record<Foreign, ReadonlySet<string>>> = {
-  opencode: new Set(["options", "textVerbosity", "reasoningSummary", "thinking"]),
-  claude: new Set(["skills", "mcpServers", "hooks", "memory", "background", "effort", "initialPrompt"])
+/** How a value is read that restricts nothing; undefined where it means nothing here. */
+type Reader = (value: Located) => Located | undefined
+
+const asText: Reader = (value) =>
+  value.kind === "string" || value.kind === "number" || value.kind === "boolean"
+    ? text(String(plain(value)).trim(), value.at)
+    : undefined
+
+const asNumber: Reader = (value) => {
+  const found = value.kind === "string" && value.value.trim() !== "" ? Number(value.value) : plain(value)
+  return typeof found === "number" && Number.isFinite(found)
+    ? { kind: "number", at: value.at, value: found }
+    : undefined
 }
 
-const renamed: Readonly<Record<Foreign, ReadonlyMap<string, string>>> = {
-  opencode: new Map([["top_p", "topP"], ["maxSteps", "steps"], ["reasoningEffort", "variant"]]),
-  claude: new Map([["maxTurns", "steps"]])
+const asCount: Reader = (value) => {
+  const found = asNumber(value)
+  const count = Number(found === undefined ? 0 : plain(found))
+  return Number.isInteger(count) && count > 0 ? found : undefined
 }
 
-const colors: ReadonlyMap<unknown, string> = new Map([["purple", "magenta"], ["pink", "magenta"], ["orange", "yellow"]])
-
-/** What is left for Skein of an agent of another program. */
-export interface Adapted {
-  readonly entries: ReadonlyArray<LocatedEntry>
-  readonly faults: ReadonlyArray<Fault>
-  readonly notes: ReadonlyArray<Fault>
+const asSwitch: Reader = (value) => {
+  const action = actionOf(value)
+  return action === undefined || action === "ask"
+    ? undefined
+    : { kind: "boolean", at: value.at, value: action === "allow" }
 }
 
-/** Whether a provider of this name can be looked up. */
-export type Known = (providerID: string) => boolean
-
-/** What a tool of OpenCode is called here. */
-export const openCodeTool = (name: string): string =>
-  name === "multiedit" ? "edit" : name === "apply_patch" ? "patch" : name
-
-/** Reads a model of another program: one that cannot be looked up is told, and then that of the session is used. */
-export const readModel = (
-  each: LocatedEntry,
-  known: Known,
-  note: (at: Place, message: string) => void
-): ReadonlyArray<LocatedEntry> => {
-  const { at, value } = each
-  if (value.kind !== "string" || value.value === "inherit" || value.value.includes("{")) {
-    return value.kind === "string" && value.value === "inherit" ? [] : [each]
-  }
-  const [provider = "", model] = value.value.split("/")
-  if (model !== undefined && known(provider)) return [each]
-  note(
-    at,
-    `${
-      model === undefined
-        ? `which provider has ${JSON.stringify(value.value)} is not known`
-        : `there is no provider ${JSON.stringify(provider)} here`
-    }, so that the model of the session is used; agent.NAME.model in skein.json can choose one`
-  )
-  return []
+const asColor: Reader = (value) => {
+  if (value.kind !== "string") return undefined
+  const written = value.value.trim()
+  const named = colors.get(written.toLowerCase())
+  const [, short] = /^#([\da-f]{3})$/i.exec(written) ?? []
+  return named !== undefined
+    ? text(named, value.at)
+    : short !== undefined
+    ? text(`#${[...short].map((digit) => digit + digit).join("")}`, value.at)
+    : /^#[\da-f]{6}$/i.test(written)
+    ? text(written, value.at)
+    : undefined
 }
 
-/** Reads rules of OpenCode, and tells those of which the stricter reading counts. */
-export const readRules = (each: LocatedEntry, note: (fault: Fault) => void): LocatedEntry => {
-  const { moved, value } = orderRules(each.value)
-  for (const { at, key } of moved) {
-    note({
-      at,
-      key: each.key,
-      message: `${each.key}: the rule for ${JSON.stringify(key)} counts, though a wider one follows it`
-    })
-  }
-  return { ...each, value }
-}
+const asMode: Reader = (value) =>
+  /^(?:primary|subagent|all)$/.test(wordOf(value)) ? text(wordOf(value), value.at) : undefined
 
-/** Turns the front matter of another program into the keys of Skein. */
+const asIsolation: Reader = (value) => wordOf(value) === "worktree" ? text("worktree", value.at) : undefined
+
+/** What restricts nothing, by the key's word: the key here, and how its value is read. */
+const settings: ReadonlyMap<string, readonly [key: string, read: Reader]> = new Map([
+  ["description", ["description", asText]],
+  ["mode", ["mode", asMode]],
+  ["variant", ["variant", asText]],
+  ["reasoningeffort", ["variant", asText]],
+  ["temperature", ["temperature", asNumber]],
+  ["topp", ["topP", asNumber]],
+  ["steps", ["steps", asCount]],
+  ["maxsteps", ["steps", asCount]],
+  ["maxturns", ["steps", asCount]],
+  ["prompt", ["prompt", asText]],
+  ["hidden", ["hidden", asSwitch]],
+  ["color", ["color", asColor]],
+  ["colour", ["color", asColor]]
+])
+
+/** What restricts, by the key's word. */
+const readers: ReadonlyMap<string, (each: LocatedEntry, from: Foreign) => Limits | undefined> = new Map([
+  ["tools", readTools],
+  ["allowedtools", readTools],
+  ["disallowedtools", readDenied],
+  ["deniedtools", readDenied],
+  ["disabledtools", readDenied],
+  ["blockedtools", readDenied],
+  ["readonly", readReadOnly],
+  ["permissionmode", readMode],
+  ["permission", (each: LocatedEntry, from: Foreign) => readPermission(each, from, from === "opencode")],
+  ["permissions", (each: LocatedEntry, from: Foreign) => readPermission(each, from, false)]
+])
+
+const noUse = "Skein has no use for it"
+
+/** Turns the keys of an agent of another tool into those of Skein. */
 export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, isKnown: Known): Adapted => {
-  const faults: Array<Fault> = []
   const notes: Array<Fault> = []
-  const note = (at: Place, key: string, message: string) => notes.push({ at, key, message: `${key}: ${message}` })
+  const note = (at: Place, key: string, message: string) => notes.push({ at, key, message })
+  const limits: Array<readonly [LocatedEntry, Limits]> = []
+  const found = new Map<string, LocatedEntry>()
+  let refused: Fault | undefined
+  const refuse = (at: Place, key: string, message: string) => {
+    refused ??= { at, key, message }
+  }
 
-  const claudeTools = ({ at, key, value }: LocatedEntry): ReadonlyArray<LocatedEntry> => {
-    const names = namesOf(value)
-    if (names === undefined) {
-      faults.push({
-        at: value.at,
-        key,
-        message: `${key} must be names of tools, as a list or with commas between them`
-      })
-      return []
+  const restrict = (each: LocatedEntry, said: Limits | undefined) => {
+    if (said === undefined) {
+      refuse(each.at, each.key, `${each.key}: what this restricts is not understood`)
+      return
     }
-    const denies = key === "disallowedTools"
-    if (!denies && names.includes("*")) return []
-    const known = names.flatMap((name) => {
-      const [, tool = name, scope] = /^([^(]*)(\(.*\))?$/s.exec(name) ?? []
-      const ours = toolsOfClaude.get(tool.trim())
-      if (ours === undefined) note(at, key, `Skein has no tool ${JSON.stringify(tool)}`)
-      else if (scope !== undefined) {
-        // The stricter reading counts: a part of a tool is not given, and is taken away with the whole of it.
-        note(
+    limits.push([each, said])
+    notes.push(...(said.notes ?? []))
+  }
+
+  const set = (key: string, each: LocatedEntry, value: Located) => {
+    if (found.has(key)) note(each.at, each.key, `${each.key}: the agent says this twice; the last one counts`)
+    found.set(key, entry(key, each.at, value))
+  }
+
+  for (const each of written) {
+    const { at, key, value } = each
+    const word = wordOf(key)
+    if (value.kind === "string" && hasBlanks(value.value) && (word !== "prompt" && word !== "description")) {
+      refuse(at, key, `${key}: ${JSON.stringify(value.value)} is a blank of a template; fill it in`)
+      continue
+    }
+    const reader = readers.get(word)
+    const setting = settings.get(word)
+    if (word === "name") {
+      const name = asText(value)
+      if (name !== undefined && plain(name) !== "") set("name", each, name)
+      else note(at, key, `${key}: this is no name, and that of the file is used`)
+    } else if (word === "model") {
+      for (
+        const { value: model } of readModel(each, isKnown, (place, message) => note(place, key, `${key}: ${message}`))
+      ) {
+        set("model", each, model)
+      }
+    } else if (reader !== undefined) restrict(each, reader(each, from))
+    else if (word === "mode" && asMode(value) === undefined && readReadOnly(each)?.rules !== undefined) {
+      restrict(each, readReadOnly(each))
+    } else if (word === "disable" || word === "disabled" || word === "enabled") {
+      const isOn = isNothing(value) ? word === "enabled" : asSwitch(value)
+      if (isOn === undefined) refuse(at, key, `${key}: this is neither true nor false`)
+      else if ((isOn === true || (typeof isOn === "object" && plain(isOn) === true)) === (word !== "enabled")) {
+        set("disable", each, { kind: "boolean", at: value.at, value: true })
+      }
+    } else if (word === "isolation") {
+      const isolation = asIsolation(value)
+      if (isolation !== undefined) set("isolation", each, isolation)
+      else if (isNothing(value) || actionOf(value) === "deny") note(at, key, `${key}: ${noUse}`)
+      else restrict(each, undefined)
+    } else if (setting !== undefined) {
+      const [ours, read] = setting
+      const settled = read(value)
+      if (settled !== undefined) set(ours, each, settled)
+      else {note(
           at,
           key,
-          `${JSON.stringify(name)} is a part of a tool, ${
-            denies ? `and all of "${ours}" is denied` : "which is not given"
-          }; use permission in skein.json`
-        )
-        return denies ? [ours] : []
-      }
-      return ours === undefined ? [] : [ours]
-    })
-    return [entry(denies ? "deniedTools" : "allowedTools", at, texts([...new Set(known)], at))]
+          ours === "color"
+            ? `${key}: Skein has no colour ${shown(value)}`
+            : `${key}: ${shown(value)} means nothing here`
+        )}
+    } else if (seemsToRestrict(key) && !isNothing(value) && actionOf(value) !== "deny") restrict(each, undefined)
+    else note(at, key, `${key}: ${noUse}`)
   }
+  return {
+    entries: [...found.values(), ...settle(limits)],
+    notes,
+    ...(refused === undefined ? {} : { refused })
+  }
+}
 
-  const openCodeTools = ({ at, key, value }: LocatedEntry): ReadonlyArray<LocatedEntry> => {
-    if (value.kind !== "object" || value.entries.some((each) => each.value.kind !== "boolean")) {
-      faults.push({ at: value.at, key, message: `${key} must be an object of names of tools, each true or false` })
-      return []
-    }
-    const are = (wanted: boolean) =>
-      value.entries.filter((each) => each.key !== "*" && plain(each.value) === wanted)
-        .map((each) => openCodeTool(each.key))
-    const none = value.entries.some((each) => each.key === "*" && plain(each.value) === false)
-    return none
-      ? [entry("allowedTools", at, texts(are(true), at))]
-      : are(false).length === 0
+const shown = (value: Located): string => {
+  const written = JSON.stringify(plain(value))
+  return written.length > 60 ? `${written.slice(0, 60)}…` : written
+}
+
+/** All restrictions together: each of them holds, whatever the others allow. */
+const settle = (limits: ReadonlyArray<readonly [LocatedEntry, Limits]>): ReadonlyArray<LocatedEntry> => {
+  const sources = limits.flatMap(([, { rules = [] }]) => rules.length === 0 ? [] : [rules])
+  // The last match counts: what one key denies or asks for stands again behind what another allows.
+  const again = sources.length < 2 ? [] : ["ask", "deny"].flatMap((action) => sources.flat().filter(does(action)))
+  const rules = [...sources.flat(), ...again]
+  const given = limits.flatMap(([each, { allowed }]) => allowed === undefined ? [] : [{ at: each.at, allowed }])
+  const taken = limits.flatMap(([each, { denied }]) => denied === undefined ? [] : [{ at: each.at, denied }])
+  const [first] = given
+  const at = limits.find(([, said]) => (said.rules ?? []).length > 0)?.[0].at
+  const common = first?.allowed.filter((tool) => given.every(({ allowed }) => allowed.includes(tool)))
+  return [
+    ...(first === undefined || common === undefined ? [] : [entry("allowedTools", first.at, texts(common, first.at))]),
+    ...(taken[0] === undefined
       ? []
-      : [entry("deniedTools", at, texts(are(false), at))]
-  }
-
-  const color = (each: LocatedEntry): ReadonlyArray<LocatedEntry> => {
-    const known = colors.get(plain(each.value))
-    if (known !== undefined) return [entry(each.key, each.at, text(known, each.value.at))]
-    if (
-      each.value.kind !== "string" ||
-      /^(?:red|green|yellow|blue|magenta|cyan|white|gray|#[\da-f]{6})$/i.test(each.value.value)
-    ) {
-      return [each]
-    }
-    note(each.at, each.key, `Skein has no colour ${JSON.stringify(each.value.value)}`)
-    return []
-  }
-
-  const entries = written.flatMap((each): ReadonlyArray<LocatedEntry> => {
-    const { at, key, value } = each
-    if (key === "model") return readModel(each, isKnown, (place, message) => note(place, key, message))
-    if (key === "permission" && from === "opencode") return [readRules(each, (fault) => notes.push(fault))]
-    if (key === "color") return color(each)
-    if (key === "tools" && from === "opencode") return openCodeTools(each)
-    if ((key === "tools" || key === "disallowedTools") && from === "claude") return claudeTools(each)
-    if (key === "permissionMode" && from === "claude") {
-      if (plain(value) === "plan") {
-        const deny = entry("edit", at, text("deny", value.at))
-        return [entry("permission", at, { kind: "object", at: value.at, entries: [deny] })]
-      }
-      if (plain(value) !== "default") note(at, key, "Skein has no use for it; the permissions of the session hold")
-      return []
-    }
-    if (unused[from].has(key)) {
-      note(at, key, "Skein has no use for it")
-      return []
-    }
-    return [{ ...each, key: renamed[from].get(key) ?? key }]
-  })
-  const seen = new Map<string, Place>()
-  for (const { at, key } of entries) {
-    const before = seen.get(key)
-    if (before === undefined) seen.set(key, at)
-    else faults.push({ at, key, message: `this says "${key}", as line ${before.line} does already; keep one` })
-  }
-  return { entries, faults, notes }
+      : [entry("deniedTools", taken[0].at, texts([...new Set(taken.flatMap(({ denied }) => denied))], taken[0].at))]),
+    ...(at === undefined ? [] : [entry("permission", at, { kind: "array", at, items: rules })])
+  ]
 }
 
-/** An entry that was not written so. */
-export const entry = (key: string, at: Place, value: Located): LocatedEntry => ({ key, at, value })
-
-/** A text that was not written so. */
-export const text = (value: string, at: Place): Located => ({ kind: "string", at, value })
-
-const texts = (values: ReadonlyArray<string>, at: Place): Located => ({
-  kind: "array",
-  at,
-  items: values.map((value) => text(value, at))
-})
-
-// Commas within parentheses are part of a name: `Task(a, b)`.
-const namesOf = (value: Located): ReadonlyArray<string> | undefined => {
-  if (value.kind === "string") {
-    return value.value.split(/,(?![^()]*\))/).map((name) => name.trim()).filter((name) => name !== "")
-  }
-  const items: unknown = plain(value)
-  return Array.isArray(items) && items.every((item) => typeof item === "string") ? items : undefined
-}
+const does = (action: string) => (found: Located): boolean =>
+  found.kind === "object" && found.entries.some(({ key, value }) => key === "action" && plain(value) === action)

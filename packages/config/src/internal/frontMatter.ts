@@ -21,8 +21,8 @@ export const split = (text: string): Matter | undefined => {
   return { front, body: rest.slice(close.index + close[0].length), lines: front.split("\n").length + 1 }
 }
 
-/** Reads front matter, which begins in the second line of its file; `lenient` where it is written for another program. */
-export const parseFront = (front: string, lenient: boolean) =>
+/** Reads front matter, which begins in the second line of its file. */
+export const parseFront = (front: string) =>
   front.trim() === ""
     ? Effect.succeed({
       tree: { kind: "object", at: { line: 1, column: 1 }, entries: [] } satisfies Located,
@@ -30,18 +30,6 @@ export const parseFront = (front: string, lenient: boolean) =>
     })
     : Effect.flatMap(Effect.promise(() => import("./locatedYaml.ts")), ({ parseYaml }) =>
       Effect.try({
-        try: () => {
-          const strict = parseYaml(front, 1)
-          if (!lenient || strict.faults.length === 0) return strict
-          const quoted = parseYaml(quote(front), 1)
-          return quoted.faults.length === 0 ? quoted : strict
-        },
+        try: () => parseYaml(front, 1),
         catch: () => "the front matter is nested more than 100 levels deep"
       }))
-
-/** Other programs read a line such as `description: When: always` as it is meant, though YAML has no such text. */
-const quote = (front: string): string =>
-  front.replace(
-    /^(\w+:[ \t]+)([^\s"'|>[{&*!%@`].*)$/gm,
-    (_, key: string, value: string) => `${key}${JSON.stringify(value.trim())}`
-  )

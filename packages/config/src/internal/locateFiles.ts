@@ -4,7 +4,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { dirname, join, resolve } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
-import type { Foreign } from "./foreignAgent.ts"
+import type { Foreign } from "./foreign.ts"
 import { reason } from "./readText.ts"
 
 /** Directories of agents that are written for one program. */
@@ -25,6 +25,8 @@ export interface ConfigPlace {
   readonly foreign: ReadonlyArray<{ readonly program: Foreign; readonly path: string }>
   /** Where its agents are; the later ones win. */
   readonly agents: ReadonlyArray<AgentHome>
+  /** Its list of MCP servers. */
+  readonly servers?: string
 }
 
 /** Where config is, and what keeps it from being found. */
@@ -99,6 +101,7 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     const openCode = join(place, ".opencode")
     const hasClaude = yield* isThere(claude)
     const hasOpenCode = yield* isThere(openCode)
+    const servers = join(place, ".mcp.json")
     return {
       directory: place,
       file: yield* look(place),
@@ -107,7 +110,8 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
         ...(hasClaude ? yield* lookFor("claude", claude, claudeNames) : []),
         ...(yield* lookFor("opencode", place, openCodeNames)),
         ...(hasOpenCode ? yield* lookFor("opencode", openCode, openCodeNames) : [])
-      ]
+      ],
+      ...((yield* isThere(servers)) ? { servers } : {})
     } satisfies ConfigPlace
   })
 
@@ -118,7 +122,9 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
     for (;;) {
       const found = yield* lookAt(place)
       const isRoot = yield* isThere(join(place, ".git"))
-      if (found.file !== undefined || found.agents.length > 0 || found.foreign.length > 0) project.unshift(found)
+      if (found.file !== undefined || found.agents.length > 0 || found.foreign.length > 0 || "servers" in found) {
+        project.unshift(found)
+      }
       const above = dirname(place)
       if (isRoot) return { project, root: place }
       if (above === place) return { project, root: undefined }

@@ -83,7 +83,9 @@ export const below = (level: number): number => {
 }
 
 /** Reads a document (JSON with comments and trailing commas); an empty one is an empty object. Throws where it is nested too deeply. */
-export const parseLocated = (text: string): { readonly tree: Located; readonly faults: ReadonlyArray<Fault> } => {
+const parseDocument = (
+  text: string
+): { readonly tree: Located; readonly faults: ReadonlyArray<Fault>; readonly fatal?: Fault } => {
   const starts = [0]
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1)
   const place = (offset: number): Place => {
@@ -103,11 +105,42 @@ export const parseLocated = (text: string): { readonly tree: Located; readonly f
     // What follows the first error is guesswork of the parser.
     const name = printParseErrorCode(error.error)
     const at = place(error.offset)
-    return { tree: { kind: "null", at, value: null }, faults: [{ at, message: expectations[name] ?? name }] }
+    const fatal = { at, message: expectations[name] ?? name }
+    return { tree: { kind: "null", at, value: null }, faults: [], fatal }
   }
   const faults: Array<Fault> = []
   if (root === undefined) return { tree: { kind: "object", at: place(0), entries: [] }, faults }
   return { tree: locate(root, place, faults, 0), faults }
+}
+
+/** Reads a document of Skein, in which nothing may be wrong. */
+export const parseLocated = (text: string): { readonly tree: Located; readonly faults: ReadonlyArray<Fault> } => {
+  const { fatal, faults, tree } = parseDocument(text)
+  return { tree, faults: fatal === undefined ? faults : [fatal] }
+}
+
+/** Reads a document of another tool: of a key that stands twice the last value counts. */
+export const parseLenient = (text: string) => {
+  const { fatal, faults, tree } = parseDocument(text)
+  return { tree: withoutDoubles(tree), notes: faults, ...(fatal === undefined ? {} : { fatal }) }
+}
+
+const withoutDoubles = (node: Located): Located => {
+  switch (node.kind) {
+    case "array":
+      return { ...node, items: node.items.map(withoutDoubles) }
+    case "object": {
+      const last = new Map(node.entries.map((each) => [each.key, each]))
+      return {
+        ...node,
+        entries: node.entries.flatMap((each) =>
+          last.get(each.key) === each ? [{ ...each, value: withoutDoubles(each.value) }] : []
+        )
+      }
+    }
+    default:
+      return node
+  }
 }
 
 const locate = (node: Node, place: (offset: number) => Place, faults: Array<Fault>, level: number): Located => {

@@ -1,32 +1,32 @@
 /** Decides what an `opencode.json` means to Skein, in its older shape (`mode`, `tools`) and in its newer one (`agent`, `permission`). */
-import { nearest } from "@skein/core/Nearest"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
-import { issueIn, onlyIssues, parseFile, settleContent } from "./configFile.ts"
-import { adapt, type Adapted, entry, type Known, openCodeTool, readModel, readRules, text } from "./foreignAgent.ts"
+import type { ConfigIssue } from "../ConfigError.ts"
+import type { BrokenAgent } from "./agentFiles.ts"
+import { asAgentName } from "./agentName.ts"
+import { issueIn, settleContent } from "./configFile.ts"
+import {
+  type Adapted,
+  entry,
+  hasBlanks,
+  isNothing,
+  type Known,
+  rule,
+  seemsToRestrict,
+  text,
+  wordOf
+} from "./foreign.ts"
+import { adapt } from "./foreignAgent.ts"
+import { readDenied, readPermission, readTools } from "./foreignLimits.ts"
+import { readModel } from "./foreignModel.ts"
+import { asNote, parseForeign } from "./foreignSource.ts"
 import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
-/** Keys that Skein reads. */
-const used = [
-  "$schema",
-  "model",
-  "small_model",
-  "default_agent",
-  "agent",
-  "mode",
-  "permission",
-  "tools",
-  "command",
-  "instructions",
-  "compaction"
-] as const
-
 /** Keys that Skein knows of and has no use for, with what there is instead. */
 const unused: ReadonlyMap<string, string> = new Map([
   ["provider", "set up providers under provider in skein.json, best in your own"],
-  ["mcp", "there are no MCP servers here, and agents have none of their tools"],
+  ["mcp", "these MCP servers are not read yet, and agents have none of their tools"],
   ["plugin", "plugins are not loaded; hooks in skein.json are told of what happens"],
   ["formatter", "a hook for PostToolUse in skein.json can format files"],
   ...[
@@ -51,74 +51,70 @@ const unused: ReadonlyMap<string, string> = new Map([
   ].map((key) => [key, "Skein has no use for it"] as const)
 ])
 
-/** Reads such a file; what in it means nothing here is told, and what is wrong in it is a mistake. */
+/** Reads such a file; what in it means nothing here is noted, and what restricts is applied, or said aloud. */
 export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSource, known: Known) {
-  const parsed = yield* Effect.either(parseFile(source.path))
-  if (Either.isLeft(parsed)) return onlyIssues(source.path, parsed.left)
-  const tree = parsed.right
-  if (tree.kind !== "object") {
-    return onlyIssues(source.path, [issueIn(source.path)({ at: tree.at, message: "this must be an object" })])
+  const { path } = source
+  const parsed = yield* parseForeign(path)
+  if ("content" in parsed) return { ...parsed.content, broken: [] }
+  const told = issueIn(path)
+  const adapted = adaptConfig(parsed.tree, known)
+  const filled = yield* substitute({ ...parsed.tree, entries: adapted.entries }, source)
+  // What cannot be filled in is left out: the rest counts.
+  const content = settleContent({ ...filled, faults: [], refused: [...filled.refused, ...filled.faults] }, path)
+  const placed = placeInstructions({ ...content, issues: [] }, source)
+  const loud = [...adapted.loud.map(told), ...content.issues].map((issue): ConfigIssue => ({
+    ...issue,
+    kind: "restriction"
+  }))
+  return {
+    ...placed,
+    broken: adapted.broken.map(({ fault, name }): BrokenAgent => ({
+      name,
+      issues: [{ ...told(fault), kind: "restriction" }]
+    })),
+    warnings: [...[...parsed.notes, ...adapted.notes].map(told).map(asNote), ...loud, ...placed.warnings.map(asNote)]
   }
-  const { entries, faults, notes } = adaptConfig(tree, known)
-  const filled = yield* substitute({ ...tree, entries }, source)
-  const settled = settleContent({ ...filled, faults: [...faults, ...filled.faults] }, source.path)
-  const content = placeInstructions(settled, source)
-  return { ...content, warnings: [...notes.map(issueIn(source.path)), ...content.warnings] }
 })
 
-const adaptConfig = (tree: LocatedObject, known: Known): Adapted => {
-  const faults: Array<Fault> = []
+interface AdaptedConfig extends Omit<Adapted, "refused"> {
+  /** Restrictions that could not be read, of all agents. */
+  readonly loud: ReadonlyArray<Fault>
+  readonly broken: ReadonlyArray<{ readonly name: string; readonly fault: Fault }>
+}
+
+const adaptConfig = (tree: LocatedObject, known: Known): AdaptedConfig => {
   const notes: Array<Fault> = []
+  const loud: Array<Fault> = []
   const note = ({ at, key }: LocatedEntry, message: string, path = key) =>
     notes.push({ at, key: path, message: `${path}: ${message}` })
-
-  const agents = ({ key, value }: LocatedEntry): ReadonlyArray<LocatedEntry> => {
-    if (value.kind !== "object") {
-      faults.push({ at: value.at, key, message: `${key} must be an object with a key for each agent` })
-      return []
-    }
-    return value.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
-      const path = `${key}.${each.key}`
-      if (each.value.kind !== "object") {
-        faults.push({ at: each.value.at, key: path, message: `${path} must be an object` })
-        return []
-      }
-      const adapted = adapt("opencode", each.value.entries, known)
-      const below = (fault: Fault): Fault => ({
-        ...fault,
-        key: `${path}.${fault.key ?? ""}`,
-        message: `${path}.${fault.message}`
-      })
-      faults.push(...adapted.faults.map(below))
-      notes.push(...adapted.notes.map(below))
-      const isMode = key === "mode" && !adapted.entries.some((inner) => inner.key === "mode")
-      const mode = isMode ? [entry("mode", each.at, text("primary", each.at))] : []
-      return [{ ...each, value: { ...each.value, entries: [...mode, ...adapted.entries] } }]
-    })
-  }
 
   const settings = tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { key, value } = each
     const why = unused.get(key)
     if (why !== undefined) {
-      note(each, why)
+      if (!isNothing(value)) note(each, why)
       return []
     }
     switch (key) {
       case "model":
       case "small_model":
-        return readModel(each, known, (_, message) => note(each, message))
+        // A size is that of the session's model, which this would be.
+        return readModel(each, known, (_, message) => note(each, message)).filter((found) =>
+          key !== "model" || !String(plain(found.value)).startsWith("session/")
+        )
       case "default_agent":
-        return [each]
-      case "instructions":
-        return [withoutAddresses(each, (message) => note(each, message))]
-      case "compaction": {
-        if (value.kind !== "object") return [each]
-        for (const inner of value.entries) {
-          if (inner.key !== "auto") note(inner, "Skein has no use for it", `compaction.${inner.key}`)
+        if (value.kind === "string" && value.value.trim() !== "") {
+          return [{ ...each, value: text(asAgentName(value.value), value.at) }]
         }
-        return [{ ...each, value: { ...value, entries: value.entries.filter((inner) => inner.key === "auto") } }]
-      }
+        note(each, "this is no name of an agent")
+        return []
+      case "instructions":
+        return instructionsOf(each, (message) => note(each, message))
+      case "compaction":
+        return compactionOf(
+          each,
+          (inner, message) => note(inner, message, inner === each ? key : `compaction.${inner.key}`)
+        )
       case "$schema":
       // Commands are read by those who expand them.
       case "command":
@@ -127,94 +123,152 @@ const adaptConfig = (tree: LocatedObject, known: Known): Adapted => {
       case "permission":
       case "tools":
         return []
-      default: {
-        const keys = [...used, ...unused.keys()]
-        const meant = nearest(key, keys)
-        faults.push({
-          at: each.at,
-          key,
-          message: `unknown key ${JSON.stringify(key)}; ${
-            meant === undefined ? "opencode.json has no such key" : `did you mean "${meant}"?`
-          }`
-        })
+      default:
+        if (!seemsToRestrict(key) || isNothing(value)) note(each, "Skein has no use for it")
         return []
-      }
     }
   })
 
-  const named = ["agent", "mode"].flatMap((key) => tree.entries.filter((each) => each.key === key)).flatMap(agents)
-  const seen = new Map<string, LocatedEntry>()
-  for (const each of named) {
-    const before = seen.get(each.key)
-    if (before === undefined) seen.set(each.key, each)
-    else {
-      faults.push({
-        at: each.at,
-        key: each.key,
-        message: `mode.${each.key} is the agent that line ${before.at.line} speaks of already; keep one`
-      })
-    }
-  }
-  const rules = rulesOf(tree, faults, (fault) => notes.push(fault))
+  const { agents, broken } = agentsOf(tree, known, notes)
+  const rules = rulesOf(tree, notes, loud)
   return {
     entries: [
       ...settings,
-      ...(named[0] === undefined
+      ...(agents[0] === undefined
         ? []
-        : [entry("agent", named[0].at, { kind: "object", at: named[0].at, entries: named })]),
+        : [entry("agent", agents[0].at, { kind: "object", at: agents[0].at, entries: agents })]),
       ...(rules === undefined ? [] : [rules])
     ],
-    faults,
-    notes
+    notes,
+    loud,
+    broken
   }
+}
+
+/** The agents of both keys; one that is named in both has what both say. */
+const agentsOf = (tree: LocatedObject, known: Known, notes: Array<Fault>) => {
+  const broken: Array<AdaptedConfig["broken"][number]> = []
+  const agents = new Map<string, LocatedEntry>()
+  const parts = ["mode", "agent"].flatMap((key) =>
+    tree.entries.filter((each) => each.key === key).flatMap(({ at, value }) => {
+      if (value.kind === "object") return value.entries.map((each) => ({ key, each }))
+      if (!isNothing(value)) notes.push({ at, key, message: `${key}: this is no object with a key for each agent` })
+      return []
+    })
+  )
+  for (const name of new Set(parts.map(({ each }) => each.key))) {
+    const same = parts.filter(({ each }) => each.key === name)
+    const [first] = same
+    if (first === undefined) continue
+    const path = `${first.key}.${name}`
+    const written = same.flatMap(({ each }) => each.value.kind === "object" ? each.value.entries : [])
+    const whole = same.every(({ each }) => each.value.kind === "object" || isNothing(each.value))
+    const adapted = adapt("opencode", written, known)
+    const below = (fault: Fault): Fault => ({
+      ...fault,
+      key: `${path}.${fault.key ?? ""}`,
+      message: `${path}.${fault.message}`
+    })
+    notes.push(...adapted.notes.map(below))
+    const refused = hasBlanks(name)
+      ? { at: first.each.at, key: path, message: `${path}: this is a blank of a template; fill it in` }
+      : whole
+      ? adapted.refused === undefined ? undefined : below(adapted.refused)
+      : { at: first.each.at, key: path, message: `${path}: this is no object` }
+    const called = asAgentName(name)
+    if (refused !== undefined) {
+      broken.push({
+        name: called,
+        fault: { ...refused, message: `the agent ${JSON.stringify(name)} is left out: ${refused.message}` }
+      })
+      continue
+    }
+    const isMode = same.some(({ key }) => key === "mode") && !adapted.entries.some(({ key }) => key === "mode")
+    const mode = isMode ? [entry("mode", first.each.at, text("primary", first.each.at))] : []
+    const said = adapted.entries.filter(({ key }) => key !== "name")
+    const at = first.each.at
+    agents.set(called, entry(called, at, { kind: "object", at, entries: [...mode, ...said] }))
+  }
+  return { agents: [...agents.values()], broken }
 }
 
 /** What holds for all agents: `permission`, and behind it what `tools` turns off, so that neither lifts the other. */
-const rulesOf = (
-  tree: LocatedObject,
-  faults: Array<Fault>,
-  note: (fault: Fault) => void
-): LocatedEntry | undefined => {
-  const find = (name: string) => tree.entries.find(({ key }) => key === name)
-  const tools = find("tools")
-  const permission = find("permission")
-  const written = permission === undefined ? undefined : readRules(permission, note)
-  if (tools === undefined) return written
-  if (tools.value.kind !== "object" || tools.value.entries.some(({ value }) => value.kind !== "boolean")) {
-    faults.push({
-      at: tools.value.at,
-      key: "tools",
-      message: "tools must be an object of names of tools, each true or false"
-    })
-    return written
+const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): LocatedEntry | undefined => {
+  const before: Array<Located> = []
+  const denied: Array<Located> = []
+  let allowed: ReadonlySet<string> | undefined
+  let place: LocatedEntry | undefined
+  let isUnclear = false
+  for (const each of tree.entries) {
+    const read = readerOf(each)
+    if (read === undefined) continue
+    const said = read(each, "opencode")
+    const { at, key } = each
+    place = key === "permission" ? each : place ?? each
+    if (said === undefined) {
+      isUnclear = true
+      loud.push({
+        at,
+        key,
+        message:
+          `${key}: what this restricts is not understood, so that everything asks; write it as permission in skein.json`
+      })
+      continue
+    }
+    notes.push(...(said.notes ?? []))
+    before.push(...(said.rules ?? []))
+    denied.push(...(said.denied ?? []).map((tool) => rule(tool, "*", "deny", at)))
+    if (said.allowed !== undefined) allowed = new Set(said.allowed.filter((tool) => allowed?.has(tool) ?? true))
   }
-  const all = tools.value.entries
-  const off = all.filter(({ value }) => plain(value) === false)
-  const isClosed = off.some(({ key }) => key === "*")
-  const said = [
-    ...off.map((each) => entry(openCodeTool(each.key), each.at, text("deny", each.value.at))),
-    // What is turned on says nothing unless all else was turned off before.
-    ...(isClosed
-      ? all.filter(({ value }) => plain(value) === true)
-        .map((each) => entry(openCodeTool(each.key), each.at, text("allow", each.value.at)))
-      : [])
-  ]
-  const before = written === undefined
+  if (place === undefined) return undefined
+  const { at } = place
+  const only = allowed === undefined
     ? []
-    : written.value.kind === "object"
-    ? written.value.entries.filter(({ key }) => !said.some((each) => each.key === key))
-    : [{ ...written, key: "*" }]
-  if (said.length === 0) return written
-  const at = permission?.at ?? tools.at
-  return entry("permission", at, { kind: "object", at, entries: [...before, ...said] })
+    : [rule("*", "*", "deny", at), ...[...allowed].map((tool) => rule(tool, "*", "allow", at))]
+  const kept = before.filter((each) =>
+    (allowed === undefined || says(each, "action") === "deny" || allowed.has(says(each, "permission")))
+    && !(isUnclear && says(each, "action") === "allow")
+  )
+  const rules = [...(isUnclear ? [rule("*", "*", "ask", at)] : []), ...only, ...kept, ...denied]
+  return rules.length === 0 ? undefined : entry("permission", at, { kind: "array", at, items: rules })
 }
 
-const withoutAddresses = (each: LocatedEntry, note: (message: string) => void): LocatedEntry => {
+const says = (written: Located, key: string): string =>
+  String(written.kind === "object" ? plain(written.entries.find((each) => each.key === key)?.value ?? written) : "")
+
+/** How a key that restricts all agents is read; one that is not known is read as nothing, which is said aloud. */
+const readerOf = ({ key, value }: LocatedEntry): typeof readTools | undefined => {
+  const word = wordOf(key)
+  if (key === "tools") return readTools
+  if (key === "permission") return (each, from) => readPermission(each, from, true)
+  if (word === "permissions") return (each, from) => readPermission(each, from, false)
+  if (/^(?:disallowed|denied|disabled|blocked)tools$/.test(word)) return readDenied
+  const known = [...unused.keys(), "agent", "mode", "command", "instructions", "compaction", "model", "small_model"]
+  return !known.includes(key) && seemsToRestrict(key) && !isNothing(value) ? () => undefined : undefined
+}
+
+const instructionsOf = (each: LocatedEntry, note: (message: string) => void): ReadonlyArray<LocatedEntry> => {
   const { value } = each
-  if (value.kind !== "array") return each
-  const isAddress = (item: Located) => item.kind === "string" && /^https?:/i.test(item.value)
-  for (const item of value.items) {
-    if (isAddress(item)) note(`${String(plain(item))} is not fetched; put the text into a file of the project`)
+  const items = value.kind === "array" ? value.items : value.kind === "null" ? [] : [value]
+  const kept = items.filter((item) => {
+    if (item.kind !== "string" || item.value.trim() === "") note(`${JSON.stringify(plain(item))} is no path`)
+    else if (/^https?:/i.test(item.value)) note(`${item.value} is not fetched; put the text into a file of the project`)
+    else return true
+    return false
+  })
+  return [{ ...each, value: { kind: "array", at: value.at, items: kept } }]
+}
+
+const compactionOf = (
+  each: LocatedEntry,
+  note: (at: LocatedEntry, message: string) => void
+): ReadonlyArray<LocatedEntry> => {
+  const { value } = each
+  if (value.kind !== "object") {
+    note(each, "Skein has no use for it")
+    return []
   }
-  return { ...each, value: { ...value, items: value.items.filter((item) => !isAddress(item)) } }
+  const kept = value.entries.filter((inner) => inner.key === "auto" && inner.value.kind === "boolean")
+  for (const inner of value.entries) if (!kept.includes(inner)) note(inner, "Skein has no use for it")
+  return [{ ...each, value: { ...value, entries: kept } }]
 }

@@ -1,7 +1,7 @@
 /** Finds the directories in which there may be something for whoever works in a directory: the user's, and those up to the top of the project. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
-import { dirname, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 
 /** The directories, from what counts least to what counts most. */
 interface Places {
@@ -30,3 +30,7 @@ export const placesOf = Effect.fnUntraced(function*(directory: string, user: str
     place = above
   }
 })
+
+/** Whether a file of config belongs to another tool. */
+export const isForeignFile = (file: string): boolean =>
+  /^(?:opencode\.jsonc?|settings(?:\.local)?\.json)$/.test(basename(file))

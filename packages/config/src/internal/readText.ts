@@ -25,11 +25,10 @@ export const reason = (error: PlatformError): string => {
   }
 }
 
-/** The text of a UTF-8 file, without byte order mark. */
-export const readText = Effect.fnUntraced(function*(path: string) {
+/** The bytes of a regular file that is not too large. */
+const readBytes = Effect.fnUntraced(function*(path: string) {
   const fs = yield* FileSystem.FileSystem
-  const refuse = (message: string, line?: number) =>
-    Effect.fail<Unreadable>(line === undefined ? { message } : { message, line })
+  const refuse = (message: string) => Effect.fail<Unreadable>({ message })
   const cannot = (error: PlatformError): Unreadable => ({ message: `cannot be read: ${reason(error)}` })
   // Looked at first: to open a pipe would wait for a writer.
   const info = yield* Effect.mapError(fs.stat(path), cannot)
@@ -38,12 +37,27 @@ export const readText = Effect.fnUntraced(function*(path: string) {
   if (info.size > maximumSize) {
     return yield* refuse(`it is too large: ${Math.ceil(Number(info.size) / 1024)} KiB, and 1024 KiB is the most`)
   }
-  const bytes = yield* Effect.mapError(fs.readFile(path), cannot)
-  return yield* Effect.try({
-    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    catch: (): Unreadable => ({
-      line: new TextDecoder().decode(bytes).split("\uFFFD", 1).join().split("\n").length,
-      message: "this is not UTF-8; save it in that encoding"
-    })
-  })
+  return yield* Effect.mapError(fs.readFile(path), cannot)
 })
+
+/** The text of a UTF-8 file, without byte order mark. */
+export const readText = (path: string) =>
+  Effect.flatMap(readBytes(path), (bytes) =>
+    Effect.try({
+      try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+      catch: (): Unreadable => ({
+        line: new TextDecoder().decode(bytes).split("\uFFFD", 1).join().split("\n").length,
+        message: "this is not UTF-8; save it in that encoding"
+      })
+    }))
+
+/** The text of a file of another tool, lines ended by `\n`: what is no UTF-8 in it is replaced, as such tools do. */
+export const readLenient = (path: string) =>
+  Effect.map(readBytes(path), (bytes) => {
+    const encoding = bytes[0] === 0xff && bytes[1] === 0xfe
+      ? "utf-16le"
+      : bytes[0] === 0xfe && bytes[1] === 0xff
+      ? "utf-16be"
+      : "utf-8"
+    return new TextDecoder(encoding).decode(bytes).replaceAll(/\r\n?/g, "\n")
+  })

@@ -5,11 +5,15 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { join } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
+import { isName, namesForOthers } from "./agentName.ts"
 import { checkShape } from "./checkShape.ts"
 import { issueIn } from "./configFile.ts"
+import { hasBlanks, isNothing, seemsToRestrict, text as asText, wordOf } from "./foreign.ts"
+import { readMatter } from "./foreignMatter.ts"
+import { asNote } from "./foreignSource.ts"
 import { parseFront, split } from "./frontMatter.ts"
-import { type Fault, type Located, plain } from "./located.ts"
-import { readText } from "./readText.ts"
+import { type Fault, type Located, type LocatedEntry, plain } from "./located.ts"
+import { readLenient, readText } from "./readText.ts"
 
 /** What is said of a skill, or what is wrong with it. */
 export interface SkillContent {
@@ -23,13 +27,9 @@ export interface SkillContent {
 /** The keys of such a file; those that are facts for people are read by nobody here. */
 const Front = Schema.Struct({
   name: Schema.optional(
-    Schema.String.pipe(
-      Schema.pattern(/^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u, {
-        message: () => "letters, digits and _ . -, at most 64 of them"
-      })
-    )
+    Schema.String.pipe(Schema.filter(isName, { message: () => namesForOthers.replace("use ", "") }))
   ),
-  description: Schema.NonEmptyTrimmedString,
+  description: Schema.NonEmptyString,
   license: Schema.optional(Schema.Unknown),
   compatibility: Schema.optional(Schema.Unknown),
   version: Schema.optional(Schema.Unknown),
@@ -38,11 +38,15 @@ const Front = Schema.Struct({
 
 const known = new Set(Object.keys(Front.fields))
 
-/** Reads it; one that is written for another program may have keys that mean nothing here. */
-export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderName: string, isForeign: boolean) {
+const start = { line: 1, column: 1 }
+
+const trimmed = (each: LocatedEntry): LocatedEntry =>
+  each.value.kind === "string" ? { ...each, value: { ...each.value, value: each.value.value.trim() } } : each
+
+/** Reads one of Skein. */
+export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
   const told = issueIn(file)
-  const start = { line: 1, column: 1 }
   const failed = (...issues: ReadonlyArray<ConfigIssue>): SkillContent => ({
     name: folderName,
     origin: file,
@@ -55,23 +59,13 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
   if (matter === undefined) {
     return failed(told({ at: start, message: "the front matter does not end; close it with a line of ---" }))
   }
-  const front = yield* Effect.either(parseFront(matter.front, isForeign))
+  const front = yield* Effect.either(parseFront(matter.front))
   if (Either.isLeft(front)) return failed(told({ at: start, message: front.left }))
   const { faults, tree } = front.right
   if (faults.length > 0) return failed(...faults.map(told))
-  const written: ReadonlyArray<Fault> = tree.kind === "object"
-    ? tree.entries.filter(({ key }) => !known.has(key) && (isForeign || key === "allowed-tools")).map((
-      { at, key }
-    ) => ({
-      at,
-      key,
-      message: key === "allowed-tools"
-        ? "allowed-tools: a skill allows nothing here; use permission in skein.json"
-        : `${key}: Skein has no use for it`
-    }))
-    : []
+  const written = tree.kind === "object" ? tree.entries.filter(({ key }) => key === "allowed-tools") : []
   const left: Located = tree.kind === "object"
-    ? { ...tree, entries: tree.entries.filter(({ at }) => !written.some((each) => each.at === at)) }
+    ? { ...tree, entries: tree.entries.filter((each) => !written.includes(each)).map(trimmed) }
     : tree
   const wrong = checkShape(Front.ast, left, ["skill"])
   if (wrong.length > 0) return failed(...wrong.map(told))
@@ -87,6 +81,74 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
     name,
     origin: file,
     said: Either.right({ description, text, folder }),
-    warnings: written.map(told)
+    warnings: written.map(({ at, key }) => told({ at, key, message: grantsNothing(key) }))
+  } satisfies SkillContent
+})
+
+const grantsNothing = (key: string): string => `${key}: a skill allows nothing here; use permission in skein.json`
+
+/** Keys of other tools that say nothing that Skein could do, and are not worth a word. */
+const silent = new Set([
+  "author",
+  "tags",
+  "category",
+  "keywords",
+  "argumenthint",
+  "userinvocable",
+  "disablemodelinvocation"
+])
+
+/** The first words of a text that are no heading. */
+const firstParagraph = (text: string): string =>
+  text.split(/\n[ \t]*\n/).map((part) => part.replaceAll(/^\s*#.*$/gm, "").trim().replaceAll(/\s+/g, " "))
+    .find((part) => part !== "")?.slice(0, 1024) ?? ""
+
+/** Reads one of another tool as that does; one that cannot be used is left out. */
+export const readForeignSkill = Effect.fnUntraced(function*(folder: string, folderName: string) {
+  const file = join(folder, "SKILL.md")
+  const told = issueIn(file)
+  const leftOut = (message: string, kind: ConfigIssue["kind"] = "left_out", at: Fault["at"] = start): SkillContent => ({
+    name: folderName,
+    origin: file,
+    said: Either.left([{
+      file,
+      ...at,
+      message: `the skill ${JSON.stringify(folderName)} is left out: ${message}`,
+      ...(kind === undefined ? {} : { kind })
+    }]),
+    warnings: []
+  })
+  const read = yield* Effect.either(readLenient(file))
+  if (Either.isLeft(read)) return leftOut(read.left.message)
+  const matter = yield* readMatter(read.right)
+  const notes: Array<Fault> = [...matter.notes]
+  const words = new Map<string, string>()
+  for (const { at, key, value } of matter.entries) {
+    const word = wordOf(key)
+    if ((word === "name" || word === "description") && (value.kind === "string" || value.kind === "number")) {
+      words.set(word, String(plain(asText(String(plain(value)).trim(), at))))
+    } else if (word === "allowedtools" || word === "tools") {
+      if (!isNothing(value)) notes.push({ at, key, message: grantsNothing(key) })
+    } else if (seemsToRestrict(key) && !isNothing(value)) {
+      return leftOut(`${key}: what this restricts is not understood`, "restriction", at)
+    } else if (!known.has(key) && !silent.has(word)) notes.push({ at, key, message: `${key}: Skein has no use for it` })
+  }
+  const name = words.get("name") || folderName
+  const text = matter.body.trim()
+  if (text === "") return leftOut("there is no text below the front matter")
+  const description = words.get("description") || firstParagraph(text)
+  if (hasBlanks(name) || hasBlanks(words.get("description") ?? "")) {
+    return leftOut("it is a template; fill in its blanks")
+  }
+  if (description === "") return leftOut("it has neither a description nor a paragraph")
+  const called = isName(name) ? name : folderName
+  if (called !== name) {
+    notes.push({ at: start, key: "name", message: `name: it is called ${JSON.stringify(called)} here` })
+  }
+  return {
+    name: called,
+    origin: file,
+    said: Either.right({ description, text, folder }),
+    warnings: notes.map(told).map(asNote)
   } satisfies SkillContent
 })

@@ -27,7 +27,8 @@ const issueOf = (item: TrustItem, why: string): ConfigIssue => ({
   file: item.file,
   ...(item.line === undefined ? {} : { line: item.line }),
   key: item.key,
-  message: `${item.key} is ignored: ${why}${mendOf(item)}`
+  message: `${item.key} is ignored: ${why}${mendOf(item)}`,
+  kind: "trust"
 })
 
 /** The project's config with what is trusted of it, and what is not. */

@@ -5,21 +5,24 @@ import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
-import { escapeLine } from "../escape.ts"
+import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
+import { remark } from "./remarks.ts"
 
-/** Lists the agents; hidden ones are named only to programs, and what does not count is told on standard error. */
+/** Lists the agents. Hidden ones are named only to programs; those whose files cannot be used, on standard error. */
 export const listAgents = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { agents, settings, warnings } = yield* Effect.flatMap(
+    const { agents, broken, settings, warnings } = yield* Effect.flatMap(
       directoryOf(flags.dir),
       (directory) => settle(directory)
     )
-    for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+    yield* remark(warnings)
+    const told = warnings.map(formatIssue)
+    for (const { message } of broken) if (!told.includes(message)) stdio.err(errorLine(message))
     const sorted = agents.toSorted((a, b) => (a.name < b.name ? -1 : 1))
     return yield* printList({
       format: flags.format,

@@ -1,6 +1,5 @@
 /** What `skein commands` does. */
 import { load } from "@skein/config/CommandFiles"
-import { formatIssue } from "@skein/config/ConfigError"
 import { Command, type CommandInfo } from "@skein/core/Command"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
@@ -8,11 +7,12 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform, settle } from "../app.ts"
+import { platform, providers, settle } from "../app.ts"
 import { escapeLine, escapeText } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
+import { remark } from "./remarks.ts"
 
 interface Flags {
   readonly format: "default" | "json"
@@ -21,10 +21,9 @@ interface Flags {
 
 /** The commands of a directory; what is noted of their files is told on standard error. */
 const found = Effect.fnUntraced(function*(dir: string | undefined) {
-  const stdio = yield* Stdio
   const directory = yield* directoryOf(dir)
-  const loaded = yield* load(directory, yield* settle(directory))
-  for (const issue of loaded.warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+  const loaded = yield* load(directory, { ...(yield* settle(directory)), providers })
+  yield* remark(loaded.warnings)
   return Command.withBuiltins(loaded)
 })
 
@@ -34,7 +33,7 @@ const described = ({ model, ...command }: CommandInfo) => ({
   ...(model === undefined ? {} : { model: formatRef(model) })
 })
 
-/** Lists the commands. Those that cannot be used are told on standard error, and make it fail. */
+/** Lists the commands. Those that cannot be used are named on standard error. */
 export const listCommands = ({ flags }: {
   readonly flags: Flags & { readonly full: boolean }
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -55,7 +54,7 @@ export const listCommands = ({ flags }: {
       empty: "There are no commands."
     })
     for (const { message } of broken) stdio.err(errorLine(message))
-    return broken.length === 0 ? code : ExitCode.usage
+    return code
   }).pipe(Effect.provide(platform({})))
 
 /** Shows one. */

@@ -1,30 +1,80 @@
 /** What `skein config` does. */
+import { load as loadCommands } from "@skein/config/CommandFiles"
 import { describeConfig } from "@skein/config/ConfigDescription"
-import { formatIssue } from "@skein/config/ConfigError"
+import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
 import { jsonSchema } from "@skein/config/ConfigSchema"
 import { load as loadInstructions } from "@skein/config/InstructionFiles"
+import { load as loadSkills } from "@skein/config/SkillFiles"
 import * as Effect from "effect/Effect"
 import { basename } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { platform, settle } from "../app.ts"
-import { escapeLine } from "../escape.ts"
+import { platform, providers, settle, type Settled } from "../app.ts"
+import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
+import { remark } from "./remarks.ts"
 
-/** Shows every value with its origin; what does not count is told on standard error. */
-export const showConfig = ({ flags }: {
-  readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
-}): Effect.Effect<number, CommandError, Stdio> =>
+interface Flags {
+  readonly format: "default" | "json"
+  readonly full: boolean
+  readonly dir: string | undefined
+  readonly notes: boolean
+}
+
+/** All that is said of the files that hold in a directory: config, agents, instructions, commands and skills. */
+const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settled) {
+  const commands = yield* loadCommands(directory, { ...settled, providers })
+  const skills = yield* loadSkills(directory)
+  const broken = [...commands.broken, ...skills.broken].map(({ message }) => message)
+  const told = new Set(settled.warnings.map(formatIssue))
+  return {
+    warnings: [...commands.warnings, ...skills.warnings],
+    // What is left out for a restriction is among the warnings.
+    broken: [...settled.broken.map(({ message }) => message).filter((message) => !told.has(message)), ...broken]
+  }
+})
+
+const kinds = { note: "note", left_out: "left out", restriction: "restriction", trust: "waits for trust" } as const
+
+/** Lists what is said of the files that hold here. */
+const showNotes = Effect.fnUntraced(function*(
+  { format }: Flags,
+  warnings: ReadonlyArray<ConfigIssue>,
+  broken: ReadonlyArray<string>
+) {
+  const stdio = yield* Stdio
+  const code = yield* printList({
+    format,
+    // A message that is cut says nothing.
+    full: true,
+    json: warnings,
+    head: ["KIND", "WHERE", "WHAT"],
+    rows: warnings.map((issue) => {
+      const { message } = issue
+      const whole = formatIssue(issue)
+      return [issue.kind === undefined ? "-" : kinds[issue.kind], whole.slice(0, -message.length - 2), message]
+    }),
+    empty: "Everything in the files of this directory counts."
+  })
+  for (const message of broken) stdio.err(errorLine(message))
+  return code
+})
+
+/** Shows every value with its origin, or what does not count; of that only a summary is told on standard error. */
+export const showConfig = ({ flags }: { readonly flags: Flags }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const directory = yield* directoryOf(flags.dir)
     const settled = yield* settle(directory)
     const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [])
+    const others = yield* remarksOn(directory, settled)
+    const warnings = [...settled.warnings, ...instructions.warnings, ...others.warnings]
+    if (flags.notes) return yield* showNotes(flags, warnings, others.broken)
+    yield* remark(warnings)
+    for (const message of others.broken) stdio.err(errorLine(message))
     const { json, rows } = describeConfig(settled)
-    const warnings = [...settled.warnings, ...instructions.warnings]
-    for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
     return yield* printList({
       format: flags.format,
       full: flags.full,

@@ -1,24 +1,22 @@
 /** What `skein skills` does. */
-import { formatIssue } from "@skein/config/ConfigError"
 import { load } from "@skein/config/SkillFiles"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
-import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
-import { escapeLine } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
+import { remark } from "./remarks.ts"
 
-/** Lists the skills. Those that cannot be used are told on standard error, and make it fail. */
+/** Lists the skills. Those that cannot be used are named on standard error. */
 export const listSkills = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const { broken, skills, warnings } = yield* Effect.flatMap(directoryOf(flags.dir), load)
-    for (const issue of warnings) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+    yield* remark(warnings)
     const code = yield* printList({
       format: flags.format,
       full: flags.full,
@@ -28,5 +26,5 @@ export const listSkills = ({ flags }: {
       empty: "There are no skills. A folder with a SKILL.md in .skein/skills is one."
     })
     for (const { message } of broken) stdio.err(errorLine(message))
-    return broken.length === 0 ? code : ExitCode.usage
+    return code
   }).pipe(Effect.provide(platform({})))

@@ -1,4 +1,6 @@
 /** What `skein run` does: finds or makes a session, prompts it, shows what happens, and says how it ended. */
+import { formatIssue } from "@skein/config/ConfigError"
+import { summarise } from "@skein/config/Notes"
 import { Agent } from "@skein/core/Agent"
 import { Bus } from "@skein/core/Bus"
 import type { Command } from "@skein/core/Command"
@@ -190,13 +192,8 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
     const reading = yield* Effect.forkScoped(readPrompt(input, silence))
     const target = yield* findTarget(flags)
     const settled = yield* settle(target.directory, limitsOf(flags))
-    if (settled.warnings.length > 0) {
-      shown.presenter.note(
-        settled.warnings.length === 1
-          ? "A value of the project's config does not count: `skein config` says which, and why."
-          : `${settled.warnings.length} values of the project's config do not count: \`skein config\` says which, and why.`
-      )
-    }
+    const { line, loud } = summarise(settled.warnings, true)
+    for (const said of [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]) shown.presenter.note(said)
     const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
     const asks = flags.auto ? "auto" : shown.canAsk ? "person" : "nobody"
     yield* hideConfigured(settled.settings)

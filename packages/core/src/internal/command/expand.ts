@@ -5,6 +5,7 @@ import { Agent } from "../../Agent.ts"
 import type { CommandInfo, CommandRequest, Expanded } from "../../Command.ts"
 import { CommandInvalid } from "../../CommandError.ts"
 import { positional } from "../../ShellLine.ts"
+import { concrete } from "../session/candidates.ts"
 import type { Live } from "../session/live.ts"
 import { attach, endsAll } from "./attach.ts"
 import { callTool, type UserCall } from "./callTool.ts"
@@ -97,7 +98,9 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
   const given: Given = { raw, words, highest }
   const text = yield* textOf(acting, pieces, given)
   const attached = yield* attach(acting, namesIn(pieces, given), false)
-  const model = command.model === undefined ? {} : { model: command.model }
+  // Where no model can be had at all, the prompt will say so.
+  const named = command.model === undefined ? undefined : yield* Effect.option(concrete(live, command.model))
+  const model = named?._tag === "Some" ? { model: named.value } : {}
   if (!isSubtask) {
     return {
       command,

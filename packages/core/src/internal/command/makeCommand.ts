@@ -8,10 +8,12 @@ import * as Fiber from "effect/Fiber"
 import type { Agent } from "../../Agent.ts"
 import type { CommandInfo, CommandList, CommandRequest, CommandSource } from "../../Command.ts"
 import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
+import type { Config } from "../../Config.ts"
 import type { Hooks } from "../../Hooks.ts"
 import type { Leases } from "../../Leases.ts"
 import { nearest } from "../../Nearest.ts"
 import type { Permission } from "../../Permission.ts"
+import type { Provider } from "../../Provider.ts"
 import { type PromptOptions, Session } from "../../Session.ts"
 import { stoppedBefore } from "../../SessionError.ts"
 import type { Spill } from "../../Spill.ts"
@@ -25,7 +27,7 @@ import { withBuiltins } from "./builtins.ts"
 import { expand, rawOf } from "./expand.ts"
 import { mentionsIn } from "./mention.ts"
 
-type Needs = Agent | Hooks | Ids | Leases | Permission | SessionTable | Spill | Tools
+type Needs = Agent | Config | Hooks | Ids | Leases | Permission | Provider | SessionTable | Spill | Tools
 
 const find = (
   name: string,

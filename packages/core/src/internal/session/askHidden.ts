@@ -13,7 +13,7 @@ import { makePurse } from "../budget/purse.ts"
 import { exhausted, unpriced } from "../budget/review.ts"
 import { traced } from "../traced.ts"
 import { nothingSaid } from "./askModel.ts"
-import { candidates } from "./candidates.ts"
+import { candidates, concrete } from "./candidates.ts"
 import { charge, type Live } from "./live.ts"
 import { modelCall } from "./modelCall.ts"
 import { promptFor } from "./promptFor.ts"
@@ -38,10 +38,10 @@ export interface HiddenQuestion {
  * conversation goes on from is no small job.
  */
 export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
-  if (agent.model.length > 0) return agent.model
+  if (agent.model.length > 0) return yield* Effect.forEach(agent.model, (ref) => concrete(live, ref))
   const { settings } = yield* Config
   const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
-  if (small !== undefined && agent.name !== "compaction") return [small]
+  if (small !== undefined && agent.name !== "compaction") return [yield* concrete(live, small)]
   const agents = yield* Agent
   return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
 })

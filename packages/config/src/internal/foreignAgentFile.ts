@@ -1,0 +1,101 @@
+/** Reads one file of an agent of OpenCode or Claude Code as its owner does; one that cannot be used is left out. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { ConfigIssue } from "../ConfigError.ts"
+import { type AgentContent, type AgentSource, agentTree } from "./agentFile.ts"
+import { asAgentName } from "./agentName.ts"
+import { issueIn, onlyIssues, settleContent } from "./configFile.ts"
+import { entry, type Foreign, hasBlanks, type Known, text } from "./foreign.ts"
+import { adapt } from "./foreignAgent.ts"
+import { readMatter } from "./foreignMatter.ts"
+import { type Fault, plain } from "./located.ts"
+import { readLenient } from "./readText.ts"
+
+/** A file of an agent of another tool. */
+export interface ForeignAgentSource extends AgentSource {
+  readonly foreign: Foreign
+  /** Whether it is a primary agent unless it says something else. */
+  readonly isPrimary?: true
+  /** Which providers its models may name. */
+  readonly known: Known
+}
+
+/** What such a file says; `isAgent` tells whether it is one to its owner. */
+export interface ForeignAgentContent extends AgentContent {
+  readonly isAgent: boolean
+}
+
+/** Reads a file. Its issues are why it cannot be used, its warnings what means nothing here. */
+export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgentSource) {
+  const { foreign, known, path } = source
+  const told = issueIn(path)
+  const start = { line: 1, column: 1 }
+  const left = (
+    kind: NonNullable<ConfigIssue["kind"]>,
+    fault: Omit<ConfigIssue, "file" | "kind">,
+    name = source.name
+  ) =>
+    ({
+      ...onlyIssues(path, [{ file: path, ...fault, kind }]),
+      name: asAgentName(name),
+      isAgent: kind !== "note"
+    }) satisfies ForeignAgentContent
+  const read = yield* Effect.either(readLenient(path))
+  if (Either.isLeft(read)) {
+    return left("left_out", { ...read.left, message: `this agent is left out: ${read.left.message}` })
+  }
+  const matter = yield* readMatter(read.right)
+  const body = matter.body.trim()
+  if (!matter.hasFront && (foreign === "claude" || body === "")) {
+    return left("note", { ...start, message: "this is no agent: it has no front matter" })
+  }
+  const adapted = adapt(foreign, matter.entries, known)
+  const named = adapted.entries.find(({ key }) => key === "name")
+  const written = named === undefined ? source.name : String(plain(named.value))
+  const name = asAgentName(written)
+  if (hasBlanks(written) || name === "") {
+    return left("left_out", {
+      ...start,
+      key: "name",
+      message: "this agent is left out: it is a template; fill in its name"
+    }, source.name)
+  }
+  if (adapted.refused !== undefined) {
+    const { message, ...refused } = told(adapted.refused)
+    return {
+      ...left(
+        "restriction",
+        { ...refused, message: `the agent ${JSON.stringify(name)} is left out: ${message}` },
+        name
+      ),
+      warnings: [...matter.notes, ...adapted.notes].map(told).map(asNote)
+    }
+  }
+  const notes: Array<Fault> = [...matter.notes, ...adapted.notes]
+  if (name !== written.trim()) {
+    notes.push({ at: start, key: "name", message: `name: it is called ${JSON.stringify(name)} here` })
+  }
+  const prompt = adapted.entries.find(({ key }) => key === "prompt")
+  if (prompt !== undefined && body !== "") {
+    notes.push({ at: prompt.at, key: "prompt", message: "prompt: the text below the front matter counts" })
+  }
+  const at = { line: matter.line + (/^\s*\n/.exec(matter.body)?.[0].split("\n").length ?? 1) - 1, column: 1 }
+  const isModeless = !adapted.entries.some(({ key }) => key === "mode")
+  const entries = [
+    ...(body === "" ? [] : [entry("prompt", at, text(body, at))]),
+    ...adapted.entries.filter(({ key }) => key !== "name" && (key !== "prompt" || body === "")),
+    ...(source.isPrimary === true && isModeless ? [entry("mode", start, text("primary", start))] : [])
+  ]
+  // In what is written for other tools, `{env:X}` is a text as any other.
+  const content = settleContent({ tree: agentTree(name, entries, start), faults: [], refused: [] }, path)
+  const [wrong] = content.issues
+  return wrong === undefined
+    ? { ...content, name, isAgent: true, warnings: notes.map(told).map(asNote) } satisfies ForeignAgentContent
+    : left(
+      "restriction",
+      { ...wrong, message: `the agent ${JSON.stringify(name)} is left out: ${wrong.message}` },
+      name
+    )
+})
+
+const asNote = (issue: ConfigIssue): ConfigIssue => ({ ...issue, kind: "note" })

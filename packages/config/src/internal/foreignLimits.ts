@@ -1,0 +1,219 @@
+/** Decides what an agent of another tool may do: reads its lists of tools, permissions and modes, in all the shapes that people write. */
+import { claudePatterns } from "./claudePatterns.ts"
+import { type Action, actionOf, type Foreign, isNothing, namesOf, rule, wordOf } from "./foreign.ts"
+import { orderRules } from "./foreignRules.ts"
+import { deniedNamed, openCodeTool, permissionNamed, toolNamed } from "./foreignTools.ts"
+import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
+
+/** What a value says of what an agent may do. */
+export interface Limits {
+  /** Rules in the order in which they apply. */
+  readonly rules?: ReadonlyArray<Located>
+  /** The only tools that it has. */
+  readonly allowed?: ReadonlyArray<string>
+  /** Tools that it does not have. */
+  readonly denied?: ReadonlyArray<string>
+  /** What of the value means something else here, or nothing. */
+  readonly notes?: ReadonlyArray<Fault>
+}
+
+const all: Limits = {}
+
+/** A list of the tools that an agent has; undefined where it cannot be read. */
+export const readTools = ({ at, key, value }: LocatedEntry, from: Foreign): Limits | undefined => {
+  if (value.kind === "null") {
+    return { notes: [{ at, key, message: `${key}: nothing is named, so that it has the tools of its session` }] }
+  }
+  if (value.kind === "boolean") return plain(value) === true ? all : { allowed: [] }
+  if (value.kind === "object") return readSwitches(value, from)
+  const names = namesOf(value)
+  if (names === undefined) return undefined
+  if (names.includes("*")) return all
+  const notes: Array<Fault> = []
+  const allowed = names.flatMap((name) => {
+    const [, tool = name, scope] = /^([^(]*)(\(.*\))?$/s.exec(name) ?? []
+    const ours = toolNamed(tool)
+    if (ours === undefined) notes.push({ at, key, message: `${key}: Skein has no tool ${JSON.stringify(tool)}` })
+    else if (scope !== undefined) {
+      // The stricter reading counts: a part of a tool is not given.
+      notes.push({
+        at,
+        key,
+        message: `${key}: ${JSON.stringify(name)} is a part of a tool, which is not given; use permission in skein.json`
+      })
+      return []
+    }
+    return ours === undefined ? [] : [ours]
+  })
+  return { allowed: [...new Set(allowed)], notes }
+}
+
+/** Tools that are turned on and off, as OpenCode has them. */
+const readSwitches = (value: LocatedObject, from: Foreign): Limits => {
+  const lists = new Map(value.entries.map((each) => [wordOf(each.key), each]))
+  const allow = lists.get("allow") ?? lists.get("allowed")
+  const deny = lists.get("deny") ?? lists.get("denied")
+  if ((allow ?? deny)?.value.kind === "array") {
+    const given = allow === undefined ? all : readTools(allow, from) ?? { allowed: [] }
+    return { ...given, ...(deny === undefined ? {} : readDenied(deny) ?? { allowed: [] }) }
+  }
+  const named = (name: string, action: Action) =>
+    name === "*" ? name : (action === "deny" ? deniedNamed(name) : toolNamed(name)) ?? openCodeTool(name)
+  const said = value.entries.map((each) => {
+    const action = actionOf(each.value) ?? "deny"
+    return { each, name: named(each.key, action), action }
+  })
+  const isClosed = said.some(({ action, name }) => name === "*" && action === "deny")
+  const of = (action: Action) => said.filter((each) => each.action === action && each.name !== "*")
+  const asks = of("ask").map(({ each, name }) => rule(name, "*", "ask", each.at))
+  const denied = of("deny").map(({ name }) => name)
+  const unread = value.entries.filter((each) => actionOf(each.value) === undefined)
+  return {
+    ...(asks.length === 0 ? {} : { rules: asks }),
+    ...(isClosed
+      ? { allowed: [...of("allow"), ...of("ask")].map(({ name }) => name) }
+      : denied.length === 0
+      ? {}
+      : { denied }),
+    notes: unread.map(({ at, key }) => ({
+      at,
+      key,
+      message: `tools.${key}: this is neither true nor false, and read as false`
+    }))
+  }
+}
+
+/** A list of the tools that an agent does not have; undefined where it cannot be read. */
+export const readDenied = ({ at, key, value }: LocatedEntry): Limits | undefined => {
+  if (isNothing(value)) return all
+  const names = namesOf(value)
+  if (names === undefined) return undefined
+  if (names.includes("*")) return { allowed: [] }
+  const notes: Array<Fault> = []
+  const denied = names.flatMap((name) => {
+    const [, tool = name, scope] = /^([^(]*)(\(.*\))?$/s.exec(name) ?? []
+    const ours = deniedNamed(tool)
+    if (ours === undefined) notes.push({ at, key, message: `${key}: Skein has no tool ${JSON.stringify(tool)}` })
+    else if (scope !== undefined) {
+      // The stricter reading counts: with a part of a tool the whole of it is taken away.
+      notes.push({
+        at,
+        key,
+        message: `${key}: ${
+          JSON.stringify(name)
+        } is a part of a tool, and all of "${ours}" is denied; use permission in skein.json`
+      })
+    }
+    return ours === undefined ? [] : [ours]
+  })
+  return { denied: [...new Set(denied)], notes }
+}
+
+const readOnlyWords = new Set(["readonly", "read", "readonlymode", "plan", "view", "viewonly", "analysis"])
+const openWords = new Set([
+  "default",
+  "inherit",
+  "normal",
+  "standard",
+  "auto",
+  "full",
+  "all",
+  "readwrite",
+  "acceptedits",
+  "bypasspermissions",
+  "dontask",
+  "delegate",
+  "unrestricted",
+  "true",
+  "allow"
+])
+
+/** An agent that changes nothing. */
+const readOnly = (at: Located["at"]): Limits => ({ rules: [rule("edit", "*", "deny", at)] })
+
+/** Whether an agent only reads; undefined where it cannot be read. */
+export const readReadOnly = ({ value }: LocatedEntry): Limits | undefined => {
+  if (isNothing(value)) return all
+  const action = actionOf(value)
+  if (action === "allow" || readOnlyWords.has(wordOf(value))) return readOnly(value.at)
+  return action === "deny" ? all : undefined
+}
+
+/** A mode of permissions, by its name; undefined where it cannot be read. */
+export const readMode = ({ at, key, value }: LocatedEntry): Limits | undefined => {
+  if (value.kind !== "string" && value.kind !== "boolean") return isNothing(value) ? all : undefined
+  const word = wordOf(value)
+  if (readOnlyWords.has(word)) return readOnly(value.at)
+  if (word === "deny" || word === "none" || word === "false") return { allowed: [] }
+  if (word === "ask") return { rules: [rule("*", "*", "ask", value.at)] }
+  if (!openWords.has(word) && word !== "") return undefined
+  const message = `${key}: Skein has no use for it; the permissions of the session hold`
+  return word === "default" ? all : { notes: [{ at, key, message }] }
+}
+
+/**
+ * What an agent is permitted: rules by tool, lists of rules as Claude Code has them, a list of tools, or one word. `isOwn`
+ * tells whether the key is one that its owner knows, and then its tools may be any. Undefined where it cannot be read.
+ */
+export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: boolean): Limits | undefined => {
+  const { key, value } = written
+  if (isNothing(value)) return all
+  if (value.kind === "array") {
+    const names = namesOf(value)
+    return names?.every((name) => toolNamed(name.replace(/\(.*\)$/s, "")) !== undefined) === true
+      ? readTools(written, from)
+      : undefined
+  }
+  if (value.kind !== "object") {
+    const action = isOwn ? actionOf(value) : undefined
+    return action === undefined ? readMode(written) : { rules: [rule("*", "*", action, value.at)] }
+  }
+  const { moved, value: ordered } = orderRules(value)
+  const notes = moved.map((each): Fault => ({
+    at: each.at,
+    key,
+    message: `${key}: the rule for ${JSON.stringify(each.key)} counts, though a wider one follows it`
+  }))
+  const rules: Array<Located> = []
+  for (const each of ordered.kind === "object" ? ordered.entries : []) {
+    const found = readRule(each, isOwn, notes)
+    if (found === undefined) return undefined
+    rules.push(...found)
+  }
+  return { rules, notes }
+}
+
+const readRule = (
+  each: LocatedEntry,
+  isOwn: boolean,
+  notes: Array<Fault>
+): ReadonlyArray<Located> | undefined => {
+  const { at, key, value } = each
+  const list = actionOf({ kind: "string", at, value: key })
+  if (list !== undefined && value.kind === "array") {
+    return value.items.flatMap((item) =>
+      (item.kind === "string" ? claudePatterns(item.value, list) ?? [] : [])
+        .map(({ pattern, permission }) => rule(permission, pattern, list, item.at))
+    )
+  }
+  const known = key.includes("*") ? key : isOwn ? openCodeTool(key) : permissionNamed(key)
+  const isWord = wordOf(key) === "mode" || wordOf(key) === "permissionmode"
+  const limits = isWord ? readMode(each) : undefined
+  if (isWord) return limits?.rules ?? (limits?.allowed === undefined && limits !== undefined ? [] : undefined)
+  const name = known ?? (key.includes("_") ? key : undefined)
+  const one = (pattern: string, of: Located, place: LocatedEntry["at"]) => {
+    const action = actionOf(of)
+    if (action === undefined) {
+      notes.push({ at, key, message: `${key}: ${JSON.stringify(plain(of))} is no action, and read as "deny"` })
+    }
+    return rule(name ?? key, pattern, action ?? "deny", place)
+  }
+  const rules = value.kind === "object"
+    ? value.entries.map((inner) => one(inner.key, inner.value, inner.at))
+    : [one("*", value, at)]
+  // A restriction of something that Skein does not know would restrict nothing.
+  return name === undefined && rules.some(isStrict) ? undefined : rules
+}
+
+const isStrict = (found: Located): boolean =>
+  found.kind === "object" && found.entries.some(({ key, value }) => key === "action" && plain(value) !== "allow")

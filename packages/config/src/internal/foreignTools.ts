@@ -1,0 +1,72 @@
+/** Decides which tools of Skein the names in files of other tools stand for. */
+import { toolsOfClaude } from "./claudeTools.ts"
+import { wordOf } from "./foreign.ts"
+
+const tools = new Set([
+  "read",
+  "write",
+  "edit",
+  "patch",
+  "glob",
+  "grep",
+  "list",
+  "bash",
+  "webfetch",
+  "todowrite",
+  "todoread",
+  "task",
+  "task_agent",
+  "task_model",
+  "skill",
+  "question",
+  "external_directory",
+  "doom_loop"
+])
+
+/** Names of OpenCode. */
+const exact: ReadonlyMap<string, string> = new Map([["multiedit", "edit"], ["applypatch", "patch"]])
+
+const claude: ReadonlyMap<string, string> = new Map(
+  [...toolsOfClaude].map(([name, ours]) => [name.toLowerCase(), ours])
+)
+
+/** Other names that people give the same tools. They count where something is taken away: nothing is given by a guess. */
+const synonyms: ReadonlyMap<string, string> = new Map([
+  ["notebookedit", "edit"],
+  ["shell", "bash"],
+  ["terminal", "bash"],
+  ["execute", "bash"],
+  ["exec", "bash"],
+  ["command", "bash"],
+  ["commands", "bash"],
+  ["runcommand", "bash"],
+  ["web", "webfetch"],
+  ["fetch", "webfetch"],
+  ["network", "webfetch"],
+  ["internet", "webfetch"],
+  ["search", "grep"],
+  ["delete", "edit"],
+  ["create", "edit"],
+  ["agent", "task"],
+  ["externaldirectory", "external_directory"],
+  ["doomloop", "doom_loop"]
+])
+
+/** What a tool is called here; undefined where Skein has none of that name. */
+export const toolNamed = (name: string): string | undefined => {
+  const lower = name.trim().toLowerCase()
+  return claude.get(lower) ?? (tools.has(lower) ? lower : exact.get(wordOf(name)))
+}
+
+/** What a tool that is taken away is called here; undefined where Skein has none that does the same. */
+export const deniedNamed = (name: string): string | undefined => toolNamed(name) ?? synonyms.get(wordOf(name))
+
+/** What a tool of OpenCode is called here; one that Skein does not have keeps its name. */
+export const openCodeTool = (name: string): string =>
+  name === "multiedit" ? "edit" : name === "apply_patch" ? "patch" : name
+
+/** What a rule for a tool is a rule for: whoever may not write may not edit. */
+export const permissionNamed = (name: string): string | undefined => {
+  const tool = deniedNamed(name)
+  return tool === "write" || tool === "patch" ? "edit" : tool
+}
