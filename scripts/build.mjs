@@ -6,14 +6,13 @@ import * as esbuild from "esbuild"
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { basename, join, relative } from "node:path"
-import zlib from "node:zlib"
 import { parseSync } from "oxc-parser"
 import { bundleDir, bundleEntry, bundleScript, codeCache, root } from "./layout.mjs"
 
 const cli = join(root, "packages", "cli")
 
 /** Native modules and programs: they are looked up in node_modules at run time. */
-const external = ["@vscode/ripgrep", "@parcel/watcher", "msgpackr-extract", "*.node"]
+const external = ["better-sqlite3", "@vscode/ripgrep", "@parcel/watcher", "msgpackr-extract", "*.node"]
 
 /**
  * What libraries do at more cost than they need to: a file of one, the text, and what stands there instead.
@@ -38,13 +37,7 @@ const leaner = [
   ],
   // Whether a minifier left the name of a function in stack traces is known here: to see it in one, V8 counts the lines of
   // the whole program first.
-  ["effect/dist/esm/Utils.js", /(?<=const isNotOptimizedAway = ).*(?=;)/, "true"],
-  // Looks for its native part in a dozen places, each time with a stack trace; npm leaves it in this one.
-  [
-    "better-sqlite3/lib/database.js",
-    /require\('bindings'\)\('better_sqlite3\.node'\)/,
-    "require('better-sqlite3/build/Release/better_sqlite3.node')"
-  ]
+  ["effect/dist/esm/Utils.js", /(?<=const isNotOptimizedAway = ).*(?=;)/, "true"]
 ]
 
 /** @type {esbuild.Plugin} */
@@ -72,7 +65,7 @@ const common = {
   outdir: bundleDir,
   bundle: true,
   platform: "node",
-  target: "node20",
+  target: "node22",
   conditions: ["skein-source", "module"],
   external,
   plugins: [leanerLibraries],
@@ -112,8 +105,8 @@ const writeModules = async () => {
 }
 
 /**
- * Turns each `import()` into a call of `__import`: in a script whose code was compiled ahead, Node 20 does not know any more
- * whom to ask for a module.
+ * Turns each `import()` into a call of `__import`: in a script whose code was compiled ahead, Node does not
+ * know any more whom to ask for a module.
  * @param {string} source
  */
 const throughLoader = (source) => {
@@ -143,8 +136,6 @@ const writeScript = async () => {
 }
 
 const compileAhead = () => {
-  // Without it, before Node 20.15, nothing could tell that the code is whole.
-  if (zlib.crc32 === undefined) return
   const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts", "codeCache.mjs")], {
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",

@@ -4,6 +4,9 @@ import { writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { expectedStamp, installStamp, root } from "./layout.mjs"
+import { needNewerNode } from "./ownNode.mjs"
+
+needNewerNode()
 
 /**
  * @param {string} line
@@ -22,7 +25,7 @@ const patch = spawnSync(
 )
 if (patch.status !== 0) fail(`the Effect diagnostics could not be added to tsc:\n${patch.stdout}${patch.stderr}`)
 
-// Scripts may have been turned off, or the compiler may have been missing: better to hear of it now than at the first session.
+// A platform without a prebuilt binary shows now rather than at the first session.
 try {
   const Database = createRequire(import.meta.url)("better-sqlite3")
   new Database(":memory:").close()
@@ -31,7 +34,7 @@ try {
     `better-sqlite3, which stores the sessions, does not load: ${
       cause instanceof Error ? cause.message : String(cause)
     }\n`
-      + "Run \"npm rebuild better-sqlite3\"; it needs python3, make and a C++ compiler where there is no ready-made binary."
+      + "It has prebuilt binaries for Linux, macOS and Windows on x64 and arm64. Elsewhere build it: npm run build-release in node_modules/better-sqlite3."
   )
 }
 

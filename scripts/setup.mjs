@@ -1,10 +1,11 @@
-// Makes the clone ready to run: checks Node, installs what package-lock.json says, builds the command line program.
+// Makes the clone ready to run: brings a newer Node where this one is too old, installs what package-lock.json says,
+// builds the command line program.
 // npm runs it before `start`, `test`, `check`, `build` and `bench`, so it must need no dependency and cost next to
 // nothing when there is nothing to do.
-import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
+import { linkOwnNode, needNewerNode, npm } from "./ownNode.mjs"
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`skein: ${line}\n`)
@@ -20,24 +21,6 @@ const fail = (line) => {
 
 /** @param {number} start */
 const seconds = (start) => `${((Date.now() - start) / 1000).toFixed(1)} s`
-
-const checkNode = () => {
-  if (Number.parseInt(process.versions.node, 10) < 20) {
-    fail(
-      `Node 20 or newer is needed and this is Node ${process.versions.node}. Install one from https://nodejs.org and run the command again.`
-    )
-  }
-}
-
-/** @param {ReadonlyArray<string>} args */
-const npm = (args) => {
-  const cli = process.env["npm_execpath"]
-  // What npm prints is progress: standard output belongs to the program that runs afterwards.
-  const stdio = /** @type {const} */ (["ignore", 2, 2])
-  return cli !== undefined && /\.c?js$/.test(cli)
-    ? spawnSync(process.execPath, [cli, ...args], { cwd: root, stdio: [...stdio] })
-    : spawnSync("npm", [...args], { cwd: root, stdio: [...stdio], shell: process.platform === "win32" })
-}
 
 /**
  * Whether node_modules already holds what package-lock.json says, as it does after `npm install <package>`, for which npm
@@ -71,8 +54,7 @@ const install = async () => {
   if (error !== undefined) fail(`npm could not be started (${error.message}). Run "npm ci" by hand to see why.`)
   if (status !== 0) {
     fail(
-      "npm ci failed; its own message is above. It needs the npm registry (or a filled npm cache), and, where "
-        + "better-sqlite3 has no ready-made binary, python3, make and a C++ compiler. Mend that and run the command again."
+      "npm ci failed; its own message is above. It needs the npm registry, or a filled npm cache. Run the command again once it can be reached."
     )
   }
   // npm runs the `prepare` script, which leaves the stamp, unless scripts are turned off.
@@ -113,6 +95,7 @@ const build = async () => {
   say(`built in ${seconds(start)}`)
 }
 
-checkNode()
+needNewerNode()
 await install()
+linkOwnNode()
 await build()

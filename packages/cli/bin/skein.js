@@ -7,13 +7,14 @@ import module from "node:module"
 import { fileURLToPath } from "node:url"
 import { Script } from "node:vm"
 import zlib from "node:zlib"
+import { isTooOld, onNewerNode } from "./node.js"
 
 const bundle = new URL("../dist/bundle/", import.meta.url)
 const filename = fileURLToPath(new URL("skein.cjs", bundle))
 
 const compiled = () => {
-  // Only modules have source maps, before 20.15 Node had no crc32, and some commands need next to nothing of the program.
-  if (process.sourceMapsEnabled || zlib.crc32 === undefined || /^--?(version|v|help|h)$/.test(process.argv[2])) return
+  // Only modules have source maps, and some commands need next to nothing of the program.
+  if (process.sourceMapsEnabled || /^--?(version|v|help|h)$/.test(process.argv[2])) return
   try {
     const cache = readFileSync(new URL("skein.cache", bundle))
     const source = readFileSync(filename)
@@ -36,8 +37,8 @@ const start = async () => {
   }
   const entry = new URL("skein.mjs", bundle)
   if (existsSync(entry)) {
-    // From Node 22.8 on it does the same for modules, from the second start on.
-    module.enableCompileCache?.()
+    // It does the same for modules, from the second start on.
+    module.enableCompileCache()
     return import(entry.href)
   }
   process.stderr.write(
@@ -46,4 +47,5 @@ const start = async () => {
   process.exitCode = 1
 }
 
-start()
+if (isTooOld(process.versions.node)) onNewerNode()
+else start()

@@ -27,6 +27,8 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["EDQUOT", "full"],
   ["EROFS", "readonly"],
   ["ENOTDIR", "unreadable"],
+  // A directory was to be made where a file stands.
+  ["EEXIST", "unreadable"],
   ["ELOOP", "unreadable"],
   ["ENAMETOOLONG", "unreadable"]
 ]
@@ -78,8 +80,8 @@ export const explainCause = (
   denied: Reason = "unreadable"
 ): Option.Option<StorageError> => {
   if (notLoaded(cause)) {
-    const message = "better-sqlite3 is not built for this version of Node "
-      + `(${detailOf(cause).split("\n")[0]}). Run "npm rebuild better-sqlite3" where Skein is installed.`
+    const message = `better-sqlite3, which stores the sessions, does not load (${detailOf(cause).split("\n")[0]}). `
+      + "Install Skein again on this machine: the binary fits one platform."
     return Option.some(new StorageError({ operation, reason: "other", message }))
   }
   const code = codeOf(cause)

