@@ -288,8 +288,9 @@ describe("OpenAiCompatible", () => {
   it.scoped("a refusal that is cut off says what has arrived", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => {
-        response.writeHead(429, { "retry-after": "3" }).write("slow down")
-        setImmediate(() => response.socket?.resetAndDestroy())
+        // Half a body, then the end of the connection. A reset could overtake what was written.
+        response.writeHead(429, { "retry-after": "3", "content-length": "100" }).write("slow down")
+        response.socket?.end()
       })
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
       const { error } = yield* ask(yield* vendor.model("m"))
