@@ -98,9 +98,9 @@ it("a project for Claude Code has its agents, its rules, and CLAUDE.md with what
   expect(reviewer!.tools.toSorted()).toEqual(["glob", "grep", "read"])
   expect(last!.last).toContain("src/honk.js:1 is fine")
   expect(await notes(run)).toEqual([
-    "note .claude/settings.json:7:3 env: set variables where Skein is started",
     "note .claude/settings.json:8:3 includeCoAuthoredBy: Skein has no use for it",
     expect.stringContaining("permission.bash.npm run lint is ignored: a project's file may not allow"),
-    expect.stringContaining("permission.bash.npm run test * is ignored")
+    expect.stringContaining("permission.bash.npm run test * is ignored"),
+    expect.stringContaining("env.NODE_ENV is ignored: a project's file may not set variables of commands")
   ])
 })
