@@ -1,5 +1,6 @@
 /** The tools by which a model follows, steers, stops and awaits the tasks that it has started. */
 import type { SessionID } from "@skein/domain/Id"
+import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import type { Outcome } from "@skein/domain/Outcome"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -35,8 +36,8 @@ const WaitInput = Schema.Struct({
     Schema.Literal("all", "any").annotations(about("any: until one of them has finished; all if left out"))
   ),
   timeout: Schema.optional(
-    Schema.Positive.pipe(Schema.int(), Schema.lessThanOrEqualTo(3_600_000)).annotations(
-      about("How long to wait, in milliseconds; 10 minutes if left out")
+    millisecondsUpTo(3_600_000, "an hour").annotations(
+      about("How long to wait, in milliseconds or as \"5m\"; 10 minutes if left out")
     )
   )
 })

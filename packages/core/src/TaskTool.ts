@@ -1,4 +1,5 @@
 /** The `task` tool: how a model starts subagents, several at once, and what it is told of their ends. */
+import { Milliseconds } from "@skein/domain/Milliseconds"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
@@ -74,9 +75,7 @@ export const TaskInput = Schema.Struct({
   ),
   model: Schema.optional(Schema.String.annotations(about("A model for the subagent, as provider/model"))),
   timeout: Schema.optional(
-    Schema.Positive.pipe(Schema.int()).annotations(
-      about("How long the task may take, in milliseconds; 30 minutes if left out")
-    )
+    Milliseconds.annotations(about("How long the task may take, in milliseconds or as \"10m\"; 30 minutes if left out"))
   )
 })
 /** The type of what a model says. */

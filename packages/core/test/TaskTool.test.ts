@@ -74,7 +74,24 @@ describe("the input of a task", () => {
     /^invalid arguments for task: task\.agents: is unexpected/
   )
   refuses("a timeout of nothing", input({ timeout: 0 }), "invalid_arguments", /task\.timeout/)
-  refuses("a timeout that is no number", input({ timeout: "5m" }), "invalid_arguments", /task\.timeout/)
+  refuses(
+    "a timeout that is no time",
+    input({ timeout: "soon" }),
+    "invalid_arguments",
+    /task\.timeout: a whole number of milliseconds or a time such as "90s"/
+  )
+  refuses("a timeout without a unit in a text", input({ timeout: "5" }), "invalid_arguments", /task\.timeout/)
+
+  it.effect("takes a timeout such as 5m", () =>
+    Effect.gen(function*() {
+      const { part, script, text } = yield* callTask(input({ timeout: "5m" }))
+      expect(part.state.status, text).toBe("completed")
+      const tool = script.requests[0]?.tools.find(({ name }) => name === "task")
+      expect(Object(tool?.inputSchema).properties.timeout).toMatchObject({
+        description: expect.stringContaining("How long the task may take"),
+        anyOf: [{ type: "integer", minimum: 1 }, { type: "string" }]
+      })
+    }))
   refuses(
     "a model that is no name",
     input({ model: "gpt" }),

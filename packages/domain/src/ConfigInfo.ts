@@ -1,9 +1,10 @@
-/** Decides what can be configured. Durations are in milliseconds. */
+/** Decides what can be configured. Durations are milliseconds, and may be written as `30m`. */
 import * as Schema from "effect/Schema"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
 import { ClaudeHooksConfig, HooksConfig } from "./HookConfig.ts"
 import { JsonSchema } from "./JsonSchema.ts"
+import { Milliseconds } from "./Milliseconds.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Price } from "./Usage.ts"
 
@@ -47,12 +48,21 @@ export const Limits = Schema.Struct({
 export interface Limits extends Schema.Schema.Type<typeof Limits> {}
 
 /** How long a model request may take to connect, to say its first word, and to be silent. */
-export const Deadlines = Schema.Struct({ connect: count, first_event: count, idle: count })
+export const Deadlines = Schema.Struct({
+  connect: Milliseconds,
+  first_event: Milliseconds,
+  idle: Milliseconds
+})
 /** The type of the deadlines. */
 export interface Deadlines extends Schema.Schema.Type<typeof Deadlines> {}
 
 /** How a failed model request is tried again; `max_retry_after` caps what a `retry-after` header asks for. */
-export const Retry = Schema.Struct({ attempts: count, base: count, max_delay: count, max_retry_after: count })
+export const Retry = Schema.Struct({
+  attempts: count,
+  base: Milliseconds,
+  max_delay: Milliseconds,
+  max_retry_after: Milliseconds
+})
 /** The type of the retry settings. */
 export interface Retry extends Schema.Schema.Type<typeof Retry> {}
 
@@ -63,6 +73,9 @@ export const Compaction = Schema.Struct({
 })
 /** The type of the settings of compaction. */
 export interface Compaction extends Schema.Schema.Type<typeof Compaction> {}
+
+/** A budget as config has it. */
+const BudgetConfig = Schema.Struct({ ...Budget.fields, time: Schema.optional(Milliseconds) })
 
 /** What config may say of a model. */
 export const ModelConfig = Schema.Struct({
@@ -120,9 +133,9 @@ export const AgentConfig = Schema.Struct({
   permission: Schema.optional(PermissionConfig),
   ceiling: Schema.optional(PermissionConfig),
   steps: Schema.optional(count),
-  timeout: Schema.optional(count),
+  timeout: Schema.optional(Milliseconds),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
-  budget: Schema.optional(Budget),
+  budget: Schema.optional(BudgetConfig),
   isolation: Schema.optional(Schema.Literal("worktree")),
   /** The form of its answers, as a JSON Schema. */
   output: Schema.optional(JsonSchema),
@@ -172,7 +185,7 @@ export const ConfigInfo = Schema.Struct({
     Schema.partial(Schema.Struct({ ...Limits.fields, answer: Schema.partial(AnswerBounds) }))
   ),
   /** What each new session at a root may use, with everything below it. */
-  budget: Schema.optional(Budget),
+  budget: Schema.optional(BudgetConfig),
   deadlines: Schema.optional(Schema.partial(Deadlines)),
   retry: Schema.optional(Schema.partial(Retry)),
   compaction: Schema.optional(Schema.partial(Compaction)),

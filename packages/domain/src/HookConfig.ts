@@ -1,5 +1,6 @@
 /** Decides how shell hooks are written in config: one command an entry, or nested under a matcher as Claude Code has it. */
 import * as Schema from "effect/Schema"
+import { millisecondsUpTo } from "./Milliseconds.ts"
 
 /** Names of tools, or of agents where an event is not about a call, with `|` between them; `*` and `?` are wildcards. */
 const HookMatcher = Schema.String.pipe(
@@ -32,11 +33,7 @@ export const HookConfig = Schema.Struct({
   /** Everything where absent or empty. */
   matcher: Schema.optional(HookMatcher),
   command: Schema.optional(command),
-  timeout: Schema.optional(
-    Schema.Positive.pipe(
-      Schema.lessThanOrEqualTo(longest * 1_000, { description: `a number of milliseconds, at most ${longest * 1_000}` })
-    )
-  ),
+  timeout: Schema.optional(millisecondsUpTo(longest * 1_000, "an hour")),
   hooks: Schema.optional(Schema.Array(NestedHook))
 }).pipe(
   Schema.filter(

@@ -3,6 +3,7 @@ import { readOnlyBash } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"
 import { type Positional, positional } from "@skein/core/ShellLine"
 import { define, type PermissionAsk, type Tool } from "@skein/core/Tool"
+import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { refusal, refuse } from "./internal/refusal.ts"
@@ -22,8 +23,9 @@ all of it is kept in a file that is named then. Prefer read, edit, glob, grep an
 const Parameters = Schema.Struct({
   command: Schema.NonEmptyString.annotations({ description: "The command line" }),
   timeout: Schema.optional(
-    Schema.Number.pipe(Schema.int(), Schema.between(1, timeouts.maximum)).annotations({
-      description: `Milliseconds after which it is killed (${timeouts.usual}, at most ${timeouts.maximum})`
+    millisecondsUpTo(timeouts.maximum, "10 minutes").annotations({
+      description:
+        `When it is killed, in milliseconds or as "90s" (${timeouts.usual} if left out, at most ${timeouts.maximum})`
     })
   ),
   description: Schema.optional(Schema.String.annotations({ description: "What it does, in 5 to 10 words" }))

@@ -1,15 +1,10 @@
 /** Decides how a time is written on the command line. */
-
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
-
-/** The longest time that a timer can wait for. */
-const longest = 2 ** 31 - 1
+import { parseTime } from "@skein/domain/TimeText"
 
 /** Reads `90s`, `30m`, `1.5h`, `500ms` or `5` (seconds); gives milliseconds, or undefined where it is no time above zero. */
 export const parseDuration = (text: string): number | undefined => {
-  const [, digits, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
-  const milliseconds = Math.round(Number(digits) * (units[unit] ?? Number.NaN))
-  return milliseconds >= 1 && milliseconds <= longest ? milliseconds : undefined
+  const time = text.trim()
+  return parseTime(/[\d.]$/.test(time) ? `${time}s` : time)
 }
 
 /** Writes a time for people: `0.4 s`, `12 s`, `3 m 05 s`, `2 h 07 m`. */

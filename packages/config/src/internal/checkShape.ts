@@ -83,6 +83,7 @@ const unknownKey = (
 const fits = (ast: AST.AST, node: Located): boolean => {
   switch (ast._tag) {
     case "Refinement":
+    case "Transformation":
       return fits(ast.from, node)
     case "Suspend":
       return fits(ast.f(), node)
@@ -180,8 +181,12 @@ const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {
       return []
     case "Suspend":
       return allows(ast.f())
-    case "Union":
-      return ast.types.flatMap((type) => allows(type))
+    case "Union": {
+      const text = described(ast)
+      return text === undefined ? ast.types.flatMap((type) => allows(type)) : [text]
+    }
+    case "Transformation":
+      return allows(ast.from)
     default:
       return [String(ast)]
   }

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { checkShape } from "./checkShape.ts"
+import { decodeTexts } from "./decodeTexts.ts"
 import { besideFile, holdsHooks } from "./hookCommands.ts"
 import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
@@ -54,10 +55,11 @@ export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) 
 
 /** Checks a document that everything has been put into, and gives each value its origin. */
 export const settleContent = (
-  { faults, refused, tree }: Effect.Effect.Success<ReturnType<typeof substitute>>,
+  { faults, refused, tree: checked }: Effect.Effect.Success<ReturnType<typeof substitute>>,
   file: string
 ): ConfigContent => {
-  const issues = [...faults, ...checkShape(ConfigInfo.ast, tree)].map(issueIn(file))
+  const issues = [...faults, ...checkShape(ConfigInfo.ast, checked)].map(issueIn(file))
+  const tree = issues.length > 0 ? checked : decodeTexts(ConfigInfo.ast, checked)
   if (issues.length > 0 || tree.kind !== "object") return onlyIssues(file, issues)
   return {
     tree: toRecord(tree.entries, [], file, 1, new Set(refused.map(({ at }) => at))),
@@ -85,7 +87,7 @@ const toRecord = (
       }
       const parts = partsOf(value)
       if (parts.some((part) => refused.has(part.at))) return []
-      const secret = parts.some((part) => part.kind === "string" && part.raw !== undefined)
+      const secret = parts.some((part) => "raw" in part && part.raw !== undefined)
       if (holdsHooks(inner)) {
         return [[key, { kind: "leaf", value: besideFile(plain(value), file), origin, shown: written(value) }]]
       }
@@ -109,10 +111,8 @@ const written = (value: Located): unknown => {
       return value.items.map(written)
     case "object":
       return Object.fromEntries(value.entries.map((entry) => [entry.key, written(entry.value)]))
-    case "string":
-      return value.raw ?? value.value
     default:
-      return value.value
+      return value.raw ?? value.value
   }
 }
 

@@ -38,11 +38,12 @@ interface LocatedArray {
   readonly items: ReadonlyArray<Located>
 }
 
-/** A number, `true`, `false`, or `null`. */
+/** A number, `true`, `false`, or `null`; `raw` is as in a string that it was made of. */
 interface LocatedLiteral {
   readonly kind: "number" | "boolean" | "null"
   readonly at: Place
   readonly value: number | boolean | null
+  readonly raw?: string
 }
 
 /** A value of a document. */
