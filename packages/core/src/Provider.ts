@@ -53,7 +53,9 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   /** What the provider gave as the reason for its end, where it ended well. */
   finish: Schema.optional(FinishReason),
   /** How long the provider asked to wait, in milliseconds. */
-  retryAfter: Schema.optional(Schema.Number)
+  retryAfter: Schema.optional(Schema.Number),
+  /** How often it is worth asking at most, where that is less than usual. */
+  tries: Schema.optional(Schema.Number)
 }) {}
 
 /** Text in a prompt. */
@@ -138,7 +140,10 @@ export const answerTooLarge = (info: ModelInfo, excess: string): ModelError =>
     message: `${formatRef(info)} gave an answer that is too large: ${excess}. Nothing of it was run.`
   })
 
-/** What a model says while it answers. Any event, `activity` too, is a sign of life; `connected` comes first, once. */
+/**
+ * What a model says while it answers. `connected` comes first, once, when the connection stands. `activity` says that content
+ * arrives which is told later, such as arguments of a call; empty pieces and keep-alives are not told at all.
+ */
 export type ModelEvent =
   | { readonly type: "connected" }
   | { readonly type: "activity" }
@@ -165,11 +170,30 @@ export interface LanguageModel {
   readonly info: ModelInfo
   /** Names what shares a rate limit: provider, model and key (as a fingerprint, never the key itself). */
   readonly limitKey: string
+  /** How long it may take until the first content, in milliseconds; as `deadlines.first_event` says where absent. */
+  readonly firstEvent?: number | undefined
   /**
    * Asks once, without retry. `emit` is called for each event in order, at once, and never after the effect has ended;
    * it does not throw. The last event of a success is `finish`. Interruption closes the request.
    */
   readonly stream: (request: ModelRequest, emit: (event: ModelEvent) => void) => Effect.Effect<void, ModelError>
+}
+
+/** Whether an event carries content: only that shows that a model is at work. */
+export const isContent = (event: ModelEvent): boolean => {
+  switch (event.type) {
+    case "text-delta":
+    case "reasoning-delta":
+      return event.delta !== ""
+    case "reasoning-end":
+      return event.metadata !== undefined
+    case "activity":
+    case "tool-call":
+    case "finish":
+      return true
+    default:
+      return false
+  }
 }
 
 /** The way to models. */

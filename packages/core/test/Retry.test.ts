@@ -226,7 +226,7 @@ describe("a model that is silent", () => {
           Either.isLeft(result) && result.left.message
         ]))
       expect(ends).toEqual([
-        [10, expect.stringContaining("did not accept the request within 10 ms")],
+        [10, expect.stringContaining("did not accept the connection within 10 ms")],
         [20, expect.stringContaining("said nothing within 20 ms")],
         [30, expect.stringContaining("stopped in the middle of its answer within 30 ms")]
       ])

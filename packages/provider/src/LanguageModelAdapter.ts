@@ -7,7 +7,7 @@ import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import { type Place, toModelError } from "./internal/failure.ts"
-import { onAnswer } from "./internal/fetch.ts"
+import { onConnection } from "./internal/fetch.ts"
 import { type PromptStyle, toCallOptions } from "./internal/prompt.ts"
 import { ErrorPart, pump } from "./internal/pump.ts"
 import { makeRedactor } from "./Redactor.ts"
@@ -22,6 +22,12 @@ export interface AdapterOptions {
   readonly secrets?: ReadonlyArray<Redacted.Redacted>
   /** The variable that holds the key, for the message where it is refused. */
   readonly keyName?: string
+  /** Where the server is, for the message where it cannot be reached. */
+  readonly baseUrl?: string
+  /** The variable that may hold that address. */
+  readonly baseUrlName?: string | undefined
+  /** How long it may take until the first content, in milliseconds; as `deadlines.first_event` says where absent. */
+  readonly firstEvent?: number | undefined
   /** Options of the provider for a request, such as a reasoning effort. */
   readonly providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions | undefined
   /** How the provider wants prompts. */
@@ -32,10 +38,17 @@ export interface AdapterOptions {
 export const make = (options: AdapterOptions): LanguageModel => {
   const { info, model, style = {} } = options
   const name = formatRef(info)
-  const place: Place = { model: name, key: options.keyName, redact: makeRedactor(options.secrets ?? []) }
+  const place: Place = {
+    model: name,
+    baseUrl: options.baseUrl,
+    baseUrlName: options.baseUrlName,
+    key: options.keyName,
+    redact: makeRedactor(options.secrets ?? [])
+  }
   return {
     info,
     limitKey: options.limitKey ?? name,
+    firstEvent: options.firstEvent,
     stream: (request, emit) =>
       Effect.async<void, unknown>((resume) => {
         const abort = new AbortController()
@@ -43,7 +56,7 @@ export const make = (options: AdapterOptions): LanguageModel => {
           if (!abort.signal.aborted) emit({ type: "connected" })
         })
         const { bounds = defaults.limits.answer } = request
-        onAnswer(abort.signal, connected, bounds)
+        onConnection(abort.signal, connected, bounds)
         const providerOptions = options.providerOptions?.(request)
         const run = async () => {
           const { stream } = await model.doStream({

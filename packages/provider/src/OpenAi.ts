@@ -29,6 +29,8 @@ export interface OpenAiOptions {
   readonly keyName?: string
   /** A server of one's own; it needs no key. */
   readonly baseUrl?: string | undefined
+  /** How long it may take until the first content, in milliseconds: 10 minutes on this machine, else as the settings say. */
+  readonly firstEvent?: number | undefined
   /** Which API to speak; `responses` by default, `chat` with a base URL of one's own. */
   readonly api?: "chat" | "responses" | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -43,6 +45,8 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
   return makeHttpVendor({
     id,
     baseUrl,
+    ...id === "openai" ? { baseUrlName: "OPENAI_BASE_URL" } : {},
+    firstEvent: options.firstEvent,
     apiKey,
     keyName: options.keyName ?? "OPENAI_API_KEY",
     needsKey: isOfficial,
@@ -52,7 +56,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
       if (!responses) {
         return (setup) => {
           const dialect = openAiDialect(setup.info.modelID, isOfficial)
-          return ChatModel.make({ ...setup, send, baseUrl, apiKey, headers, dialect })
+          return ChatModel.make({ ...setup, send, apiKey, headers, dialect })
         }
       }
       const { createOpenAI } = await import("@ai-sdk/openai")

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
 import * as ChatModel from "./internal/chat/chatModel.ts"
-import { makeHttpVendor } from "./internal/vendor.ts"
+import { localFirstEvent, makeHttpVendor } from "./internal/vendor.ts"
 import type { ModelConfigs } from "./Models.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
 
@@ -20,6 +20,8 @@ export interface Preset {
   readonly defaultModel?: string
   /** Whether it answers without a key. */
   readonly keyless?: boolean
+  /** Whether it mostly runs on hardware of one's own, where reading a prompt takes minutes. */
+  readonly isLocal?: boolean
   /** Whether it refuses to be asked for usage in streams; it tells it unasked. */
   readonly refusesUsage?: boolean
   /** Whether it takes only identifiers of tool calls of nine letters and digits. */
@@ -40,11 +42,19 @@ export const presets = {
     keyName: "GROQ_API_KEY",
     defaultModel: "openai/gpt-oss-120b"
   },
+  llamacpp: {
+    baseUrl: "http://127.0.0.1:8080/v1",
+    baseUrlName: "LLAMACPP_BASE_URL",
+    keyName: "LLAMACPP_API_KEY",
+    keyless: true,
+    isLocal: true
+  },
   lmstudio: {
     baseUrl: "http://127.0.0.1:1234/v1",
     baseUrlName: "LMSTUDIO_BASE_URL",
     keyName: "LMSTUDIO_API_KEY",
-    keyless: true
+    keyless: true,
+    isLocal: true
   },
   mistral: {
     baseUrl: "https://api.mistral.ai/v1",
@@ -58,7 +68,8 @@ export const presets = {
     baseUrl: "http://127.0.0.1:11434/v1",
     baseUrlName: "OLLAMA_BASE_URL",
     keyName: "OLLAMA_API_KEY",
-    keyless: true
+    keyless: true,
+    isLocal: true
   },
   openrouter: {
     baseUrl: "https://openrouter.ai/api/v1",
@@ -72,7 +83,13 @@ export const presets = {
     keyName: "TOGETHER_API_KEY",
     defaultModel: "openai/gpt-oss-120b"
   },
-  vllm: { baseUrl: "http://127.0.0.1:8000/v1", baseUrlName: "VLLM_BASE_URL", keyName: "VLLM_API_KEY", keyless: true }
+  vllm: {
+    baseUrl: "http://127.0.0.1:8000/v1",
+    baseUrlName: "VLLM_BASE_URL",
+    keyName: "VLLM_API_KEY",
+    keyless: true,
+    isLocal: true
+  }
 } as const satisfies Readonly<Record<string, Preset>>
 
 /** How a compatible server is reached. */
@@ -80,6 +97,12 @@ export interface OpenAiCompatibleOptions {
   /** The part of a model's name before the slash. */
   readonly id: string
   readonly baseUrl: string
+  /** The variable that may hold the base URL, for messages. */
+  readonly baseUrlName?: string | undefined
+  /** How long it may take until the first content, in milliseconds: 10 minutes for local servers, else as the settings say. */
+  readonly firstEvent?: number | undefined
+  /** Whether it mostly runs on hardware of one's own, though perhaps on another machine. */
+  readonly isLocal?: boolean | undefined
   readonly apiKey?: Redacted.Redacted | undefined
   /** The variable that holds the key; with a name, nothing is asked without a key. */
   readonly keyName?: string | undefined
@@ -97,6 +120,8 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
   return makeHttpVendor({
     id,
     baseUrl,
+    baseUrlName: options.baseUrlName,
+    firstEvent: options.firstEvent ?? (options.isLocal === true ? localFirstEvent : undefined),
     apiKey,
     keyName,
     needsKey: keyName !== undefined && options.keyless !== true,
@@ -114,7 +139,7 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
         reasoning: id,
         ...options.shortCallIDs === true ? { callID: await loadShortID() } : {}
       }
-      return (setup) => ChatModel.make({ ...setup, send, baseUrl, apiKey, headers, dialect })
+      return (setup) => ChatModel.make({ ...setup, send, apiKey, headers, dialect })
     }
   })
 }

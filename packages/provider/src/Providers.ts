@@ -1,5 +1,5 @@
 /** Decides which providers there are in a process: OpenAI, the presets, those of the config, and the offline one. */
-import { Config } from "@skein/core/Config"
+import { Config, defaults, type Settings } from "@skein/core/Config"
 import { ModelUnavailable, Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import type { ConfigError } from "effect/ConfigError"
@@ -15,7 +15,7 @@ import { toProvider, type Vendor } from "./Vendor.ts"
 
 type VendorEffect = Effect.Effect<Vendor, ConfigError, Scope>
 
-const openAi = (id: string, config: ProviderConfig): VendorEffect =>
+const openAi = (id: string, config: ProviderConfig, firstEvent: number | undefined): VendorEffect =>
   Effect.gen(function*() {
     const keyName = config.key_env ?? "OPENAI_API_KEY"
     return yield* OpenAi.make({
@@ -24,12 +24,18 @@ const openAi = (id: string, config: ProviderConfig): VendorEffect =>
       apiKey: yield* keyFrom(keyName),
       baseUrl: config.base_url ?? (id === "openai" ? yield* textFrom("OPENAI_BASE_URL") : undefined),
       api: config.api,
+      firstEvent,
       headers: config.headers,
       models: config.models
     })
   })
 
-const compatible = (id: string, config: ProviderConfig, preset?: OpenAiCompatible.Preset): VendorEffect =>
+const compatible = (
+  id: string,
+  config: ProviderConfig,
+  firstEvent: number | undefined,
+  preset?: OpenAiCompatible.Preset
+): VendorEffect =>
   Effect.gen(function*() {
     const keyName = config.key_env ?? preset?.keyName
     return yield* OpenAiCompatible.make({
@@ -38,6 +44,7 @@ const compatible = (id: string, config: ProviderConfig, preset?: OpenAiCompatibl
       keyName,
       apiKey: keyName === undefined ? undefined : yield* keyFrom(keyName),
       baseUrl: config.base_url ?? (preset === undefined ? "" : (yield* textFrom(preset.baseUrlName)) ?? preset.baseUrl),
+      firstEvent,
       headers: config.headers,
       models: config.models
     })
@@ -60,7 +67,10 @@ const offline: Vendor = {
       )
 }
 
-const vendors = (configs: Readonly<Record<string, ProviderConfig>>): Effect.Effect<
+const vendors = (
+  configs: Readonly<Record<string, ProviderConfig>>,
+  firstEvent: number | undefined
+): Effect.Effect<
   ReadonlyArray<Vendor>,
   ConfigError,
   Scope
@@ -72,18 +82,22 @@ const vendors = (configs: Readonly<Record<string, ProviderConfig>>): Effect.Effe
     Effect.forEach(ids, (id) => {
       const config = configs[id] ?? {}
       const type = config.type ?? (id === "openai" ? "openai" : "openai-compatible")
-      return type === "openai" ? openAi(id, config) : compatible(id, config, presets[id])
+      return type === "openai" ? openAi(id, config, firstEvent) : compatible(id, config, firstEvent, presets[id])
     }),
     (made) => [...made, offline]
   )
 }
+
+/** What the config says of the first content, where it says something of its own: that holds for every server. */
+const chosenFirstEvent = ({ deadlines: { first_event } }: Settings): number | undefined =>
+  first_event === defaults.deadlines.first_event ? undefined : first_event
 
 /** All providers, set up by the config and the environment; `chooseModel` decides on the model of agents that name none. */
 export const layer: Layer.Layer<Provider, ConfigError, Config> = Layer.scoped(
   Provider,
   Effect.gen(function*() {
     const { settings } = yield* Config
-    const made = yield* vendors(settings.provider ?? {})
+    const made = yield* vendors(settings.provider ?? {}, chosenFirstEvent(settings))
     const { model } = yield* chooseModel
     return toProvider(made, Effect.succeed(model))
   })

@@ -68,17 +68,12 @@ describe("LanguageModelAdapter", () => {
       const activity = { type: "activity" }
       expect(events).toEqual([
         { type: "connected" },
-        activity,
-        activity,
         { type: "reasoning-start", id: "r" },
         { type: "reasoning-delta", id: "r", delta: "hm" },
         { type: "reasoning-end", id: "r", metadata: { openai: { itemId: "i" } } },
-        activity,
-        activity,
         { type: "text-start", id: "t" },
         { type: "text-delta", id: "t", delta: "yes" },
         { type: "text-end", id: "t" },
-        activity,
         activity,
         activity,
         { type: "tool-call", id: "c", name: "bash", input: "{}" },
@@ -97,7 +92,6 @@ describe("LanguageModelAdapter", () => {
       )))
       expect(events.map(({ type }) => type)).toEqual([
         "connected",
-        "activity",
         "reasoning-start",
         "reasoning-end",
         "finish"

@@ -120,7 +120,26 @@ describe("Providers", () => {
       })
   )
 
-  it.effect.each(["lmstudio", "ollama", "vllm"] as const)("%s needs no key", (id) => resolve(`${id}/m`).pipe(using({})))
+  it.effect.each(
+    [
+      ["ollama/m", {}, 600_000],
+      ["lmstudio/m", {}, 600_000],
+      ["llamacpp/m", {}, 600_000],
+      ["vllm/m", { provider: { vllm: { base_url: "https://gpu.example/v1" } } }, 600_000],
+      ["mine/m", { provider: { mine: { base_url: "http://localhost:9/v1" } } }, 600_000],
+      ["mine/m", { provider: { mine: { base_url: "https://models.example/v1" } } }, undefined],
+      ["ollama/m", { deadlines: { first_event: 5_000 } }, 5_000],
+      ["openai/m", { provider: { openai: { base_url: "http://127.0.0.1:9/v1", api: "responses" } } }, 600_000]
+    ] as const
+  )("%s has its time for the first content with %j", ([name, config, firstEvent]) =>
+    Effect.gen(function*() {
+      expect((yield* resolve(name)).firstEvent).toBe(firstEvent)
+    }).pipe(using(config)))
+
+  it.effect.each(["llamacpp", "lmstudio", "ollama", "vllm"] as const)(
+    "%s needs no key",
+    (id) => resolve(`${id}/m`).pipe(using({}))
+  )
 
   it.scoped("a preset goes where the environment or, before it, the config says", () =>
     Effect.gen(function*() {

@@ -10,6 +10,30 @@ export class BrokenStream extends Error {
   }
 }
 
+/** The connection did not come about. */
+export class NoConnection extends Error {
+  readonly code: string
+  readonly url: URL
+  constructor(url: URL, cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause })
+    this.code = cause.code ?? "ECONNRESET"
+    this.url = url
+  }
+}
+
+/** A success of another kind than a stream of events: whatever answers at this address is no such API. */
+export class WrongAnswer extends Error {
+  readonly url: URL
+  readonly status: number
+  readonly kind: string
+  constructor(url: URL, status: number, kind: string) {
+    super(`${url.href} answered ${status} with ${kind}`)
+    this.url = url
+    this.status = status
+    this.kind = kind
+  }
+}
+
 /** A piece of a stream that is not JSON, then `data` is its text, or that has an unknown shape. */
 export class UnreadableChunk extends Error {
   readonly data: unknown

@@ -3,6 +3,13 @@ import * as Option from "effect/Option"
 import { UnreadableChunk } from "./errors.ts"
 import { type Fields, fields, parseJson } from "./json.ts"
 
+/** An error of a socket. */
+interface SocketError {
+  readonly code: string
+  readonly message: string
+  readonly error: Error
+}
+
 /** What is known of a failure. */
 export interface Evidence {
   /** The HTTP status, or the one that a server named in an error event. */
@@ -13,8 +20,8 @@ export interface Evidence {
   readonly codes: ReadonlyArray<string>
   /** What the server, or else the error, says in words. */
   readonly text: string
-  /** The code of a socket error. */
-  readonly network: string | undefined
+  /** The socket error, where there is one among the causes. */
+  readonly network: SocketError | undefined
   /** Where a redirect leads. */
   readonly location: string | undefined
   /** Who is at fault where nothing else tells: the server, its stream, or what was asked. */
@@ -38,7 +45,7 @@ export const gather = (cause: unknown): Evidence => {
     codes: [...told.codes, text(error["code"]), text(error["type"])]
       .flatMap((code) => code === undefined ? [] : [code.toLowerCase()]),
     text: socket?.message ?? told.text ?? text(body) ?? text(error["message"]) ?? "",
-    network: socket?.code,
+    network: socket,
     location: headers["location"],
     origin: originOf(cause, told.found)
   }
@@ -85,7 +92,7 @@ const socketCodes =
   /^(E[A-Z]+$|UND_ERR_|HPE_|ERR_(TLS|SSL|SOCKET|STREAM_PREMATURE)|CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/
 
 /** The first socket error among the causes. */
-const socketError = (error: Fields): { readonly code: string; readonly message: string } | undefined => {
+const socketError = (error: Fields): SocketError | undefined => {
   const seen = new Set<Fields>()
   let current: Fields | undefined = error
   while (current !== undefined && !seen.has(current)) {
@@ -93,7 +100,7 @@ const socketError = (error: Fields): { readonly code: string; readonly message: 
     const code = current["code"]
     if (current instanceof Error && typeof code === "string" && socketCodes.test(code)) {
       // Where both address families failed the message is empty.
-      return { code, message: current.message }
+      return { code, message: current.message, error: current }
     }
     current = fields(current["cause"])
   }

@@ -1,29 +1,17 @@
 /** Decides what kind of failure an error of a request, a socket or a server was, and whether trying again can help. */
-import { ModelError, type ModelErrorReason } from "@skein/core/Provider"
+import { ModelError } from "@skein/core/Provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { BrokenStream, TooLarge, Unaskable } from "./errors.ts"
+import { BrokenStream, TooLarge, Unaskable, WrongAnswer } from "./errors.ts"
 import { type Evidence, gather } from "./evidence.ts"
 import { isOverflow } from "./overflow.ts"
+import { type Address, settingOf, unreachable, type Verdict, versionHint, wrongAnswer } from "./unreachable.ts"
 
 /** Where a request went, for the message. */
-export interface Place {
-  /** `provider/model`. */
-  readonly model: string
+export interface Place extends Address {
   /** How to set what the provider needs, where a key is refused: the name of a variable. */
   readonly key: string | undefined
   readonly redact: (text: string) => string
-}
-
-type Reason = typeof ModelErrorReason.Type
-
-interface Verdict {
-  readonly reason: Reason
-  readonly retryable: boolean
-  /** What happened. */
-  readonly says: string
-  /** How to mend it, where that is not plain. */
-  readonly mend?: string
 }
 
 /** Why an answer was cut, also where the AI SDK says so in words of its own. */
@@ -39,7 +27,8 @@ export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelE
   Effect.map(Clock.currentTimeMillis, (now) => {
     const evidence = gather(cause)
     const verdict = judge(cause, evidence, place)
-    const detail = verdict.reason === "AnswerTooLarge" ? "" : brief(place.redact(evidence.text))
+    const isSaid = verdict.reason === "AnswerTooLarge" || cause instanceof WrongAnswer || evidence.network !== undefined
+    const detail = isSaid ? "" : brief(place.redact(evidence.text))
     const retryAfter = verdict.retryable ? waitOf(evidence, now) : undefined
     return new ModelError({
       reason: verdict.reason,
@@ -49,30 +38,30 @@ export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelE
           (verdict.mend === undefined ? "" : ` ${verdict.mend}`)
       ),
       ...evidence.status === undefined ? {} : { status: evidence.status },
-      ...retryAfter === undefined ? {} : { retryAfter }
+      ...retryAfter === undefined ? {} : { retryAfter },
+      ...verdict.tries === undefined ? {} : { tries: verdict.tries }
     })
   })
 
 const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
-  if (cause instanceof BrokenStream) return { reason: cause.reason, retryable: true, says: "broke off its answer" }
+  if (cause instanceof BrokenStream) return brokenOff(cause, place)
+  if (cause instanceof WrongAnswer) return wrongAnswer(cause, place)
   const excess = tooLargeIn(cause)
   if (excess !== undefined) {
     return { reason: "AnswerTooLarge", retryable: false, says: `gave an answer that is too large: ${excess.message}` }
   }
-  if (evidence.network !== undefined) return unreachable(evidence.network)
+  if (evidence.network !== undefined) return unreachable(evidence.network.code, evidence.network.error, place)
   if (isOverflow(evidence)) {
     return { reason: "context_overflow", retryable: false, says: "says that the conversation is too long for it" }
   }
   return byStatus(evidence, place) ?? byCode(evidence, place) ?? byOrigin(cause, evidence)
 }
 
-const unreachable = (code: string): Verdict => ({
-  reason: "network",
+const brokenOff = ({ reason }: BrokenStream, place: Place): Verdict => ({
+  reason,
   retryable: true,
-  says: `could not be reached, or the connection was lost (${code})`,
-  ...code === "ECONNREFUSED" ? { mend: "Is the server running, and is its base_url right?" } : {},
-  ...code === "ENOTFOUND" || code === "EAI_AGAIN" ? { mend: "Check the network and the host in base_url." } : {},
-  .../CERT|TLS|SSL|UNABLE_TO/.test(code) ? { mend: "For a private authority set NODE_EXTRA_CA_CERTS." } : {}
+  says: "broke off its answer",
+  ...reason === "empty_response" ? { mend: `If that goes on, check ${settingOf(place)}.${versionHint(place)}` } : {}
 })
 
 const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Verdict | undefined => {
@@ -84,7 +73,7 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
       says: `redirects (${status}) to ${
         location ?? "another place"
       }, which is not followed, so that no key goes astray`,
-      mend: "Set the base_url of the provider to the address that answers."
+      mend: `Set ${settingOf(place)} to the address that answers.`
     }
   }
   if (status === 401 || status === 403) return refused(`(${status})`, place)
@@ -100,7 +89,9 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
     reason: "invalid_request",
     retryable: false,
     says: `refused the request (${status})`,
-    ...status === 404 ? { mend: "Check the name of the model and the base_url of the provider." } : {}
+    ...status === 404 || status === 405
+      ? { mend: `Check the name of the model and ${settingOf(place)}.${versionHint(place)}` }
+      : {}
   }
 }
 

@@ -1,4 +1,4 @@
-/** A `fetch` for the AI SDK: an abort closes the socket, and the head of an answer is told before its first word. */
+/** A `fetch` for the AI SDK: an abort closes the socket, and it is told when the connection stands. */
 import { longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { IncomingMessage } from "node:http"
@@ -12,10 +12,10 @@ export type Fetch = typeof globalThis.fetch
 const listeners = new WeakMap<AbortSignal, { readonly run: () => void; readonly bounds: AnswerBounds }>()
 
 /**
- * Calls `run` when the request with this signal is answered with a success, before any of its body is read. The body fails
+ * Calls `run` when the request with this signal has a connection. The body fails
  * where an event of it is longer than an answer within these bounds can make it.
  */
-export const onAnswer = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {
+export const onConnection = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {
   listeners.set(signal, { run, bounds })
 }
 
@@ -33,9 +33,12 @@ export const makeFetch = (send: Send): Fetch => {
     new Promise<Response>((resolve, reject) => {
       const call = { url: new URL(input), method, headers, body: Buffer.from(cleanBody(body)) }
       const exchange = send(call, {
+        connected: () => {
+          if (signal !== undefined) listeners.get(signal)?.run()
+        },
         answered: (incoming) => {
           incoming.on("close", () => signal?.removeEventListener("abort", stop))
-          const wrong = isSuccess(incoming) ? wrongKind(incoming) : undefined
+          const wrong = isSuccess(incoming) ? wrongKind(call.url, incoming) : undefined
           if (wrong === undefined) return resolve(toResponse(incoming, signal))
           incoming.destroy()
           reject(wrong)
@@ -58,7 +61,6 @@ const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined):
   const status = incoming.statusCode ?? 0
   const ok = isSuccess(incoming)
   const listener = signal === undefined ? undefined : listeners.get(signal)
-  if (ok) listener?.run()
   const headers = new Map(Object.entries(incoming.headersDistinct).map(([name, values]) => [name, values?.join(", ")]))
   const response = {
     ok,

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
 import type { Agent, ClientRequest, IncomingMessage } from "node:http"
-import { BrokenStream } from "./errors.ts"
+import { NoConnection, WrongAnswer } from "./errors.ts"
 
 interface Transport {
   readonly agent: Agent
@@ -22,6 +22,8 @@ export interface Call {
 
 /** Who waits for the answer. */
 interface Caller {
+  /** Called when the connection stands, with TLS where there is any. */
+  readonly connected: () => void
   /** Called when the head of an answer is there, before any of its body is read. */
   readonly answered: (incoming: IncomingMessage) => void
   /** Called with each error, also one that is the consequence of closing. */
@@ -84,9 +86,19 @@ const begin = ({ agent, request }: Transport, { body, headers, method, url }: Ca
     // A server that compresses would hold deltas back.
     headers: { "accept-encoding": "identity", ...headers, "content-length": body.length }
   })
+  let stands = false
+  const connected = (): void => {
+    stands = true
+    caller.connected()
+  }
+  outgoing.on("socket", (socket) => {
+    // One that is used again has connected before.
+    if (outgoing.reusedSocket) connected()
+    else socket.once(url.protocol === "https:" ? "secureConnect" : "connect", connected)
+  })
   outgoing.on("response", caller.answered)
   // Stays for good: a request that is closed fails, even after it was answered.
-  outgoing.on("error", caller.failed)
+  outgoing.on("error", (error) => caller.failed(stands ? error : new NoConnection(url, error)))
   outgoing.end(body)
   return outgoing
 }
@@ -95,9 +107,7 @@ const begin = ({ agent, request }: Transport, { body, headers, method, url }: Ca
 export const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode <= 299
 
 /** What is wrong with a success that is something else than a stream of events: read as one, it would say nothing. */
-export const wrongKind = (incoming: IncomingMessage): BrokenStream | undefined => {
-  const kind = incoming.headers["content-type"] ?? ""
-  return /\b(?:json|html)\b/i.test(kind)
-    ? new BrokenStream("bad_response", `it answered with ${kind} in the place of a stream of events`)
-    : undefined
+export const wrongKind = (url: URL, { headers, statusCode = 0 }: IncomingMessage): WrongAnswer | undefined => {
+  const kind = headers["content-type"] ?? ""
+  return /\b(?:json|html|xml)\b/i.test(kind) ? new WrongAnswer(url, statusCode, kind) : undefined
 }

@@ -74,10 +74,10 @@ const tellPart = (teller: Teller, part: Part): void => {
   switch (part.type) {
     case "text-start":
       teller.begin("text", part.id)
-      return teller.alive()
+      return
     case "reasoning-start":
       teller.begin("reasoning", part.id)
-      return teller.alive()
+      return
     case "text-delta":
       return teller.say("text", part.id, part.delta)
     case "reasoning-delta":
@@ -90,10 +90,14 @@ const tellPart = (teller: Teller, part: Part): void => {
       // The provider ran it itself; its outcome is in the text.
       if (part.providerExecuted === true) return teller.alive()
       return teller.call(part.toolCallId, part.toolName, part.input)
-    case "stream-start":
-      // The AI SDK says this by itself: it is no sign of life.
-      return
-    default:
+    case "tool-input-delta":
+      return part.delta === "" ? undefined : teller.alive()
+    case "tool-input-start":
+    case "source":
+    case "file":
       return teller.alive()
+    default:
+      // Nothing of it is content: it may come for ever.
+      return
   }
 }

@@ -28,7 +28,7 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
     return part
   }
   const say = (kind: Kind, id: string, delta: string, part: OpenPart): void => {
-    if (delta === "") return tell(activity)
+    if (delta === "") return
     spoke = true
     if (!part.begun) {
       part.begun = true
@@ -53,7 +53,7 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
   }
 
   return {
-    /** Says that there is life, and nothing to tell. */
+    /** Says that content arrives which is told later. */
     alive: (): void => tell(activity),
     begin,
     /** Goes on with a part, and begins it where it is new. */

@@ -8,12 +8,17 @@ import type { Scope } from "effect/Scope"
 import { known, lookup, type ModelConfigs } from "../Models.ts"
 import type { Vendor } from "../Vendor.ts"
 import { makeSend, type Send } from "./http.ts"
+import { isLocal } from "./unreachable.ts"
 
 /** What all HTTP vendors have in common. */
 export interface HttpVendorOptions {
   readonly id: string
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | undefined
+  /** The variable that may hold the base URL. */
+  readonly baseUrlName?: string | undefined
+  /** How long it may take until the first content, in milliseconds: 10 minutes on this machine, else as the settings say. */
+  readonly firstEvent?: number | undefined
   /** The variable that holds the key. */
   readonly keyName: string | undefined
   /** Whether nothing works without a key. */
@@ -30,12 +35,18 @@ export interface ModelSetup {
   readonly limitKey: string
   readonly secrets: ReadonlyArray<Redacted.Redacted>
   readonly keyName?: string
+  readonly baseUrl: string
+  readonly baseUrlName: string | undefined
+  readonly firstEvent: number | undefined
 }
+
+/** A server on this machine sends nothing before it has read the whole prompt, which takes minutes (ms). */
+export const localFirstEvent = 10 * 60_000
 
 /** A vendor whose sockets are closed with the scope. */
 export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor, never, Scope> =>
   Effect.map(makeSend, (send) => {
-    const { apiKey, baseUrl, id, keyName, models, needsKey } = options
+    const { apiKey, baseUrl, baseUrlName, id, keyName, models, needsKey } = options
     const reachable = isHttp(baseUrl)
     const available = reachable && (apiKey !== undefined || !needsKey)
     const made = new Map<string, LanguageModel>()
@@ -49,7 +60,8 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
     const setup = (modelID: string): ModelSetup => {
       const info = lookup(id, modelID, models)
       const limitKey = `${formatRef(info)}/${fingerprint}`
-      return { info, limitKey, secrets, ...keyName === undefined ? {} : { keyName } }
+      const firstEvent = options.firstEvent ?? (isLocal(baseUrl) ? localFirstEvent : undefined)
+      return { info, limitKey, secrets, baseUrl, baseUrlName, firstEvent, ...keyName === undefined ? {} : { keyName } }
     }
 
     return {

@@ -61,7 +61,6 @@ describe("chatAnswer", () => {
     expect(events.map((event) => "delta" in event ? event.delta : event.type)).toEqual([
       "reasoning-start",
       "a",
-      "activity",
       "reasoning-end",
       "text-start",
       "b",
@@ -70,15 +69,32 @@ describe("chatAnswer", () => {
     ])
   })
 
-  it("every chunk that tells nothing is a sign of life", () => {
+  it("tells nothing of chunks without content, however many there are", () => {
     const { events } = read(
       { choices: [], prompt_filter_results: [] },
+      piece({}),
       piece({ role: "assistant", content: "" }),
-      call({ index: 0, id: "a", function: { name: "f", arguments: "" } }),
+      piece({ content: null, reasoning_content: "", refusal: null, tool_calls: [] }),
       { usage: { prompt_tokens: 1 } },
-      { choices: [{ finish_reason: "tool_calls" }] }
+      { choices: [], usage: { prompt_tokens: 1 } },
+      piece({ content: "a" }),
+      piece({}),
+      piece({}, "stop")
     )
-    expect(events.map(({ type }) => type)).toEqual([...Array(5).fill("activity"), "tool-call", "finish"])
+    expect(events.map(({ type }) => type)).toEqual(["text-start", "text-delta", "text-end", "finish"])
+  })
+
+  it("tells that arguments of a call arrive, and nothing of what repeats itself", () => {
+    const again = call({ index: 0, id: "a", function: { name: "f", arguments: "" } })
+    const { events } = read(
+      again,
+      call({ index: 0, function: { arguments: "{" } }),
+      again,
+      again,
+      call({ index: 0, function: { arguments: "}" } }),
+      piece({}, "tool_calls")
+    )
+    expect(events.map(({ type }) => type)).toEqual(["activity", "activity", "activity", "tool-call", "finish"])
   })
 
   it("puts calls together by their index, whatever is repeated, late or missing", () => {

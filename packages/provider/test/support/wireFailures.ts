@@ -43,13 +43,42 @@ export const wireFailures = (wire: Wire): void => {
       })
   )
 
-  it.scoped("P05: a refused connection is a network error that can be tried again", () =>
+  it.scoped("P05: a refused connection on this machine can be tried once more, and says what to set", () =>
     Effect.gen(function*() {
-      const url = yield* Effect.scoped(Effect.map(serve(() => {}), (server) => server.url))
+      const { host, url } = yield* Effect.scoped(serve(() => {}))
       const { error, events } = yield* ask(yield* modelAt(wire, url))
-      expect(error).toMatchObject({ reason: "network", retryable: true })
-      expect(error?.message).toContain("ECONNREFUSED")
+      expect(error).toMatchObject({ reason: "network", retryable: true, tries: 2 })
+      expect(error?.message).toContain(`${host} refused the connection (ECONNREFUSED)`)
+      expect(error?.message).toContain(".base_url")
       expect(events).toEqual([])
+    }))
+
+  it.scoped("P05: an unknown host can be tried once more, and says what to set", () =>
+    Effect.gen(function*() {
+      const { error } = yield* ask(yield* modelAt(wire, "http://no-such-host.invalid/v1"))
+      // A machine without any name server cannot tell whether there is such a host.
+      const isKnown = error?.message.includes("ENOTFOUND") === true
+      expect(error).toMatchObject({ reason: "network", retryable: true, ...isKnown ? { tries: 2 } : {} })
+      expect(error?.message).toContain("no-such-host.invalid")
+      expect(error?.message).toContain(".base_url")
+    }))
+
+  it.scoped("P05: TLS with a server that speaks none is final", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(() => {})
+      const { error, events } = yield* ask(yield* modelAt(wire, server.url.replace("http:", "https:")))
+      expect(error).toMatchObject({ reason: "network", retryable: false })
+      expect(error?.message).toContain("Use http://")
+      expect(events).toEqual([])
+    }))
+
+  it.scoped("a path that is not there says that a base URL mostly ends in /v1", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => json(response, 404, { error: "404 page not found" }))
+      const model = yield* modelAt(wire, server.url.replace("/v1", ""))
+      const { error } = yield* ask(model)
+      expect(error).toMatchObject({ reason: "invalid_request", retryable: false, status: 404 })
+      expect(error?.message).toContain("/v1")
     }))
 
   it.scoped("P05: a connection that is reset before the answer is a network error", () =>
@@ -136,15 +165,16 @@ export const wireFailures = (wire: Wire): void => {
     }))
 
   it.scoped.each(["text/html; charset=utf-8", "application/json"])(
-    "an answer of %s in the place of a stream is a bad response, and its socket is closed",
+    "an answer of %s in the place of a stream is final, and its socket is closed",
     (kind) =>
       Effect.gen(function*() {
         const { error, events, server } = yield* answer((response) =>
           void response.writeHead(200, { "content-type": kind }).write("<html>Log in")
         )
-        expect(error).toMatchObject({ reason: "bad_response", retryable: true })
-        expect(error?.message).toContain(kind)
-        expect(events).toEqual([])
+        expect(error).toMatchObject({ reason: "bad_response", retryable: false })
+        expect(error?.message).toContain(`http://${server.host}${wire.path} answered 200 with ${kind}`)
+        expect(error?.message).toContain(".base_url")
+        expect(events).toEqual([{ type: "connected" }])
         yield* server.closed
       })
   )

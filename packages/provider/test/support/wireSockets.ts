@@ -10,11 +10,9 @@ export const wireSockets = (wire: Wire): void => {
   const answer = answered(wire)
   const usage = usual(wire)
 
-  it.scoped("P07: tells that it is connected when the headers are there, before any word", () =>
+  it.scoped("P07: tells that it is connected when the connection stands, before any answer, and nothing more", () =>
     Effect.gen(function*() {
-      const server = yield* serve((response) =>
-        response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
-      )
+      const server = yield* serve(() => {})
       const model = yield* modelAt(wire, server.url)
       const first = yield* Deferred.make<string>()
       const events: Array<string> = []
@@ -24,8 +22,23 @@ export const wireSockets = (wire: Wire): void => {
       }))
       expect(yield* Deferred.await(first)).toBe("connected")
       yield* Fiber.interrupt(fiber)
-      // What the SDK says by itself is no sign of life.
       expect(events).toEqual(["connected"])
+    }))
+
+  it.scoped("P07: a socket that is used again is connected, and each request tells so once", () =>
+    Effect.gen(function*() {
+      const ports = new Set<number | undefined>()
+      const server = yield* serve((response) => {
+        ports.add(response.socket?.remotePort)
+        end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
+      })
+      const model = yield* modelAt(wire, server.url)
+      for (let count = 0; count < 2; count++) {
+        const { events } = yield* ask(model)
+        expect(events.map(({ type }) => type).filter((type) => type === "connected")).toHaveLength(1)
+        expect(events[0]?.type).toBe("connected")
+      }
+      expect(ports.size).toBe(1)
     }))
 
   it.scoped("interruption closes the socket at once, and nothing is told after it", () =>

@@ -16,7 +16,7 @@ import { Failpoints } from "../../Failpoints.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { countUsage } from "../../Metrics.ts"
-import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
+import { isContent, type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
 import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
@@ -285,7 +285,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     urgent: true,
     emit: (event) => {
       live.connected.unsafeOpen()
-      live.active = live.elapsed()
+      if (isContent(event)) live.active = live.elapsed()
       buffer.emit(event)
       comeBy(event)
     },

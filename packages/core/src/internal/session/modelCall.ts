@@ -12,6 +12,7 @@ import { countRetry } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 import {
   answerTooLarge,
+  isContent,
   type LanguageModel,
   ModelError,
   type ModelEvent,
@@ -25,7 +26,7 @@ import { retryDelay } from "./retryDelay.ts"
 type Phase = "connect" | "first_event" | "idle"
 
 const silence: Record<Phase, string> = {
-  connect: "did not accept the request",
+  connect: "did not accept the connection",
   first_event: "said nothing",
   idle: "stopped in the middle of its answer"
 }
@@ -34,11 +35,12 @@ const silence: Record<Phase, string> = {
 const askOnce = (
   model: LanguageModel,
   request: ModelRequest,
-  deadlines: Deadlines,
+  usual: Deadlines,
   bounds: AnswerBounds,
   emit: (event: ModelEvent) => void
 ): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
+    const deadlines = { ...usual, first_event: model.firstEvent ?? usual.first_event }
     let phase: Phase = "connect"
     let last = elapsed(clock)
     let over = false
@@ -47,8 +49,10 @@ const askOnce = (
     const heard = (event: ModelEvent) => {
       // Whoever gave up on this request must not hear of it again.
       if (over) return
-      last = elapsed(clock)
-      phase = event.type === "connected" ? "first_event" : "idle"
+      if (event.type === "connected" || isContent(event)) {
+        last = elapsed(clock)
+        phase = event.type === "connected" ? "first_event" : "idle"
+      }
       meter.take(event)
       if (meter.excess === undefined) return emit(event)
       over = true
@@ -147,7 +151,10 @@ export const modelCall = <E, F>(options: {
       const failure = ended.left
       const { delay, error } = failure
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
-      if (!error.retryable || attempt >= retry.attempts || nothing >= triesForNothing) return Effect.fail(error)
+      if (
+        !error.retryable || attempt >= Math.min(retry.attempts, error.tries ?? retry.attempts) ||
+        nothing >= triesForNothing
+      ) return Effect.fail(error)
       away = true
       countRetry(model.info, error.reason)
       return failed(failure).pipe(

@@ -1,13 +1,14 @@
 /** The points that an answer of a model comes by as it streams. */
 import type * as Context from "effect/Context"
 import type { Failpoints } from "../../Failpoints.ts"
-import type { ModelEvent } from "../../Provider.ts"
+import { isContent, type ModelEvent } from "../../Provider.ts"
 
 /** Gives what is called for each event of an answer. A sign of life that says nothing is a piece of a call's arguments. */
 export const pointsOf = ({ hit }: Context.Tag.Service<typeof Failpoints>): (event: ModelEvent) => void => {
   let hasBegun = false
-  return ({ type }) => {
-    if (type === "connected") return
+  return (event) => {
+    const { type } = event
+    if (!isContent(event)) return
     if (!hasBegun) hit("first_chunk")
     hasBegun = true
     if (type === "text-delta") hit("mid_text")

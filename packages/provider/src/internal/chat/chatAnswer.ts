@@ -47,15 +47,15 @@ export class ChatAnswer {
     if (data.startsWith("[DONE]")) return false
     if (isTextNested(data)) return this.#fail(new TooLarge(`an event that is nested more than ${deepest} levels deep`))
     const parsed = parseJson(data)
-    if (Option.isNone(parsed)) return known.has(type) ? this.#unreadable(data) : this.#alive()
+    if (Option.isNone(parsed)) return known.has(type) ? this.#unreadable(data) : true
     const chunk = fields(parsed.value)
     if (chunk === undefined) return this.#unreadable(parsed.value)
     const { choices, error, usage } = chunk
     if (error !== undefined && error !== null) return this.#fail(chunk)
     this.#usage = fields(usage) ?? this.#usage
     // A chunk without choices is of a kind that is not known here, unless it says what went wrong.
-    if (choices === undefined && !Array.isArray(chunk) && !isError(chunk)) return this.#alive()
-    if (!Array.isArray(choices)) return fields(usage) === undefined ? this.#unreadable(chunk) : this.#alive()
+    if (choices === undefined && !Array.isArray(chunk) && !isError(chunk)) return true
+    if (!Array.isArray(choices)) return fields(usage) === undefined ? this.#unreadable(chunk) : true
     const choice = choices.length === 0 ? {} : fields(choices[0])
     if (choice === undefined) return this.#unreadable(chunk)
     const reason = choice["finish_reason"]
@@ -94,37 +94,40 @@ export class ChatAnswer {
   #takeDelta({ content, reasoning, reasoning_content, refusal, tool_calls }: Fields): boolean {
     const thought = reasoning_content ?? reasoning ?? ""
     if (typeof thought !== "string") return false
-    let told = thought !== "" && this.#say("reasoning", thought)
-    if (typeof content === "string") told = (content !== "" && this.#say("text", content)) || told
-    else if (Array.isArray(content)) told = content.map(this.#takeContent).includes(true) || told
+    if (thought !== "") this.#say("reasoning", thought)
+    if (typeof content === "string") {
+      if (content !== "") this.#say("text", content)
+    } else if (Array.isArray(content)) content.forEach(this.#takeContent)
     else if (content !== undefined && content !== null) return false
     if (typeof refusal === "string" && refusal !== "") {
       this.#refused = true
-      told = this.#say("text", refusal)
+      this.#say("text", refusal)
     }
     if (Array.isArray(tool_calls) && tool_calls.length > 0) {
       if (this.#kind === "reasoning") this.#close()
+      const before = this.#calls.size
       for (const piece of tool_calls) {
         if (!this.#calls.take(piece)) return false
         if (this.#meter.excess !== undefined) return true
       }
+      if (this.#calls.size > before) this.#teller.alive()
     }
-    return told || this.#alive()
+    return true
   }
 
   /** Takes one piece of content, as Mistral tells it: text, or text that was thought. */
-  readonly #takeContent = (value: unknown): boolean => {
+  readonly #takeContent = (value: unknown): void => {
     const piece = fields(value) ?? {}
-    if (piece["type"] === "text") return this.#sayIn("text", piece["text"])
-    if (piece["type"] !== "thinking" || !Array.isArray(piece["thinking"])) return false
-    return piece["thinking"].map((each) => this.#sayIn("reasoning", fields(each)?.["text"])).includes(true)
+    if (piece["type"] === "text") this.#sayIn("text", piece["text"])
+    if (piece["type"] !== "thinking" || !Array.isArray(piece["thinking"])) return
+    for (const each of piece["thinking"]) this.#sayIn("reasoning", fields(each)?.["text"])
   }
 
-  #sayIn(kind: Kind, text: unknown): boolean {
-    return typeof text === "string" && text !== "" && this.#say(kind, text)
+  #sayIn(kind: Kind, text: unknown): void {
+    if (typeof text === "string" && text !== "") this.#say(kind, text)
   }
 
-  #say(kind: Kind, delta: string): true {
+  #say(kind: Kind, delta: string): void {
     if (this.#kind !== kind) {
       this.#close()
       this.#kind = kind
@@ -132,17 +135,11 @@ export class ChatAnswer {
     }
     this.#meter.text(delta)
     if (this.#meter.excess === undefined) this.#teller.say(kind, this.#id, delta)
-    return true
   }
 
   #close(): void {
     if (this.#kind !== undefined) this.#teller.end(this.#id)
     this.#kind = undefined
-  }
-
-  #alive(): true {
-    this.#teller.alive()
-    return true
   }
 
   #unreadable(value: unknown): false {

@@ -14,6 +14,7 @@ interface ChatCall {
 /** The calls of one answer. */
 export class ChatCalls {
   readonly #calls: Array<ChatCall> = []
+  #size = 0
   readonly #meter: AnswerMeter
 
   constructor(meter: AnswerMeter) {
@@ -33,10 +34,17 @@ export class ChatCalls {
     this.#meter.arguments(input)
     const call = this.#find(piece, id, name, input) ?? this.#begin(piece)
     // Some repeat both in every piece, some make up another identifier each time, and some say them late.
+    if (call.name === "") this.#size += name.length
+    this.#size += input.length
     if (call.id === "") call.id = id
     if (call.name === "") call.name = name
     call.input += input
     return true
+  }
+
+  /** How much was said of them, in characters: what repeats itself adds nothing. */
+  get size(): number {
+    return this.#size
   }
 
   /** Whether there is any. */

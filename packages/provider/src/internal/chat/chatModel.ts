@@ -16,7 +16,6 @@ import { makeEventStream } from "./eventStream.ts"
 /** How a model is asked. */
 export interface ChatModelOptions extends ModelSetup {
   readonly send: Send
-  readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly dialect: Dialect
@@ -34,11 +33,18 @@ export const make = (options: ChatModelOptions): LanguageModel => {
     ...apiKey === undefined ? {} : { authorization: `Bearer ${Redacted.value(apiKey)}` },
     ...Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]))
   }
-  const place: Place = { model: formatRef(info), key: options.keyName, redact: makeRedactor(options.secrets) }
+  const place: Place = {
+    model: formatRef(info),
+    baseUrl: options.baseUrl,
+    baseUrlName: options.baseUrlName,
+    key: options.keyName,
+    redact: makeRedactor(options.secrets)
+  }
   const write = makeWriter(info.modelID, dialect)
   return {
     info,
     limitKey,
+    firstEvent: options.firstEvent,
     stream: (request, emit) =>
       Effect.try({
         try: () => write(request),
@@ -84,12 +90,12 @@ const exchange = (
     })
   }
   const { close, closeAfter } = send(call, {
+    connected: () => emit({ type: "connected" }),
     failed: fail,
     answered: (incoming) => {
       if (!isSuccess(incoming)) return readRefusal(incoming, fail)
-      const wrong = wrongKind(incoming)
+      const wrong = wrongKind(call.url, incoming)
       if (wrong !== undefined) return fail(wrong)
-      emit({ type: "connected" })
       const read = makeEventStream(answer.take, answer.longestEvent, answer.tooLong)
       incoming.on("data", (bytes: Buffer) => {
         // What comes after the end may come for ever.
