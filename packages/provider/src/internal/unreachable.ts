@@ -23,7 +23,7 @@ export interface Address {
   readonly baseUrlName?: string | undefined
 }
 
-/** A mistake in an address shows at once; one more try is for a server that is just starting. */
+/** A mistake in an address shows at once; one more try is for a server that is just starting, or erred once. */
 const triesForAddress = 2
 
 /** Names the setting that holds the address. */
@@ -84,10 +84,10 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
   return failed(`the connection to ${url.host} failed`, `If that goes on, check ${setting}.`)
 }
 
-/** A success that is no stream of events. */
+/** A success that is no stream of events. A page is of another server; JSON may be one bad answer of the right one. */
 export const wrongAnswer = ({ kind, status, url }: WrongAnswer, address: Address): Verdict => ({
   reason: "bad_response",
-  retryable: false,
+  ...(/json/i.test(kind) ? { retryable: true, tries: triesForAddress } : { retryable: false }),
   says: `got something else than a stream of events: ${plain(url)} answered ${status} with ${kind}`,
   mend: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
 })

@@ -164,14 +164,17 @@ export const wireFailures = (wire: Wire): void => {
       expect(textOf(asked)).toBe("one")
     }))
 
-  it.scoped.each(["text/html; charset=utf-8", "application/json"])(
-    "an answer of %s in the place of a stream is final, and its socket is closed",
-    (kind) =>
+  it.scoped.each(
+    [["text/html; charset=utf-8", undefined], ["application/json", 2]] as const
+  )(
+    "an answer of %s in the place of a stream ends soon, and its socket is closed",
+    ([kind, tries]) =>
       Effect.gen(function*() {
         const { error, events, server } = yield* answer((response) =>
           void response.writeHead(200, { "content-type": kind }).write("<html>Log in")
         )
-        expect(error).toMatchObject({ reason: "bad_response", retryable: false })
+        expect(error).toMatchObject({ reason: "bad_response", retryable: tries !== undefined })
+        expect(error?.tries).toBe(tries)
         expect(error?.message).toContain(`http://${server.host}${wire.path} answered 200 with ${kind}`)
         expect(error?.message).toContain(".base_url")
         expect(events).toEqual([{ type: "connected" }])
