@@ -142,26 +142,29 @@ describe("limits", () => {
   })
 
   it("--budget-tokens ends the whole tree before it is exceeded, hands out what there was, and exits with 4", async () => {
+    const tokens = { input: 5_000 }
     const { llm, place } = await world(({ messages, user: [asked = ""] }) => {
       if (!asked.startsWith("child")) {
-        return { calls: [{ tool: "task", args: { description: "d", prompt: "child", subagent_type: "general" } }] }
+        const args = { description: "d", prompt: "child", subagent_type: "general" }
+        return { calls: [{ tool: "task", args }], tokens }
       }
       return {
+        tokens,
         text: `page ${messages.length}`,
         calls: [{ tool: "list", args: { path: ".", ignore: [`${messages.length}`] } }]
       }
     })
-    const args = [...run, "--budget-tokens", "500", "--title", "t", "--format", "json", "go"]
+    const args = [...run, "--budget-tokens", "22500", "--title", "t", "--format", "json", "go"]
     const ended = await place.run(args)
     expect(ended.code).toBe(4)
     const lines = ended.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
     const result = lines.at(-1)
-    // Each request uses 110: the fifth was allowed when 440 were used.
-    expect(llm.requests).toHaveLength(5)
+    // Each request uses 5,010: what is left after four is not enough for a fifth.
+    expect(llm.requests).toHaveLength(4)
     expect(result).toMatchObject({
       outcome: "budget_exhausted",
       exitCode: 4,
-      usage: { steps: 5 },
+      usage: { steps: 4 },
       error: { tag: "BudgetExhausted", message: expect.stringContaining("--budget-tokens") }
     })
     const failed = lines.find(({ type }) => type === "subagent.failed")
@@ -169,8 +172,8 @@ describe("limits", () => {
     const again = await place.run(["sessions", "resume", result.sessionID, "--format", "quiet"])
     expect(again).toMatchObject({ code: 4, stdout: "" })
     const shown = await place.run(["sessions", "show", result.sessionID])
-    expect(shown.stdout).toContain("budget: 550 of 500 tokens used")
-    expect(llm.requests).toHaveLength(5)
+    expect(shown.stdout).toContain("budget: 20040 of 22500 tokens used")
+    expect(llm.requests).toHaveLength(4)
   })
 
   it("--budget-usd is refused with a model of unknown price, and exits with 2", async () => {

@@ -17,6 +17,10 @@ export interface LlmRequest {
   readonly last: string
   /** The texts of the messages of the user, in order. */
   readonly user: ReadonlyArray<string>
+  /** About how many tokens its messages and tools have. */
+  readonly tokens: number
+  /** The most tokens that the answer may have; undefined where the request does not say. */
+  readonly maxTokens: number | undefined
   readonly headers: IncomingMessage["headers"]
 }
 
@@ -27,6 +31,11 @@ export interface LlmAnswer {
   readonly deltas?: ReadonlyArray<unknown>
   /** `json` are the arguments as they are sent, where `args` cannot say them. */
   readonly calls?: ReadonlyArray<{ readonly tool: string; readonly args?: unknown; readonly json?: string }>
+  /**
+   * What the answer reports as used; 100 and 10 where absent. An answer that is longer than the request allows is cut there, as
+   * a provider does: its text ends in the middle, its calls are missing, and it finishes with `length`.
+   */
+  readonly tokens?: { readonly input?: number; readonly output?: number }
   /** The answer begins and never ends. */
   readonly hangs?: boolean
   /** An error in the place of an answer. */
@@ -63,12 +72,16 @@ const read = async (request: IncomingMessage): Promise<LlmRequest> => {
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as {
     readonly messages: ReadonlyArray<WireMessage>
     readonly tools?: ReadonlyArray<{ readonly function: { readonly name: string } }>
+    readonly max_tokens?: number
+    readonly max_completion_tokens?: number
   }
   return {
     messages: body.messages,
     tools: (body.tools ?? []).map((tool) => tool.function.name),
     last: textOf(body.messages.at(-1)?.content),
     user: body.messages.filter(({ role }) => role === "user").map(({ content }) => textOf(content)),
+    tokens: Math.ceil(JSON.stringify([body.messages, body.tools ?? []]).length / 4),
+    maxTokens: body.max_completion_tokens ?? body.max_tokens,
     headers: request.headers
   }
 }
@@ -78,7 +91,21 @@ const base = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, mo
 const event = (delta: unknown, finish: string | null = null) =>
   `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 
-const say = (response: ServerResponse, { calls = [], deltas = [], hangs, status, text }: LlmAnswer) => {
+/** What is left of an answer that is longer than its request allows. */
+const capped = (answer: LlmAnswer, cap: number | undefined): LlmAnswer & { readonly finish?: string } => {
+  const { calls: _, text, tokens, ...rest } = answer
+  const output = tokens?.output ?? 0
+  if (cap === undefined || output <= cap) return answer
+  return {
+    ...rest,
+    ...(text === undefined ? {} : { text: text.slice(0, Math.floor(text.length * cap / output)) }),
+    tokens: { ...tokens, output: cap },
+    finish: "length"
+  }
+}
+
+const say = (response: ServerResponse, answer: LlmAnswer, cap?: number) => {
+  const { calls = [], deltas = [], finish, hangs, status, text, tokens } = capped(answer, cap)
   if (status !== undefined) {
     response.writeHead(status, { "content-type": "application/json" })
     response.end(JSON.stringify({ error: { message: `scripted ${status}`, type: "scripted", code: null } }))
@@ -101,8 +128,9 @@ const say = (response: ServerResponse, { calls = [], deltas = [], hangs, status,
       }]
     }))
   )
-  response.write(event({}, calls.length > 0 ? "tool_calls" : "stop"))
-  const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 }
+  response.write(event({}, finish ?? (calls.length > 0 ? "tool_calls" : "stop")))
+  const { input, output } = { input: 100, output: 10, ...tokens }
+  const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
   response.write(`data: ${JSON.stringify({ ...base, choices: [], usage })}\n\n`)
   response.end("data: [DONE]\n\n")
 }
@@ -130,7 +158,7 @@ export const startLlm = async (script: Script): Promise<Llm> => {
     requests.push(asked)
     for (const each of waiting) if (requests.length >= each.count) each.resolve()
     const answer = await script(asked)
-    say(response, typeof answer === "string" ? { text: answer } : answer)
+    say(response, typeof answer === "string" ? { text: answer } : answer, asked.maxTokens)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {

@@ -5,20 +5,14 @@ import type { Live } from "../session/live.ts"
 import { heldOf } from "./held.ts"
 import { lineOf, type Reservation } from "./reservations.ts"
 
-/** The tools whose calls only wait for tasks. */
-const waitsForTasks = new Set(["task", "task_wait"])
-
-const callsOf = ({ messages }: Live) =>
-  (messages?.findLast(({ info }) => info.role === "assistant")?.parts ?? []).flatMap((part) =>
-    part.type === "tool" && (part.state.status === "running" || part.state.status === "pending") ? [part.tool] : []
-  )
-
 /** Whether the work of a session, or of a task below it, goes on by itself. */
 const goesOn = (live: Live): boolean => {
   const tasks = [...live.tasks]
   if (tasks.some((task) => !task.hasBegun || goesOn(task.live))) return true
   if (live.waitsForBudget) return false
-  return live.person.waiting > 0 || tasks.length === 0 || callsOf(live).some((tool) => !waitsForTasks.has(tool))
+  if (live.person.waiting > 0 || tasks.length === 0) return true
+  // With tasks that all wait, it works on where it asks its model, or makes a call that waits for nobody.
+  return live.running !== undefined && (live.calls.open === 0 || live.calls.waiting < live.calls.open)
 }
 
 const holds = (live: Live, bound: Bound, line: ReadonlySet<Live>): boolean => {

@@ -95,6 +95,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           promise: undefined,
           waiters: new Set(),
           waitsForBudget: false,
+          calls: { open: 0, waiting: 0 },
           cutAt: 0,
           rates: new Map(),
           warned: new Set(),

@@ -90,6 +90,8 @@ export interface Live {
   readonly waiters: Set<Waiter>
   /** Whether its loop waits for budget. */
   waitsForBudget: boolean
+  /** How many calls of its step have not ended, and how many of those only wait for tasks or people. */
+  readonly calls: { open: number; waiting: number }
   /** At how many tokens a budget cut off its last answer; 0 where none did. */
   cutAt: number
   /** How many tokens each model counts for what was estimated as one; known at the root. */

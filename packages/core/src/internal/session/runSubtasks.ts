@@ -12,6 +12,7 @@ import { Journal } from "../../Journal.ts"
 import type { Subject } from "../../Permission.ts"
 import { candidates } from "./candidates.ts"
 import { type Live, type LiveMessage, putMessage, putPart } from "./live.ts"
+import { makeCalls } from "./makeCalls.ts"
 import type { Step } from "./modelStep.ts"
 import { observedCall } from "./observedCall.ts"
 import { sayToModel } from "./sayToModel.ts"
@@ -136,7 +137,8 @@ export const runSubtasks = Effect.fnUntraced(function*(
     const step = before === undefined ? undefined : stepOf(before)
     return step === undefined ? begin(live, user, part) : Effect.succeed(step)
   })
-  const results = yield* live.slot.calls(
+  const results = yield* makeCalls(
+    live,
     begun.filter(({ tool }) => isOpen(tool)),
     ({ step, tool }, call) =>
       observedCall(

@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import { Governor } from "../../Governor.ts"
 import type { Subject } from "../../Permission.ts"
-import { grantWaiting } from "../budget/requests.ts"
 import type { Wanted } from "./finalAnswer.ts"
 import type { Live } from "./live.ts"
+import { makeCalls } from "./makeCalls.ts"
 import type { Step } from "./modelStep.ts"
 import { observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
@@ -19,16 +19,13 @@ export const toolCalls = Effect.fnUntraced(function*(
 ) {
   const governor = yield* Governor
   const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
-  const results = yield* live.slot.calls(
+  const results = yield* makeCalls(
+    live,
     step.calls,
     (part, call) =>
       observedCall(
         { live, message: step.message, part, wanted },
-        Effect.ensuring(
-          toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes }),
-          // Where only calls are left that wait for tasks, what the session holds may come back no more.
-          Effect.sync(() => grantWaiting(live))
-        )
+        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes })
       )
   )
   return results.some((result) => result.endsTurn)

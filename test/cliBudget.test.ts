@@ -1,0 +1,138 @@
+/** The built program under a budget: what its agents use together, how it ends, and what it says meanwhile. */
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+interface Result {
+  readonly sessionID: string
+  readonly outcome: string
+  readonly exitCode: number
+  readonly text: string
+  readonly error?: { readonly tag: string; readonly message: string }
+}
+
+const partOf = ({ user }: LlmRequest): number | undefined => {
+  const found = user.flatMap((text) => /part (\d+)$/.exec(text)?.slice(1) ?? []).at(0)
+  return found === undefined ? undefined : Number(found)
+}
+
+/** Answers of so many tokens, the input counted as `input` says. */
+const crowd = (
+  count: number,
+  { input, output }: {
+    readonly input: (request: LlmRequest) => number
+    readonly output: (part: number) => number
+  }
+) =>
+(request: LlmRequest): LlmAnswer => {
+  const part = partOf(request)
+  if (part !== undefined) {
+    const tokens = output(part)
+    return { text: `[${part}] ` + "word ".repeat(tokens), tokens: { input: input(request), output: tokens } }
+  }
+  if (request.messages.at(-1)?.role === "tool") return { text: "all done", tokens: { input: input(request) } }
+  return {
+    calls: Array.from({ length: count }, (_, i) => ({
+      tool: "task",
+      args: { description: `Part ${i}`, prompt: `part ${i}`, subagent_type: "general" }
+    })),
+    tokens: { input: input(request), output: 400 }
+  }
+}
+
+/** Runs it to its end with this budget; gives its result, its events, and what `sessions show` says is used. */
+const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: ReadonlyArray<string>) => {
+  const llm = await startLlm(script)
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  const config = join(place.home, "config", "skein")
+  mkdirSync(config, { recursive: true })
+  const models = { m: { price: { input: "1", output: "4" } } }
+  writeFileSync(join(config, "skein.json"), JSON.stringify({ provider: { openai: { models } } }))
+  const ended = await place.run(["run", "-m", "openai/m", "--title", "t", "--format", "json", ...budget, "go"])
+  const lines = ended.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
+  const result: Result = lines.at(-1)
+  const shown = (await place.run(["sessions", "show", result.sessionID])).stdout
+  const [, used, limit] = /budget: ([\d.]+) of ([\d.]+)/.exec(shown) ?? []
+  const ends = lines.flatMap(({ properties, type }) =>
+    type === "subagent.completed" || type === "subagent.failed" ? [properties.outcome.status] : []
+  )
+  return { code: ended.code, ends, limit: Number(limit), lines, llm, place, result, used: Number(used) }
+}
+
+const fixed = () => 100
+const counted = ({ tokens }: LlmRequest) => Math.round(tokens * 1.1)
+
+describe("16 tasks at once", () => {
+  it.each([
+    ["a model that counts little input", 20_000, fixed],
+    ["a model that counts all of its input", 80_000, counted]
+  ])("with answers of 6,000 tokens use their budget and no more: %s", async (_, tokens, input) => {
+    const { code, ends, limit, result, used } = await spending(
+      crowd(16, { input, output: () => 6_000 }),
+      "--budget-tokens",
+      String(tokens)
+    )
+    expect(limit).toBe(tokens)
+    expect(used).toBeLessThanOrEqual(tokens * 1.03)
+    expect(used).toBeGreaterThanOrEqual(tokens * 0.9)
+    expect(code).toBe(4)
+    expect(result).toMatchObject({ outcome: "budget_exhausted", exitCode: 4, error: { tag: "BudgetExhausted" } })
+    expect(result.error?.message).toMatch(
+      new RegExp(`The budget of ${tokens} tokens for .*: ${used} are used.*give it a new budget \\(--budget-tokens\\)`)
+    )
+    expect(ends).toContain("completed")
+    expect(ends).toContain("budget_exhausted")
+  })
+
+  it("with small answers use their budget and no more", async () => {
+    const { code, ends, result, used } = await spending(
+      crowd(16, { input: counted, output: () => 10 }),
+      "--budget-tokens",
+      "30000"
+    )
+    expect(code).toBe(4)
+    expect(used).toBeLessThanOrEqual(30_000 * 1.03)
+    expect(used).toBeGreaterThanOrEqual(20_000)
+    expect(ends).toContain("completed")
+    expect(result.error?.message).toMatch(
+      new RegExp(
+        `The budget of 30000 tokens .* does not suffice for another request: ${used} are used.*--budget-tokens`
+      )
+    )
+  })
+
+  it("that their budget suffices for all complete", async () => {
+    const { code, ends, result } = await spending(
+      crowd(16, { input: counted, output: () => 6_000 }),
+      "--budget-tokens",
+      "1000000"
+    )
+    expect(code).toBe(0)
+    expect(result).toMatchObject({ outcome: "completed", text: "all done" })
+    expect(ends).toEqual(Array.from({ length: 16 }, () => "completed"))
+  })
+
+  it("use their budget of money and no more", async () => {
+    const { code, ends, result, used } = await spending(
+      crowd(16, { input: counted, output: () => 6_000 }),
+      "--budget-usd",
+      "0.20"
+    )
+    expect(code).toBe(4)
+    expect(used).toBeLessThanOrEqual(0.206)
+    expect(used).toBeGreaterThanOrEqual(0.18)
+    expect(ends).toContain("completed")
+    expect(ends).toContain("budget_exhausted")
+    expect(result.error?.message).toMatch(new RegExp(`The budget of 0.2 USD .*: ${used} are used.*--budget-usd`))
+  })
+})
