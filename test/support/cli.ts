@@ -28,6 +28,8 @@ export interface Start {
   readonly output?: number
   /** Standard input is neither written to nor closed. */
   readonly silent?: boolean
+  /** Standard output and standard error are not read until `read` is called. */
+  readonly unread?: boolean
 }
 
 /** A run that goes on. */
@@ -35,6 +37,8 @@ interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   readonly output: () => string
+  /** Reads what was left unread, and goes on reading. */
+  readonly read: () => void
 }
 
 /** A place to run it in. */
@@ -80,14 +84,17 @@ export const sandbox = (
     })
     let stdout = ""
     let stderr = ""
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout += text)
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr += text)
+    const read = () => {
+      child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout += text)
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr += text)
+    }
+    if (given.unread !== true) read()
     child.stdin?.on("error", () => undefined)
     if (given.silent !== true) child.stdin?.end(given.input ?? "")
     const ended = new Promise<Ended>((resolve) =>
       child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }))
     )
-    return { child, ended, output: () => stdout + stderr }
+    return { child, ended, output: () => stdout + stderr, read }
   }
   return {
     project,

@@ -14,6 +14,9 @@ export interface Size {
   readonly rows: number
 }
 
+/** How much may wait to be read before those who write have to wait, in characters. */
+export const mostWaiting = 1024 * 1024
+
 /** The streams of the process. */
 export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   /** Writes to standard output: results, and nothing else. Never throws. */
@@ -34,13 +37,23 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   readonly keyboard: () => ReadStream | undefined
   /** Ends when everything that was written has been handed to the system, or when nobody reads it. */
   readonly flush: Effect.Effect<void>
+  /** How much was written that the system has not taken yet, in characters. */
+  readonly waiting: () => number
+  /** Whether so much waits to be read that whoever writes should wait for `drained`; never after `hurry`. */
+  readonly isFull: () => boolean
+  /** Ends when everything has been handed to the system, or with `hurry`. */
+  readonly drained: Effect.Effect<void>
+  /** Says that the program ends: from now on nobody who writes waits for a reader. */
+  readonly hurry: () => void
 }>() {
   /** The streams of this process. Node makes each of them when it is first used, which takes its time. */
   static readonly layer: Layer.Layer<Stdio> = Layer.sync(Stdio, () => {
     const listeners = new Set<(code: string) => void>()
     const isTerminal = { input: isatty(0), output: isatty(1), error: isatty(2) }
     const letGo = () => letGoOfTerminal([isTerminal.input, isTerminal.output, isTerminal.error])
+    const held = new Set<() => void>()
     let gone = false
+    let isHurried = false
     let stdout: typeof process.stdout | undefined
     let stderr: typeof process.stderr | undefined
     const onGone = ({ code = "EIO" }: NodeJS.ErrnoException) => {
@@ -49,6 +62,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
     }
     const output = () => stdout ??= process.stdout.on("error", onGone)
     const error = () => stderr ??= process.stderr.on("error", () => undefined)
+    const waiting = () => waitingIn(stdout) + waitingIn(stderr)
     return {
       out: (text) => {
         if (!gone) output().write(text)
@@ -75,7 +89,23 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
         process.once("exit", letGo)
         return isatty(0) ? process.stdin : terminal()
       },
-      flush: Effect.suspend(() => Effect.zipRight(flushed(stdout), flushed(stderr)))
+      flush: Effect.suspend(() => Effect.zipRight(flushed(stdout), flushed(stderr))),
+      waiting,
+      isFull: () => !isHurried && waiting() > mostWaiting,
+      // What is held back may be uninterruptible, where a race would wait for its loser.
+      drained: Effect.async<void>((resume) => {
+        const release = () => {
+          held.delete(release)
+          resume(Effect.void)
+        }
+        held.add(release)
+        if (isHurried) release()
+        else whenTaken(stdout, () => whenTaken(stderr, release))
+      }),
+      hurry: () => {
+        isHurried = true
+        for (const release of held) release()
+      }
     }
   })
 }
@@ -95,6 +125,15 @@ const letGoOfTerminal = (wereTerminals: ReadonlyArray<boolean>): void =>
     // The number must not be left to others.
     openSync("/dev/null", "r+")
   })
+
+const waitingIn = (stream: Writable | undefined): number =>
+  stream === undefined || stream.destroyed || stream.errored ? 0 : stream.writableLength
+
+/** Calls a function when the system has taken what was written, or never will. */
+const whenTaken = (stream: Writable | undefined, then: () => void): void => {
+  if (stream === undefined || waitingIn(stream) === 0) then()
+  else stream.write("", () => then())
+}
 
 const flushed = (stream: Writable | undefined) =>
   Effect.suspend(() => {

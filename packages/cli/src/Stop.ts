@@ -32,6 +32,8 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       let reason: StopReason | undefined
       const stop = (next: StopReason) => {
         reason ??= next
+        // What holds the work back until somebody reads would hold back its end as well.
+        stdio.hurry()
         Deferred.unsafeDone(stopped, Effect.succeed(reason))
       }
       const onSignal = (by: SignalName) => {

@@ -24,6 +24,14 @@ export type BusFilter =
 /** What a listener is: called at once for each event, in order; it is quick and does not throw. */
 export type Listener = (event: Event) => void
 
+/** How a listener that passes events on to somebody slower holds back those who publish. */
+export interface Pressure {
+  /** Whether more waits to be read than the listener wants to hold. */
+  readonly isFull: () => boolean
+  /** Waits until there is room again. */
+  readonly relieved: Effect.Effect<void>
+}
+
 interface Listening {
   readonly listener: Listener
   readonly deltas: boolean
@@ -44,14 +52,23 @@ const hearsDeltas = (listeners: ReadonlySet<Listening> | undefined): boolean => 
   return false
 }
 
-/** The bus: publishing never waits, whoever is slow loses the connection and never an event in the middle. */
+/**
+ * The bus: publishing never waits. A slow subscriber loses the connection and never an event in the middle; a listener with
+ * `pressure` slows down those who publish by `whenRoom`.
+ */
 export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
   /** Hands an event to everyone who listens for it. */
   readonly publish: (event: Event) => void
   /** Whether anyone would hear a delta of this session: one that nobody hears need not be made. */
   readonly heard: (session: { readonly sessionID: SessionID; readonly rootID: SessionID }) => boolean
   /** Calls a function for each event until the scope closes. */
-  readonly listen: (filter: BusFilter, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
+  readonly listen: (
+    filter: BusFilter,
+    listener: Listener,
+    pressure?: Pressure
+  ) => Effect.Effect<void, never, Scope.Scope>
+  /** Runs at once what publishes events; while a listener is full, when it has room again, and one after the other. */
+  readonly whenRoom: <A, E, R>(publishing: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Events from now on. At most `capacity` (4,096) wait to be read; one more ends the stream with `BusOverflow`. */
   readonly subscribe: (
     filter: BusFilter,
@@ -63,6 +80,9 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
     const everything = new Set<Listening>()
     const bySession = new Map<SessionID, Set<Listening>>()
     const byRoot = new Map<SessionID, Set<Listening>>()
+    const pressures = new Set<Pressure>()
+    // Were all of them let go at once, all that waited would be published at once.
+    const turn = Effect.unsafeMakeSemaphore(1)
 
     const add = (filter: BusFilter, listener: Listener): () => void => {
       const listening: Listening = { listener, deltas: filter.deltas ?? true }
@@ -85,9 +105,34 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
       tell(byRoot.get(event.rootID), event)
     }
 
-    const listen = (filter: BusFilter, listener: Listener) =>
+    const listen = (filter: BusFilter, listener: Listener, pressure?: Pressure) =>
       Effect.asVoid(
-        Effect.acquireRelease(Effect.sync(() => add(filter, listener)), (remove) => Effect.sync(remove))
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            if (pressure !== undefined) pressures.add(pressure)
+            return add(filter, listener)
+          }),
+          (remove) =>
+            Effect.sync(() => {
+              remove()
+              if (pressure !== undefined) pressures.delete(pressure)
+            })
+        )
+      )
+
+    const findFull = () => {
+      for (const pressure of pressures) if (pressure.isFull()) return pressure
+      return undefined
+    }
+
+    const room: Effect.Effect<void> = Effect.suspend(() => {
+      const full = findFull()
+      return full === undefined ? Effect.void : Effect.zipRight(full.relieved, room)
+    })
+
+    const whenRoom = <A, E, R>(publishing: Effect.Effect<A, E, R>) =>
+      Effect.suspend(() =>
+        findFull() === undefined ? publishing : turn.withPermits(1)(Effect.zipRight(room, publishing))
       )
 
     const subscribe = Effect.fn("Bus.subscribe")(function*(
@@ -114,6 +159,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
       heard: ({ rootID, sessionID }) =>
         hearsDeltas(everything) || hearsDeltas(bySession.get(sessionID)) || hearsDeltas(byRoot.get(rootID)),
       listen,
+      whenRoom,
       subscribe
     }
   })

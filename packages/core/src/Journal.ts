@@ -22,7 +22,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
     properties: EventProperties<T>,
     now: number
   ) => Event
-  /** Stores changes and events together, then tells the events. Ends when all is durable. */
+  /** Stores changes and events together, then tells the events. Waits while a listener has no room; ends when all is durable. */
   readonly commit: (writes: ReadonlyArray<Write>, events: ReadonlyArray<Event>) => Effect.Effect<void, StorageError>
   /** Tells an event that is not kept. */
   readonly tell: (event: Event) => void
@@ -53,11 +53,11 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
         const all = [...writes, ...kept.map((each): Write => ({ _tag: "Event", event: each }))]
         // What was asked for is stored even if the asker is interrupted meanwhile; then it must be told as well.
         return Effect.uninterruptible(
-          Effect.tap(storage.commit(all), () => {
+          bus.whenRoom(Effect.tap(storage.commit(all), () => {
             points.hit("result_committed_before_publish")
             for (const each of events) bus.publish(each)
             points.hit("published")
-          })
+          }))
         )
       }
 

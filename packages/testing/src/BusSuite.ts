@@ -111,6 +111,37 @@ export const busSuite = (name: string, layer: Layer.Layer<Bus>): void => {
         expect(numbers(all)).toEqual([1, 2])
       }).pipe(Effect.provide(layer)))
 
+    it.scoped("holds back what publishes while a listener is full, and then lets one after the other go", () =>
+      Effect.gen(function*() {
+        const bus = yield* Bus
+        const room = yield* Effect.makeLatch()
+        const heard: Array<Event> = []
+        let isFull = false
+        const pressure = { isFull: () => isFull, relieved: Effect.zipRight(room.await, room.close) }
+        yield* bus.listen(
+          { all: true },
+          (each) => {
+            heard.push(each)
+            isFull = true
+          },
+          pressure
+        )
+        const publish = (n: number) => bus.whenRoom(Effect.sync(() => bus.publish(event(n, { session: "s" }))))
+        yield* publish(1)
+        const waiting = yield* Effect.forkAll([2, 3].map(publish))
+        const settle = Effect.repeatN(Effect.yieldNow(), 10)
+        yield* settle
+        expect(numbers(heard)).toEqual([1])
+        isFull = false
+        yield* room.open
+        yield* settle
+        expect(numbers(heard)).toEqual([1, 2])
+        isFull = false
+        yield* room.open
+        yield* Fiber.join(waiting)
+        expect(numbers(heard)).toEqual([1, 2, 3])
+      }).pipe(Effect.provide(layer)))
+
     it.scoped("streams the events from the subscription on", () =>
       Effect.gen(function*() {
         const bus = yield* Bus

@@ -19,6 +19,9 @@ import { Redaction } from "./Redaction.ts"
 /** How long a command that was told to stop may take, in milliseconds. */
 const patience = 6_000
 
+/** How long a reader has for what was written when a signal came, in milliseconds. */
+const readerPatience = 1_000
+
 /** Ends with the command, or soon after the program was told to stop. */
 const untilStopped = <A, E, R>(command: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
@@ -43,6 +46,14 @@ const report = (cause: Cause.Cause<CommandError>, verbose: boolean) =>
     return exitCode
   })
 
+/** Waits until all is written; not for long where a signal ended the program: perhaps nobody reads. */
+const written = Effect.gen(function*() {
+  const stdio = yield* Stdio
+  const stop = yield* Stop
+  const tooLate = Effect.zipRight(stop.awaited, Effect.sleep(readerPatience))
+  return yield* Effect.raceFirst(Effect.as(stdio.flush, true), Effect.as(tooLate, false))
+})
+
 /** Says what went wrong, writes what is not written yet, and decides the exit code. */
 const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
   Effect.gen(function*() {
@@ -50,11 +61,12 @@ const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
     const { isTold, reason } = yield* Stop
     const stopped = reason()
     const exitCode = stopped?.exitCode ?? (Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose))
-    yield* stdio.flush
+    const isWritten = yield* written
     const late = reason()
+    if (late !== undefined && !isWritten) return late.exitCode
     if (late?.by !== "output" || isTold()) return exitCode
     stdio.err(errorLine(late.message))
-    yield* stdio.flush
+    yield* written
     return late.exitCode
   })
 

@@ -31,6 +31,7 @@ import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
 import { goneOn } from "./goOn.ts"
 import { leaveBackground } from "./leaveBackground.ts"
+import { LeftOut, leftOutText } from "./leftOut.ts"
 import { checkModels, defaultNote, readModel } from "./models.ts"
 import { type Asked, commandOf, prompt, readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import {
@@ -42,7 +43,8 @@ import {
   type RunResult,
   type Unfinished,
   unstored,
-  withInterrupted
+  withInterrupted,
+  withLeftOut
 } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 import { findTarget, type Target } from "./target.ts"
@@ -61,6 +63,7 @@ interface Progress {
   /** Fails where the database is gone, and all that was stored. */
   intact: Effect.Effect<void, StorageError>
   readonly denials: Denials
+  readonly leftOut: LeftOut
 }
 
 /** The agents, of which the one at the root may make only so many steps. */
@@ -124,11 +127,12 @@ const prompted = Effect.fnUntraced(function*(
   // What is not there is told before there is a session.
   const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory)
   const points = yield* Failpoints
+  const stdio = yield* Stdio
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
     progress.denials.see(event)
-    if (!progress.isOver) presenter.event(event)
+    if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
     points.hit("ack_sent")
-  })
+  }, { isFull: stdio.isFull, relieved: stdio.drained })
   const current = target.session === undefined
     ? yield* session.create({
       directory: target.directory,
@@ -163,6 +167,7 @@ const prompted = Effect.fnUntraced(function*(
     session: current,
     work: going,
     timeout: flags.timeout,
+    late: stdio.hurry,
     left: (unfinished) => progress.left = unfinished
   })
   if (turn === undefined) return ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))
@@ -225,7 +230,8 @@ export const executeRun = (
       after: Effect.void,
       intact: Effect.void,
       isOver: false,
-      denials: new Denials()
+      denials: new Denials(),
+      leftOut: new LeftOut(stdio)
     }
     const foundation = Layer.build(Layer.provideMerge(storage, platform({ database: flags.db })))
     return yield* Effect.uninterruptibleMask((restore) =>
@@ -235,7 +241,7 @@ export const executeRun = (
             Effect.flatMap(foundation, (context) => Effect.provide(work(input, silence, shown, progress), context))
           )
         )
-        const result = yield* concluded(exit, progress)
+        const result = withLeftOut(yield* concluded(exit, progress), progress.leftOut.count)
         shown.presenter.end(result)
         yield* failpoint("ack_sent")
         progress.isOver = true
@@ -243,6 +249,7 @@ export const executeRun = (
         const onTerminal = stdio.isTerminal.output && stdio.isTerminal.error
         const asked = { auto: flags.auto, canAsk: shown.canAsk, onTerminal, readerIsGone }
         if (stop.reason() !== undefined) stop.isTold(true)
+        if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) {
           const { redact } = yield* Redaction

@@ -29,6 +29,8 @@ export interface RunResult {
   readonly stored?: false
   /** What --no-wait has left. */
   readonly interrupted?: ReadonlyArray<InterruptedTask>
+  /** How many events of progress were left out, since the output was read too slowly. */
+  readonly leftOut?: number
   readonly error?: { readonly tag: string; readonly message: string }
 }
 
@@ -100,6 +102,10 @@ export const unstored = (result: RunResult, { message }: { readonly message: str
 /** The result of a run that did not wait for these tasks. */
 export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>
   interrupted.length === 0 ? result : { ...result, interrupted }
+
+/** The result of a run of whose events so many were left out. */
+export const withLeftOut = (result: RunResult, leftOut: number): RunResult =>
+  leftOut === 0 ? result : { ...result, leftOut }
 
 /** The result of a run that took too long. */
 export const ofTimeout = (known: Unfinished, shown: string): RunResult => ({

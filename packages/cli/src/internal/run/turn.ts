@@ -43,13 +43,15 @@ export interface TurnRequest<E, R> {
   readonly work: Effect.Effect<Turn, E, R>
   /** Milliseconds. */
   readonly timeout: number | undefined
+  /** Is called when the time has run out, before the tree is stopped. */
+  readonly late: () => void
   /** Is told what there is of a turn that does not come to its end. */
   readonly left: (unfinished: Unfinished) => void
 }
 
 /** Waits for the turn; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
 export const runTurn = <E, R>(
-  { left, session: before, timeout, work }: TurnRequest<E, R>
+  { late, left, session: before, timeout, work }: TurnRequest<E, R>
 ): Effect.Effect<Turn | undefined, E, R | Scope | Session> =>
   Effect.gen(function*() {
     const session = yield* Session
@@ -70,7 +72,7 @@ export const runTurn = <E, R>(
     ))
     return yield* timeout === undefined
       ? turn
-      : Effect.raceFirst(turn, Effect.as(Effect.sleep(timeout), undefined))
+      : Effect.raceFirst(turn, Effect.as(Effect.zipRight(Effect.sleep(timeout), Effect.sync(late)), undefined))
   })
 
 /** Whether another process has taken the session over: what is said in it since is that one's. */

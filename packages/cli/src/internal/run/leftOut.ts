@@ -1,0 +1,61 @@
+/** Decides which events a reader who is too slow does not get: only such as later ones take the place of. */
+import type { Event } from "@skein/domain/Event"
+import type { PartID } from "@skein/domain/Id"
+import type { Streams } from "../../Stdio.ts"
+import { mostWaiting } from "../../Stdio.ts"
+
+/** What was left out of a run's output so far. */
+export class LeftOut {
+  readonly #waiting: Streams["waiting"]
+  /** Parts whose deltas have a hole: what is told of them next is the whole part. */
+  readonly #holed = new Set<PartID>()
+  /** Calls that were told as running: until their result, only news of their progress follows. */
+  readonly #running = new Set<PartID>()
+  /** How many events were left out. */
+  count = 0
+
+  constructor({ waiting }: Pick<Streams, "waiting">) {
+    this.#waiting = waiting
+  }
+
+  /** Whether an event is left out. */
+  takes(event: Event): boolean {
+    const isLeftOut = this.#isPassing(event)
+    if (isLeftOut) this.count++
+    return isLeftOut
+  }
+
+  #isPassing(event: Event): boolean {
+    const isFull = this.#waiting() > mostWaiting
+    switch (event.type) {
+      case "message.part.delta": {
+        const { partID } = event.properties
+        if (isFull) this.#holed.add(partID)
+        return this.#holed.has(partID)
+      }
+      case "message.part.updated": {
+        const { id, type, ...part } = event.properties.part
+        this.#holed.delete(id)
+        if (type !== "tool" || !("state" in part)) return false
+        if (part.state.status !== "running") {
+          this.#running.delete(id)
+          return false
+        }
+        if (isFull && this.#running.has(id)) return true
+        this.#running.add(id)
+        return false
+      }
+      case "session.status":
+      case "background_task.progress":
+        return isFull
+      default:
+        return false
+    }
+  }
+}
+
+/** What is said of them. */
+export const leftOutText = (count: number): string =>
+  `The output was read too slowly: ${count} ${
+    count === 1 ? "event" : "events"
+  } of progress (pieces of text, statuses) were left out. Results are complete.`
