@@ -96,7 +96,10 @@ export const isReal = (clock: Clock.Clock): boolean => clock === live || clock i
 
 /** The time on a clock that only goes forward, in milliseconds: differences mean something, dates it has none. */
 export const elapsed = (clock: Clock.Clock): number =>
-  clock instanceof MonotonicClock ? Math.floor(clock.awake()) : Number(clock.unsafeCurrentTimeNanos() / 1_000_000n)
+  clock instanceof MonotonicClock ? Math.floor(clock.awake()) : steady(clock)
+
+/** The time on a clock that only goes forward and does not pause while this process stands still, in milliseconds. */
+export const steady = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos() / 1_000_000n)
 
 /** `elapsed` of the clock that is in use. */
 export const now: Effect.Effect<number> = Effect.clockWith((clock) => Effect.sync(() => elapsed(clock)))

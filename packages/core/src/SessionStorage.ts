@@ -40,9 +40,17 @@ export interface StoredLease {
   readonly owner: string | undefined
   /** Of the last one who took hold; 0 where nobody ever did. */
   readonly epoch: number
-  /** Until when it is held unless that is renewed, in milliseconds since 1970; 0 where nobody holds it. */
+  /** When it ends unless it is renewed, in milliseconds since 1970 on the clock of the storage; 0 where nobody holds it. */
   readonly until: number
+  /** How long that was ahead when it was read, in milliseconds by the same clock; 0 where it is over. */
+  readonly left: number
 }
+
+/** For how long a tree is held at a time, in milliseconds. */
+export const leaseLength = 15_000
+
+/** Whether a lease is over by its clock. One that ends later than any can is from before that clock was set back. */
+export const isOver = ({ left }: StoredLease): boolean => left === 0 || left > leaseLength
 
 /**
  * One change. Puts replace the whole row of the same id. A row whose session, parent session or message is not stored is
@@ -65,10 +73,13 @@ export type Write =
   | { readonly _tag: "Approval"; readonly approval: Approval }
   | { readonly _tag: "RemoveApproval"; readonly id: string }
   | { readonly _tag: "Todos"; readonly sessionID: SessionID; readonly todos: ReadonlyArray<Todo> }
-  /** Takes hold of a tree; refused with reason `held` where what is stored of it is no longer what was `found`. */
-  | { readonly _tag: "Hold"; readonly lease: Lease; readonly until: number; readonly found: StoredLease }
-  /** Holds it for longer; refused with reason `held` where the tree is not held so any more. */
-  | { readonly _tag: "Renew"; readonly lease: Lease; readonly until: number }
+  /**
+   * Takes hold of a tree for `length` milliseconds on the clock of the storage; refused with reason `held` where what is stored
+   * of it is no longer what was `found`.
+   */
+  | { readonly _tag: "Hold"; readonly lease: Lease; readonly length: number; readonly found: StoredLease }
+  /** Holds it for `length` milliseconds from now; refused with reason `held` where the tree is not held so any more. */
+  | { readonly _tag: "Renew"; readonly lease: Lease; readonly length: number }
   /** Nothing is changed, but all else in the commit is refused with reason `held` where the tree is not held so any more. */
   | { readonly _tag: "Fence"; readonly lease: Lease }
   /** Lets go of a tree; nothing happens where it is not held so any more. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { now } from "@skein/core/MonotonicClock"
 import { Session } from "@skein/core/Session"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -13,6 +14,7 @@ import type * as Scope from "effect/Scope"
 import { lastingStorage } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
 import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { settableClock } from "./support/wallClock.ts"
 
 type Storage = Context.Tag.Service<SessionStorage>
 
@@ -149,6 +151,93 @@ describe("a process that stands still for longer than its lease", () => {
         expect(yield* Effect.provide(words(id), second)).not.toContain("the end of the first")
         // Who lost it can have it again, as it is by now.
         expect((yield* Effect.provide(Session.prompt(id, "And I?"), first)).text).toBe("the end of the first")
+      })
+    )
+  })
+})
+
+const hour = 3_600_000
+
+describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s by an hour", (_, by) => {
+  /** Two processes and their storage on one clock, and a session in which the first is at work for a minute. */
+  const two = (
+    program: (world: {
+      readonly second: Effect.Effect.Success<ReturnType<typeof stack>>
+      readonly latch: Effect.Latch
+      readonly id: SessionID
+      readonly working: Fiber.RuntimeFiber<string, unknown>
+      readonly jump: (milliseconds: number) => void
+    }) => Effect.Effect<void, unknown, Scope.Scope>
+  ) =>
+    run((inner) =>
+      Effect.gen(function*() {
+        const { clock, jump } = yield* settableClock
+        const latch = yield* Effect.makeLatch(true)
+        yield* Effect.gen(function*() {
+          const answer = Scripted.make({ build: [{ text: "done", delay: { first: 60_000 } }] })
+          const first = yield* stack(answer, sharedBy(inner, latch))
+          const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+          const { id } = yield* Effect.provide(root(), first)
+          const prompt = Effect.map(Session.prompt(id, "one"), ({ text }) => text)
+          const working = yield* Effect.fork(Effect.provide(prompt, first))
+          yield* Effect.sleep(4_000)
+          yield* program({ second, latch, id, working, jump })
+        }).pipe(Effect.withClock(clock))
+      })
+    )
+
+  it("takes no tree from a process that lives", () => {
+    two(({ id, jump, second, working }) =>
+      Effect.gen(function*() {
+        const began = yield* now
+        for (const step of [by, -by, by]) {
+          jump(step)
+          const refused = yield* Effect.provide(Effect.flip(Session.prompt(id, "two")), second)
+          expect(refused).toMatchObject({ _tag: "StorageError", reason: "held" })
+        }
+        expect((yield* now) - began).toBeLessThan(20_000)
+        expect(yield* Fiber.join(working)).toBe("done")
+      })
+    )
+  })
+
+  it("does not keep the tree of a process that is gone", () => {
+    two(({ id, jump, latch, second }) =>
+      Effect.gen(function*() {
+        const began = yield* now
+        yield* latch.close
+        jump(by)
+        const mine = Session.prompt(id, "two").pipe(Effect.retry({ while: ({ _tag }) => _tag === "StorageError" }))
+        expect((yield* Effect.provide(mine, second)).text).toBe("mine")
+        expect((yield* now) - began).toBeLessThan(20_000)
+        yield* latch.open
+      })
+    )
+  })
+
+  it("gives a tree to nobody else for as long as its process may begin something that cannot be undone", () => {
+    const effects: Array<string> = []
+    run((inner) =>
+      Effect.gen(function*() {
+        const { clock, jump } = yield* settableClock
+        const latch = yield* Effect.makeLatch(true)
+        const act = SkeinTest.tool("act", () => Effect.sync(() => `${effects.push("first")}`), { effect: "never" })
+        yield* Effect.gen(function*() {
+          const answer = Scripted.make({ build: [{ calls: [{ tool: "act" }], delay: { first: 19_000 } }, "end"] })
+          const first = yield* stack(answer, sharedBy(inner, latch), { tools: [act] })
+          const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+          const { id } = yield* Effect.provide(root(), first)
+          const working = yield* Effect.fork(Effect.either(Effect.provide(Session.prompt(id, "one"), first)))
+          yield* Effect.sleep(4_000)
+          yield* latch.close
+          jump(by)
+          const mine = Session.prompt(id, "two").pipe(Effect.retry({ while: ({ _tag }) => _tag === "StorageError" }))
+          expect((yield* Effect.provide(mine, second)).text).toBe("mine")
+          expect(effects).toEqual([])
+          yield* latch.open
+          expect(Either.isLeft(yield* Fiber.join(working))).toBe(true)
+          expect(effects).toEqual([])
+        }).pipe(Effect.withClock(clock))
       })
     )
   })

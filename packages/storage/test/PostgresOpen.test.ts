@@ -70,7 +70,7 @@ await withServer((server) => {
           expect(yield* schemaOf(name)).toEqual([migrations.length])
           expect(yield* storage.session(id)).toEqual(Option.some(info))
           expect((yield* storage.inbox(id)).rows).toEqual([row])
-          expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9 }))
+          expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9, left: 0 }))
           expect((yield* storage.events({ after: 40 })).map(({ seq }) => seq)).toEqual([41])
         }))
     }

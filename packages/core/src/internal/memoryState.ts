@@ -73,7 +73,7 @@ const change = (state: State, id: SessionID, f: (held: Held) => Either.Either<He
     (held) => ({ ...state, sessions: HashMap.set(state.sessions, id, held) })
   )
 
-const free: StoredLease = { owner: undefined, epoch: 0, until: 0 }
+const free: StoredLease = { owner: undefined, epoch: 0, until: 0, left: 0 }
 
 const nothing = {
   messages: HashMap.empty<MessageID, Message>(),
@@ -190,7 +190,7 @@ type LeaseWrite = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "
 const isHeldBy = ({ epoch, owner }: Lease, stored: StoredLease): boolean =>
   stored.owner === owner && stored.epoch === epoch
 
-const changeLease = (state: State, write: LeaseWrite): Applied => {
+const changeLease = (state: State, write: LeaseWrite, now: number): Applied => {
   const { epoch, owner, rootID } = write.lease
   const held = Option.getOrUndefined(HashMap.get(state.sessions, rootID))
   const put = (lease: StoredLease): Applied =>
@@ -202,17 +202,19 @@ const changeLease = (state: State, write: LeaseWrite): Applied => {
     const { found } = write
     const isAsFound = found.owner === stored.owner && found.epoch === stored.epoch && found.until === stored.until
     return held !== undefined && isAsFound
-      ? put({ owner, epoch, until: write.until })
+      ? put({ owner, epoch, until: now + write.length, left: write.length })
       : Either.left(heldByAnother("commit", write.lease))
   }
   const isOurs = isHeldBy(write.lease, stored)
   if (write._tag === "Release") return isOurs ? put({ ...free, epoch }) : Either.right(state)
   if (!isOurs) return Either.left(heldByAnother("commit", write.lease))
-  return write._tag === "Renew" ? put({ owner, epoch, until: write.until }) : Either.right(state)
+  return write._tag === "Renew"
+    ? put({ owner, epoch, until: now + write.length, left: write.length })
+    : Either.right(state)
 }
 
-/** Makes one change, or says why not. */
-export const apply = (state: State, write: Write): Applied => {
+/** Makes one change at a time on the clock of the storage, or says why not. */
+export const apply = (state: State, write: Write, now: number): Applied => {
   switch (write._tag) {
     case "Session":
       return putSession(state, write.info)
@@ -260,6 +262,6 @@ export const apply = (state: State, write: Write): Applied => {
     case "Renew":
     case "Fence":
     case "Release":
-      return changeLease(state, write)
+      return changeLease(state, write, now)
   }
 }

@@ -2,6 +2,7 @@
 import type { Event } from "@skein/domain/Event"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -86,9 +87,9 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
 
   return {
     commit: (writes) =>
-      Effect.suspend(() => {
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const applied = inOrder(writes).reduce(
-          (before, write) => Either.flatMap(before, (each) => apply(each, write)),
+          (before, write) => Either.flatMap(before, (each) => apply(each, write, now)),
           Either.right(state) as ReturnType<typeof apply>
         )
         if (Either.isLeft(applied)) return Effect.fail(applied.left)
@@ -96,7 +97,12 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         return Effect.void
       }),
     session: (id) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
-    lease: (rootID) => read(() => Option.map(HashMap.get(state.sessions, rootID), (held) => held.lease)),
+    lease: (rootID) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Option.map(HashMap.get(state.sessions, rootID), ({ lease }) => ({
+          ...lease,
+          left: Math.max(0, lease.until - now)
+        }))),
     sessions: ({ limit, parentID, projectID, rootID, roots }) =>
       read(() => {
         const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>

@@ -15,6 +15,8 @@ export interface Dialect {
   readonly text: (sql: string) => string
   /** Begins a transaction that will write: it must take its lock at once, or a later statement could lose to another. */
   readonly begin: string
+  /** The time on the clock of the database, in milliseconds since 1970. */
+  readonly now: string
   /** Put behind a SELECT: the rows that it reads stay as they are until the transaction ends. */
   readonly share: string
   /** Says what went wrong and how to mend it. */

@@ -5,21 +5,27 @@ import type { Value } from "./tables.ts"
 
 const isHeld = "id = ? AND owner = ? AND epoch = ?"
 
-const texts = {
-  Hold: `UPDATE session SET owner = ?, epoch = ?, lease_until = ?
-    WHERE id = ? AND coalesce(owner, '') = ? AND epoch = ? AND coalesce(lease_until, 0) = ? RETURNING id`,
-  Renew: `UPDATE session SET lease_until = ? WHERE ${isHeld} RETURNING id`,
-  Fence: `SELECT id FROM session WHERE ${isHeld}`,
-  Release: `UPDATE session SET owner = NULL, lease_until = NULL WHERE ${isHeld}`
-} as const
+const textOf = (tag: LeaseOp["_tag"], { now, share }: Dialect): string => {
+  switch (tag) {
+    case "Hold":
+      return `UPDATE session SET owner = ?, epoch = ?, lease_until = ${now} + CAST(? AS BIGINT)
+        WHERE id = ? AND coalesce(owner, '') = ? AND epoch = ? AND coalesce(lease_until, 0) = ? RETURNING id`
+    case "Renew":
+      return `UPDATE session SET lease_until = ${now} + CAST(? AS BIGINT) WHERE ${isHeld} RETURNING id`
+    case "Fence":
+      return `SELECT id FROM session WHERE ${isHeld}${share}`
+    case "Release":
+      return `UPDATE session SET owner = NULL, lease_until = NULL WHERE ${isHeld}`
+  }
+}
 
 const paramsOf = (op: LeaseOp): ReadonlyArray<Value> => {
   const { epoch, owner, rootID } = op.lease
   switch (op._tag) {
     case "Hold":
-      return [owner, epoch, op.until, rootID, op.found.owner ?? "", op.found.epoch, op.found.until]
+      return [owner, epoch, op.length, rootID, op.found.owner ?? "", op.found.epoch, op.found.until]
     case "Renew":
-      return [op.until, rootID, owner, epoch]
+      return [op.length, rootID, owner, epoch]
     case "Fence":
     case "Release":
       return [rootID, owner, epoch]
@@ -28,7 +34,7 @@ const paramsOf = (op: LeaseOp): ReadonlyArray<Value> => {
 
 /** The statement of a change of who holds a tree, and whether it must give back the row that it is about. */
 export const leaseStatement = (op: LeaseOp, dialect: Dialect) => ({
-  sql: op._tag === "Fence" ? `${texts.Fence}${dialect.share}` : texts[op._tag],
+  sql: textOf(op._tag, dialect),
   params: paramsOf(op),
   must: op._tag !== "Release"
 })

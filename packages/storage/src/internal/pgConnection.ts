@@ -54,6 +54,8 @@ const makeDialect = (at: string): Dialect => {
       return found
     },
     begin: "BEGIN",
+    // That of the server, now and not when the transaction began: those who share it may have other clocks.
+    now: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
     // No two transactions that write are open at once.
     share: "",
     explain: explain(at)

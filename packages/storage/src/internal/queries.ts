@@ -9,6 +9,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { Dialect } from "./database.ts"
 import { makeDecode } from "./decode.ts"
 import { makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
@@ -33,12 +34,15 @@ interface LeaseRow {
   readonly owner: string | null
   readonly epoch: number
   readonly lease_until: number | null
+  /** On the clock of the database. */
+  readonly read_at: number
 }
 
 const toLease = (row: LeaseRow): StoredLease => ({
   owner: row.owner ?? undefined,
   epoch: Number(row.epoch),
-  until: Number(row.lease_until ?? 0)
+  until: Number(row.lease_until ?? 0),
+  left: Math.max(0, Number(row.lease_until ?? 0) - Number(row.read_at))
 })
 
 const toApproval = (row: ApprovalRow): Approval => ({
@@ -53,7 +57,8 @@ const toApproval = (row: ApprovalRow): Approval => ({
 /** Makes the part of the port that reads. */
 export const makeQueries = (
   read: Select,
-  snapshot: Snapshot
+  snapshot: Snapshot,
+  { now }: Pick<Dialect, "now">
 ): Omit<Context.Tag.Service<SessionStorage>, "commit" | "prune"> => {
   const sessions = (
     filter: Parameters<Context.Tag.Service<SessionStorage>["sessions"]>[0],
@@ -77,7 +82,9 @@ export const makeQueries = (
       ),
     lease: (rootID) =>
       Effect.map(
-        read<LeaseRow>("lease", "SELECT owner, epoch, lease_until FROM session WHERE id = ?", [rootID]),
+        read<LeaseRow>("lease", `SELECT owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id = ?`, [
+          rootID
+        ]),
         ([row]) => Option.map(Option.fromNullable(row), toLease)
       ),
     sessions: Effect.fnUntraced(function*(filter) {

@@ -79,7 +79,7 @@ export const makeSqlStorage = (
     return {
       ...(mail === undefined ? {} : { mail }),
       ...(intact === undefined ? {} : { intact }),
-      ...makeQueries(read, snapshot),
+      ...makeQueries(read, snapshot, dialect),
       prune: makePrune(connection, dialect, turns, read),
       commit: intact === undefined ? store : checkedAtRenewal(store, intact)
     }

@@ -16,6 +16,8 @@ export const sqlite = (file: string): Dialect => ({
   text: identity,
   // A transaction that only begins to write later fails at once, whatever the timeout, when another one wrote meanwhile.
   begin: "BEGIN IMMEDIATE",
+  // The clock of the machine, which all who have access to the file share.
+  now: "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
   share: "",
   explain: (operation, error) =>
     Option.getOrElse(

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 
 type Storage = typeof SessionStorage.Service
 
@@ -59,7 +60,7 @@ const writeOf = (kind: number, name: string, of: number, version: number): Write
   }
   const message = { id: messageID, sessionID, role: "user", agent: `${version}`, time } as const
   const lease = { rootID: event.rootID, owner: version % 2 === 0 ? "one" : "two", epoch: 1 + (version % 3) }
-  const found = { owner: of === 0 ? undefined : "one", epoch: version % 3, until: of === 0 ? 0 : 10 }
+  const found = { owner: of === 0 ? undefined : "one", epoch: version % 3, until: 0, left: 0 }
   const inboxID = MessageID.make(`msg_${name}${of}`)
   const writes: ReadonlyArray<Write> = [
     { _tag: "Session", info },
@@ -82,8 +83,8 @@ const writeOf = (kind: number, name: string, of: number, version: number): Write
       event: { ...event, id: EventID.make(`evt_${version}`), type: "session.updated", properties: { info } }
     },
     { _tag: "DeleteSession", id: sessionID },
-    { _tag: "Hold", lease, until: 10, found },
-    { _tag: "Renew", lease, until: 10 },
+    { _tag: "Hold", lease, length: 10_000, found },
+    { _tag: "Renew", lease, length: 10_000 },
     { _tag: "Fence", lease },
     { _tag: "Release", lease }
   ]
@@ -107,7 +108,9 @@ const everything = (storage: Storage) =>
   Effect.all({
     sessions: storage.sessions({}),
     runs: storage.runs({}),
-    leases: Effect.forEach(trees, (name) => storage.lease(ses(name))),
+    leases: Effect.forEach(trees, (name) =>
+      // Each backend has a clock of its own.
+      Effect.map(storage.lease(ses(name)), Option.map(({ epoch, owner }) => ({ epoch, owner })))),
     unsettled: storage.runs({ rootID: ses("a"), unsettled: true }),
     events: Effect.map(storage.events({ after: 0 }), (found) => found.map((logged) => logged.event)),
     each: Effect.forEach(names, (name) =>

@@ -1,9 +1,8 @@
 /** Tells which trees a process has left in the middle of their work, without going on with them. */
 import { Owner } from "@skein/core/Owner"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
@@ -15,7 +14,7 @@ export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
   const owner = yield* Owner
   const lease = Option.getOrUndefined(yield* storage.lease(rootID))
-  if (lease?.owner === undefined || lease.until <= (yield* Clock.currentTimeMillis)) return true
+  if (lease?.owner === undefined || isOver(lease)) return true
   return yield* owner.isGone(lease.owner)
 })
 

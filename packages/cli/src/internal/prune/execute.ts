@@ -2,7 +2,7 @@
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
-import { SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
+import { isOver, SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { isPostgres } from "@skein/storage/PostgresUrl"
@@ -49,13 +49,12 @@ const restingTrees = Effect.fnUntraced(function*(since: number, projectID: strin
         tree.unreadable.length + runs.rows.length + runs.unreadable.length === 0
         && tree.rows.every(({ time }) => time.updated < since)
     ))
-  const now = yield* Clock.currentTimeMillis
   const free = yield* Effect.forEach(resting, (root) =>
     Effect.map(
       store.lease(root.id),
       Option.match({
         onNone: () => [],
-        onSome: (lease) => lease.owner === undefined || lease.until <= now ? [{ root, found: lease }] : []
+        onSome: (lease) => lease.owner === undefined || isOver(lease) ? [{ root, found: lease }] : []
       })
     ))
   return free.flat()
@@ -67,7 +66,7 @@ const remove = ({ found, root }: { readonly root: SessionInfo; readonly found: S
     const { commit, event } = yield* Journal
     const now = yield* Clock.currentTimeMillis
     const lease = { rootID: root.id, owner: "sessions prune", epoch: found.epoch + 1 }
-    yield* commit([{ _tag: "Hold", lease, until: now, found }, { _tag: "DeleteSession", id: root.id }], [
+    yield* commit([{ _tag: "Hold", lease, length: 0, found }, { _tag: "DeleteSession", id: root.id }], [
       event(root, "session.deleted", { info: root }, now)
     ])
     return true

@@ -11,11 +11,17 @@ import type { Lease } from "../../SessionStorage.ts"
 /** How long a tree is kept that nothing goes on in (ms): the next prompt may be about to come. */
 const linger = 250
 
+/** A time on two clocks (ms): one that cannot be set, and one that goes on while the machine sleeps. */
+export interface Moment {
+  readonly steady: number
+  readonly wall: number
+}
+
 /** A tree that is held. */
 export interface Held {
   readonly lease: Lease
-  /** Until when, unless that is renewed (ms). */
-  until: number
+  /** When the renewal was sent that was acknowledged last, or the taking where there was none. */
+  renewed: Moment
   uses: number
   /** When it was last used (ms). */
   rested: number
@@ -27,7 +33,7 @@ export interface HeldTrees {
   readonly get: (rootID: SessionID) => Held | undefined
   readonly all: () => ReadonlyArray<Held>
   /** Puts a tree among them; one that nobody uses is let go soon. */
-  readonly keep: (lease: Lease, until: number) => Held
+  readonly keep: (lease: Lease, renewed: Moment) => Held
   /** Takes a tree from among them; says whether it was. */
   readonly drop: (tree: Held) => boolean
   /** Marks that something goes on in a tree, until the function that it gives is called. */
@@ -72,8 +78,8 @@ export const makeHeldTrees = (
     return {
       get: (rootID) => trees.get(rootID),
       all: () => [...trees.values()],
-      keep: (lease, until) => {
-        const tree: Held = { lease, until, uses: 0, rested: now(), isResting: false }
+      keep: (lease, renewed) => {
+        const tree: Held = { lease, renewed, uses: 0, rested: now(), isResting: false }
         trees.set(lease.rootID, tree)
         arm(tree)
         return tree

@@ -5,18 +5,21 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
 import type { Leases } from "../../Leases.ts"
+import { elapsed, steady } from "../../MonotonicClock.ts"
 import { Owner } from "../../Owner.ts"
-import { type Lease, SessionStorage, type StoredLease, type Write } from "../../SessionStorage.ts"
+import { isOver, type Lease, leaseLength, SessionStorage, type StoredLease, type Write } from "../../SessionStorage.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import { makeGuard } from "./guard.ts"
-import { type Held, type HeldTrees, makeHeldTrees } from "./heldTrees.ts"
+import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 
-/** For how long a tree is held at a time (ms), and how often that is renewed: a process may stand still in between. */
-const duration = 15_000
-const pace = duration / 3
+/** How often leases are renewed (ms): a process may stand still in between. */
+const pace = leaseLength / 3
 
-/** How much of a lease is left at least when something begins that cannot be undone (ms): clocks differ. */
-const margin = 2_000
+/** How long a lease that is over by its clock must stay as it is before it counts as over (ms): that clock may have been set. */
+const watch = 2 * pace
+
+/** How old the last renewal of a tree may be that is held for certain (ms): others watch for longer. */
+const sure = watch - 2_000
 
 /** How long somebody is waited for who may be about to let go, and how often that is looked for (ms). */
 const patience = 2_000
@@ -40,10 +43,13 @@ export const makeLeases = <A>(
     const storage = yield* SessionStorage
     const owner = yield* Owner
     const clock = yield* Effect.clock
-    const now = () => clock.unsafeCurrentTimeMillis()
+    const moment = (): Moment => ({ steady: steady(clock), wall: clock.unsafeCurrentTimeMillis() })
     const isShared = storage.mail !== undefined
-    /** Where no other process has access, nothing runs out. */
-    const lasting = () => isShared ? now() + duration : Number.MAX_SAFE_INTEGER
+    /** Whether nobody else can have taken a tree. Where no other process has access, nobody ever can. */
+    const isSure = ({ renewed }: Held) => {
+      const now = moment()
+      return !isShared || Math.max(now.steady - renewed.steady, now.wall - renewed.wall) < sure
+    }
     /** The tree of each session in memory. */
     const trees = new Map<SessionID, SessionID>()
     /** The epoch in which each of them was last held here. */
@@ -95,47 +101,59 @@ export const makeLeases = <A>(
         ))
       })
 
-    const renew = (some: ReadonlyArray<Held>, until: number): Effect.Effect<void, StorageError> => {
-      const [only, ...others] = some
-      if (only === undefined) return Effect.void
-      return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, until }))).pipe(
-        Effect.map(() => {
-          for (const tree of some) tree.until = until
-        }),
-        Effect.catchIf(isRefused, () =>
-          others.length === 0
-            ? lose(only)
-            : Effect.forEach(some, (tree) => renew([tree], until), { discard: true }))
-      )
-    }
+    const renew = (some: ReadonlyArray<Held>): Effect.Effect<void, StorageError> =>
+      Effect.suspend(() => {
+        const [only, ...others] = some
+        if (only === undefined) return Effect.void
+        const renewed = moment()
+        return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, length: leaseLength }))).pipe(
+          Effect.map(() => {
+            for (const tree of some) tree.renewed = renewed
+          }),
+          Effect.catchIf(
+            isRefused,
+            () => others.length === 0 ? lose(only) : Effect.forEach(some, (tree) => renew([tree]), { discard: true })
+          )
+        )
+      })
 
     const renewal = Effect.catchAll(
-      Effect.suspend(() => renew(held.all(), lasting())),
+      Effect.suspend(() => renew(held.all())),
       ({ message }) => Effect.logWarning("What is held could not be renewed", message)
     )
 
-    const isFree = ({ owner: other, until }: StoredLease) =>
-      other === undefined || other === owner.id || until <= now() ? Effect.succeed(true) : owner.isGone(other)
+    const isFree = ({ owner: other }: StoredLease) =>
+      other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
 
-    const take = (rootID: SessionID, since: number): Effect.Effect<() => void, StorageError> =>
+    /** Takes a tree. `since` is when that began, and `seen` the lease of another as it has been from a time on. */
+    const take = (
+      rootID: SessionID,
+      since: number,
+      seen?: { readonly lease: StoredLease; readonly since: number }
+    ): Effect.Effect<() => void, StorageError> =>
       Effect.gen(function*() {
         const stored = yield* storage.lease(rootID)
         if (Option.isNone(stored)) return yield* Effect.as(forgetTree(rootID), () => {})
         const found = stored.value
         if (!(yield* isFree(found))) {
-          if (now() - since >= patience) return yield* busy(rootID)
-          yield* Effect.interruptible(Effect.sleep(look))
-          return yield* take(rootID, since)
+          const now = elapsed(clock)
+          const isSame = seen?.lease.until === found.until && seen.lease.epoch === found.epoch
+          const still = isSame ? seen : { lease: found, since: now }
+          if (!isOver(found) && now - since >= patience) return yield* busy(rootID)
+          if (!isOver(found) || now - still.since < watch) {
+            yield* Effect.interruptible(Effect.sleep(look))
+            return yield* take(rootID, since, still)
+          }
         }
         const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
-        const until = lasting()
         const taking = Effect.gen(function*() {
-          yield* storage.commit([{ _tag: "Hold", lease, until, found }])
+          const renewed = moment()
+          yield* storage.commit([{ _tag: "Hold", lease, length: leaseLength, found }])
           // What is in memory is how somebody else found it. Nobody here has the tree before that is forgotten.
           const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
           if (!isKnown) yield* forgetTree(rootID)
           epochs.set(rootID, lease.epoch)
-          return held.use(held.keep(lease, until))
+          return held.use(held.keep(lease, renewed))
         })
         return yield* Effect.catchIf(taking, isRefused, () => take(rootID, since))
       })
@@ -144,16 +162,16 @@ export const makeLeases = <A>(
       Effect.suspend(() => {
         if (leaving.has(rootID)) return heldByAnother("hold", { rootID })
         const tree = held.get(rootID)
-        // Nobody else took it over in the time of its lease; after that, a renewal shows whether somebody did.
-        if (tree !== undefined && tree.until > now()) return Effect.succeed(held.use(tree))
+        // Where somebody else may have taken it over, a renewal shows whether that is so.
+        if (tree !== undefined && isSure(tree)) return Effect.succeed(held.use(tree))
         return inTurn(
           rootID,
           Effect.gen(function*() {
             const present = held.get(rootID)
-            if (present !== undefined && present.until <= now()) yield* renew([present], lasting())
+            if (present !== undefined && !isSure(present)) yield* renew([present])
             return present !== undefined && held.get(rootID) === present
               ? held.use(present)
-              : yield* take(rootID, now())
+              : yield* take(rootID, elapsed(clock))
           })
         )
       }).pipe(Effect.uninterruptible)
@@ -168,7 +186,7 @@ export const makeLeases = <A>(
       doubted: (rootID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
-          return tree === undefined ? Effect.void : Effect.ignoreLogged(renew([tree], tree.until))
+          return tree === undefined ? Effect.void : Effect.ignoreLogged(renew([tree]))
         })
     })
 
@@ -195,11 +213,11 @@ export const makeLeases = <A>(
       begin: (rootID, store) =>
         Effect.suspend(() => {
           const lease: Lease = { rootID, owner: owner.id, epoch: 1 }
-          const until = lasting()
-          const found = { owner: undefined, epoch: 0, until: 0 }
-          return Effect.map(store({ _tag: "Hold", lease, until, found }), () => {
+          const renewed = moment()
+          const found = { owner: undefined, epoch: 0, until: 0, left: 0 }
+          return Effect.map(store({ _tag: "Hold", lease, length: leaseLength, found }), () => {
             epochs.set(rootID, lease.epoch)
-            held.keep(lease, until)
+            held.keep(lease, renewed)
           })
         }),
       use: (rootID) => {
@@ -210,12 +228,12 @@ export const makeLeases = <A>(
       renew: (rootID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
-          if (tree !== undefined && tree.until > now() + margin) return Effect.void
+          if (tree !== undefined && isSure(tree)) return Effect.void
           const lease = tree?.lease ?? { rootID, owner: owner.id, epoch: 0 }
           const lost = Effect.suspend(() =>
             held.get(rootID) === undefined ? heldByAnother("renew", lease) : Effect.void
           )
-          return tree === undefined ? lost : Effect.zipRight(renew([tree], lasting()), lost)
+          return tree === undefined ? lost : Effect.zipRight(renew([tree]), lost)
         }),
       leave: (rootID) =>
         Effect.suspend(() => {

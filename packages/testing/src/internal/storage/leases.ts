@@ -6,19 +6,27 @@ import * as Option from "effect/Option"
 import { commit, commitEach, lease, reasonOf, sessionOf, sessions, type Tests } from "./access.ts"
 import { ids, session, write } from "./rows.ts"
 
-const free: StoredLease = { owner: undefined, epoch: 0, until: 0 }
+const free: StoredLease = { owner: undefined, epoch: 0, until: 0, left: 0 }
 const of = (owner: string, epoch: number): Lease => ({ rootID: ids.ses("root"), owner, epoch })
-const hold = (owner: string, found: StoredLease, until: number): Write => ({
+const hold = (owner: string, found: StoredLease, length: number): Write => ({
   _tag: "Hold",
   lease: of(owner, found.epoch + 1),
-  until,
+  length,
   found
 })
 const fence = (held: Lease): Write => ({ _tag: "Fence", lease: held })
-const renew = (held: Lease, until: number): Write => ({ _tag: "Renew", lease: held, until })
+const renew = (held: Lease, length: number): Write => ({ _tag: "Renew", lease: held, length })
 const release = (held: Lease): Write => ({ _tag: "Release", lease: held })
 const begin = commit([write.session(session("root"))])
 const stored = lease(ids.ses("root"))
+/** How it is held now; its end differs with the clock of each backend. */
+const heldBy = (owner: string | undefined, epoch: number) => ({
+  owner,
+  epoch,
+  until: expect.any(Number),
+  left: expect.any(Number)
+})
+const found = Effect.map(stored, Option.getOrThrow)
 const titled = (title: string) => write.session(session("root", { title }))
 
 /** The tests. */
@@ -33,39 +41,53 @@ export const leases: Tests = {
   }),
 
   "lets a process take hold with the first commit of a tree": Effect.fnUntraced(function*(use) {
-    yield* use(commit([hold("a", free, 10), write.session(session("root"))]))
-    expect(yield* use(stored)).toEqual(Option.some({ owner: "a", epoch: 1, until: 10 }))
+    yield* use(commit([hold("a", free, 10_000), write.session(session("root"))]))
+    expect(yield* use(stored)).toEqual(Option.some(heldBy("a", 1)))
+  }),
+
+  "counts how long a tree is held on its own clock, from the commit on": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 3_600_000)]))
+    const first = yield* use(found)
+    expect(first.left).toBeGreaterThan(3_500_000)
+    expect(first.left).toBeLessThanOrEqual(3_600_000)
+    yield* use(commit([renew(of("a", 1), 7_200_000)]))
+    const renewed = yield* use(found)
+    expect(renewed.left).toBeGreaterThan(7_100_000)
+    expect(renewed.left).toBeLessThanOrEqual(7_200_000)
+    expect(renewed.until - first.until).toBeGreaterThan(3_500_000)
+    yield* use(commit([renew(of("a", 1), 0)]))
+    expect((yield* use(found)).left).toBe(0)
   }),
 
   "lets one of two take hold who found the same": Effect.fnUntraced(function*(use) {
     yield* use(begin)
     const results = yield* use(Effect.forEach(
       ["a", "b"],
-      (owner) => reasonOf(commit([hold(owner, free, 10)])),
+      (owner) => reasonOf(commit([hold(owner, free, 10_000)])),
       { concurrency: "unbounded" }
     ))
     expect(results.toSorted()).toEqual(["held", "none"])
   }),
 
   "takes over only from what was found": Effect.fnUntraced(function*(use) {
-    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)]))
-    const found = { owner: "a", epoch: 1, until: 10 }
-    yield* use(commit([renew(of("a", 1), 20)]))
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)]))
+    const first = yield* use(found)
+    yield* use(commit([renew(of("a", 1), 20_000)]))
     // It has shown that it lives.
-    expect(yield* use(reasonOf(commit([hold("b", found, 30)])))).toBe("held")
-    yield* use(commit([hold("b", { ...found, until: 20 }, 30)]))
-    expect(yield* use(stored)).toEqual(Option.some({ owner: "b", epoch: 2, until: 30 }))
-    expect(yield* use(reasonOf(commit([renew(of("a", 1), 40)])))).toBe("held")
+    expect(yield* use(reasonOf(commit([hold("b", first, 30_000)])))).toBe("held")
+    yield* use(commit([hold("b", yield* use(found), 30_000)]))
+    expect(yield* use(stored)).toEqual(Option.some(heldBy("b", 2)))
+    expect(yield* use(reasonOf(commit([renew(of("a", 1), 40_000)])))).toBe("held")
   }),
 
   "makes nothing of a commit whose maker no longer holds the tree": Effect.fnUntraced(function*(use) {
-    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)]))
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)]))
     yield* use(commit([fence(of("a", 1)), titled("by a")]))
-    yield* use(commit([hold("b", { owner: "a", epoch: 1, until: 10 }, 20)]))
+    yield* use(commit([hold("b", yield* use(found), 20_000)]))
     expect(yield* use(reasonOf(commit([fence(of("a", 1)), titled("by a, too late")])))).toBe("held")
     expect(yield* use(reasonOf(commit([fence(of("a", 2)), titled("by a, who guesses")])))).toBe("held")
-    const found = yield* use(sessionOf(ids.ses("root")))
-    expect(Option.map(found, ({ title }) => title)).toEqual(Option.some("by a"))
+    const row = yield* use(sessionOf(ids.ses("root")))
+    expect(Option.map(row, ({ title }) => title)).toEqual(Option.some("by a"))
     expect(yield* use(reasonOf(commit([fence(of("a", 1)), write.delete("root")])))).toBe("held")
     yield* use(commit([fence(of("b", 2)), write.delete("root")]))
     expect((yield* use(sessions({}))).rows).toEqual([])
@@ -74,7 +96,7 @@ export const leases: Tests = {
   "refuses only whose tree it is, of commits that are made at once": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [write.session(session("root")), write.session(session("other", { rootID: ids.ses("other") }))],
-      [hold("a", free, 10)]
+      [hold("a", free, 10_000)]
     ))
     const results = yield* use(Effect.forEach(
       [
@@ -90,18 +112,18 @@ export const leases: Tests = {
   }),
 
   "lets go, and the next holder has the next epoch": Effect.fnUntraced(function*(use) {
-    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)]))
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)]))
     yield* use(commit([fence(of("a", 1)), titled("last words"), release(of("a", 1))]))
-    expect(yield* use(stored)).toEqual(Option.some({ owner: undefined, epoch: 1, until: 0 }))
+    expect(yield* use(stored)).toEqual(Option.some({ ...free, epoch: 1 }))
     expect(yield* use(reasonOf(commit([fence(of("a", 1)), titled("after that")])))).toBe("held")
     // Letting go of what one does not hold is nothing.
-    yield* use(commit([hold("b", { owner: undefined, epoch: 1, until: 0 }, 20)]))
+    yield* use(commit([hold("b", { ...free, epoch: 1 }, 20_000)]))
     yield* use(commit([release(of("a", 1))]))
-    expect(yield* use(stored)).toEqual(Option.some({ owner: "b", epoch: 2, until: 20 }))
+    expect(yield* use(stored)).toEqual(Option.some(heldBy("b", 2)))
   }),
 
   "keeps who holds a tree when its session is put again": Effect.fnUntraced(function*(use) {
-    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10)], [titled("again")]))
-    expect(yield* use(stored)).toEqual(Option.some({ owner: "a", epoch: 1, until: 10 }))
+    yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)], [titled("again")]))
+    expect(yield* use(stored)).toEqual(Option.some(heldBy("a", 1)))
   })
 }
