@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -52,12 +53,8 @@ const crowd = (
 /** Runs it to its end with this budget; gives its result, its events, and what `sessions show` says is used. */
 const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: ReadonlyArray<string>) => {
   const llm = await startLlm(script)
-  const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
-  const config = join(place.home, "config", "skein")
-  mkdirSync(config, { recursive: true })
-  const models = { m: { price: { input: "1", output: "4" } } }
-  writeFileSync(join(config, "skein.json"), JSON.stringify({ provider: { openai: { models } } }))
+  const place = priced(llm.url)
+  cleanup.push(llm.close)
   const ended = await place.run(["run", "-m", "openai/m", "--title", "t", "--format", "json", ...budget, "go"])
   const lines = ended.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
   const result: Result = lines.at(-1)
@@ -67,6 +64,17 @@ const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: R
     type === "subagent.completed" || type === "subagent.failed" ? [properties.outcome.status] : []
   )
   return { code: ended.code, ends, limit: Number(limit), lines, llm, place, result, used: Number(used) }
+}
+
+/** A place whose model has a price. */
+const priced = (llm: string) => {
+  const place = sandbox({ llm })
+  cleanup.push(place.remove)
+  const config = join(place.home, "config", "skein")
+  mkdirSync(config, { recursive: true })
+  const models = { m: { price: { input: "1", output: "4" } } }
+  writeFileSync(join(config, "skein.json"), JSON.stringify({ provider: { openai: { models } } }))
+  return place
 }
 
 const fixed = () => 100
@@ -134,5 +142,60 @@ describe("16 tasks at once", () => {
     expect(ends).toContain("completed")
     expect(ends).toContain("budget_exhausted")
     expect(result.error?.message).toMatch(new RegExp(`The budget of 0.2 USD .*: ${used} are used.*--budget-usd`))
+  })
+})
+
+describe("a task that waits for budget", () => {
+  it("says so where it runs, and other processes say what it may wait for", async () => {
+    const script = crowd(2, { input: fixed, output: () => 10 })
+    const llm = await startLlm((request) => {
+      const answer = script(request)
+      return partOf(request) === undefined ? answer : { ...answer, hangs: true }
+    })
+    const place = priced(llm.url)
+    cleanup.push(llm.close)
+    const args = ["run", "-m", "openai/m", "--title", "t", "--budget-tokens", "9000", "go"]
+    const running = place.start(args)
+    cleanup.push(() => running.child.kill("SIGKILL"))
+    await until(() =>
+      /> subagent:waits for budget: \d+ of 9000 tokens for the session ses_\w+ above and all below that are free .*\(Part \d\)/
+        .test(running.output())
+    )
+    await llm.asked(2)
+    expect(llm.requests).toHaveLength(2)
+    const runs: ReadonlyArray<{ readonly taskID: string }> = JSON.parse(
+      (await place.run(["tasks", "list", "--format", "json"])).stdout
+    )
+    expect(runs).toHaveLength(2)
+    const shown = await Promise.all(runs.map(async ({ taskID }) => (await place.run(["tasks", "show", taskID])).stdout))
+    // What a request holds is known to its process alone.
+    expect(
+      shown.filter((text) =>
+        /it waits for the model, or for budget that others hold: 500 of 9000 tokens are used by ses_\w+ and all below it\./
+          .test(text)
+      ).length
+    ).toBeGreaterThanOrEqual(1)
+  })
+})
+
+describe("the survey without a key", () => {
+  it("stays within its budget, and says that it could not be finished", async () => {
+    const names = Array.from({ length: 24 }, (_, i) => `src/part${i % 8}/file${i}.ts`)
+    const files = Object.fromEntries(names.map((name, i) => [name, `export const value${i} = ${i}\n`.repeat(40)]))
+    const place = sandbox({ files })
+    cleanup.push(place.remove)
+    const survey = async (...budget: ReadonlyArray<string>) => {
+      const ended = await place.run(["run", "--title", "t", "--format", "json", ...budget, "Survey this project"])
+      const { error, outcome, usage } = JSON.parse(ended.stdout.trimEnd().split("\n").at(-1) ?? "")
+      return { code: ended.code, error, outcome, used: Number(usage.tokens.input) + Number(usage.tokens.output) }
+    }
+    const whole = await survey()
+    expect(whole).toMatchObject({ code: 0, outcome: "completed" })
+    const tokens = Math.floor(whole.used * 0.8)
+    const part = await survey("--budget-tokens", String(tokens))
+    expect(part).toMatchObject({ code: 4, outcome: "budget_exhausted", error: { tag: "BudgetExhausted" } })
+    expect(part.error.message).toContain(`The budget of ${tokens} tokens`)
+    expect(part.used).toBeLessThanOrEqual(tokens * 1.03)
+    expect(part.used).toBeGreaterThan(0)
   })
 })

@@ -1,8 +1,14 @@
 /** Tells what a task that has not settled does or waits for, by what is stored: also where another process works on it. */
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import { formatAmount } from "@skein/domain/Budget"
+import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+const waitsForModel = "waits for the model"
 
 const named = ({ state, tool }: Extract<Part, { readonly type: "tool" }>): string =>
   "title" in state && state.title !== undefined ? `${tool} ${state.title}` : tool
@@ -22,8 +28,35 @@ const ofParts = (parts: ReadonlyArray<Part>, now: number): string => {
   if (running.length > 0) return `runs ${running.join(", ")}`
   // A call that nobody has to be asked about begins with the answer that it stands in.
   const pending = calls.filter(({ state }) => state.status === "pending").map(named)
-  return pending.length > 0 ? `waits for a person to allow ${pending.join(", ")}` : "waits for the model"
+  return pending.length > 0 ? `waits for a person to allow ${pending.join(", ")}` : waitsForModel
 }
+
+/** What requests are held against. */
+const requested = ["tokens", "usd", "steps"] as const
+
+/** The budgets that hold for a session, the nearest first, such as `16000 of 20000 tokens are used by ses_1 and all below it`. */
+const budgetsOf = (id: SessionID): Effect.Effect<ReadonlyArray<string>, StorageError, SessionStorage> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStorage
+    const session = Option.getOrUndefined(yield* store.session(id))
+    if (session === undefined) return []
+    const { budget, parentID } = session
+    const above = parentID === undefined ? [] : yield* budgetsOf(parentID)
+    const own = requested.flatMap((bound) => {
+      const limit = budget?.limit[bound]
+      return budget === undefined || limit === undefined
+        ? []
+        : [`${budget.spent[bound]} of ${formatAmount(bound, limit)} are used by ${id} and all below it`]
+    })
+    return [...own, ...above]
+  })
+
+/** Where nothing else is known, a task waits for the model; under a budget its request may wait for what others hold. */
+const orForBudget = Effect.fnUntraced(function*(taskID: SessionID, doing: string) {
+  if (doing !== waitsForModel) return doing
+  const budgets = yield* budgetsOf(taskID)
+  return budgets.length === 0 ? doing : `${doing}, or for budget that others hold: ${budgets.join("; ")}`
+})
 
 /** In a few words, such as `waits for the model`. */
 export const waitsFor = Effect.fnUntraced(function*({ state, taskID, time }: TaskRun, now: number) {
@@ -39,5 +72,6 @@ export const waitsFor = Effect.fnUntraced(function*({ state, taskID, time }: Tas
     part.type === "tool" && part.tool !== "task" && part.state.status !== "completed"
     && part.state.status !== "error"
   )
-  return below.length > 0 && !others ? ofTasks([...new Set(below.map((run) => run.taskID))]) : ofParts(parts, now)
+  if (below.length > 0 && !others) return ofTasks([...new Set(below.map((run) => run.taskID))])
+  return yield* orForBudget(taskID, ofParts(parts, now))
 })
