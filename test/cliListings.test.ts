@@ -50,7 +50,7 @@ describe("sessions", () => {
     expect(value).toMatchObject([{ title: "Second\u001b[31m" }, { title: "First" }])
     const { stdout } = await place.run(["sessions"])
     expect(stdout).toMatch(
-      /^SESSION +CHANGED +AGENT +STEPS +TOKENS +TITLE\nses_\w+ .* Second\\x1b\[31m\nses_\w+ .* First\n$/
+      /^SESSION\tCHANGED\tAGENT\tSTEPS\tTOKENS\tTITLE\nses_\w+\t.*\tSecond\\x1b\[31m\nses_\w+\t.*\tFirst\n$/
     )
     expect((await json(place, ["sessions", "--limit", "1"])).value).toHaveLength(1)
 
@@ -84,16 +84,16 @@ describe("agents and models", () => {
       expect.objectContaining({ name: "review", origin: expect.stringContaining("skein.json") })
     )
     const { stdout } = await place.run(["agents"])
-    expect(stdout).toMatch(/^build \(default\) +primary /m)
-    expect(stdout).toMatch(/^review +subagent +- +\S+skein\.json:1 +Reviews changes$/m)
+    expect(stdout).toMatch(/^build \(default\)\tprimary\t/m)
+    expect(stdout).toMatch(/^review\tsubagent\t-\t\S+skein\.json:1\tReviews changes$/m)
     expect(stdout).not.toMatch(/^compaction/m)
   })
 
   it("models say which can be used, and never what the key is", async () => {
     const place = world()
     const without = await place.run(["models"])
-    expect(without.stdout).toMatch(/^offline\/survey \(default\) +yes /m)
-    expect(without.stdout).toMatch(/^openai\/\S+ +no key /m)
+    expect(without.stdout).toMatch(/^offline\/survey \(default\)\tyes\t/m)
+    expect(without.stdout).toMatch(/^openai\/\S+\tno key\t/m)
     const secret = "sk-live-abcdefghijklmnop"
     const { stderr, stdout } = await place.run(["models", "--format", "json", "--verbose"], {
       env: { OPENAI_API_KEY: secret }
@@ -124,9 +124,9 @@ it("config shows every value with its origin, and what does not count", async ()
   expect(value.warnings).toHaveLength(1)
   expect(stderr).toBe("skein: 1 value waits for trust (`skein trust`): `skein config --notes`\n")
   expect((await place.run(["config", "--notes"])).stdout).toMatch(
-    /^waits for trust +\S+skein\.json:7 +provider\.openai\.base_url is ignored: /m
+    /^waits for trust\t\S+skein\.json:7\tprovider\.openai\.base_url is ignored: /m
   )
-  expect((await place.run(["config"])).stdout).toMatch(/^limits\.concurrency +3 +\S+skein\.json:3$/m)
+  expect((await place.run(["config"])).stdout).toMatch(/^limits\.concurrency\t3\t\S+skein\.json:3$/m)
 })
 
 describe("doctor", () => {

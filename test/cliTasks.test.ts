@@ -43,7 +43,7 @@ describe("tasks", () => {
     const { code, stdout } = await place.run(["tasks"])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^TASK +STATE +AGENT .*\nses_\w+ +completed +general .* Do plain\nses_\w+ +completed .* Do apart\n$/
+      /^TASK\tSTATE\tAGENT\t.*\nses_\w+\tcompleted\tgeneral\t.*\tDo plain\nses_\w+\tcompleted\t.*\tDo apart\n$/
     )
     const [run] = JSON.parse((await place.run(["tasks", "list", "--format", "json"])).stdout)
     expect(run).toMatchObject({ state: "settled", prompt: "child plain", outcome: { text: "child plain is done" } })
@@ -103,12 +103,12 @@ describe("tasks", () => {
   it("that have left a worktree keep it until it is cleared away by force", async () => {
     const place = await made()
     const shown = await place.run(["tasks", "clean"])
-    const [, directory = ""] = /^kept {2}(\S+) {2}0 commits, 1 uncommitted files {2}Do apart\n$/.exec(shown.stdout) ??
+    const [, directory = ""] = /^kept\t(\S+)\t0 commits, 1 uncommitted files\tDo apart\n$/.exec(shown.stdout) ??
       []
     expect(existsSync(join(directory, "new.txt"))).toBe(true)
-    expect((await place.run(["tasks", "clean", "--force", "--dry-run"])).stdout).toMatch(/^would be removed /)
+    expect((await place.run(["tasks", "clean", "--force", "--dry-run"])).stdout).toMatch(/^would be removed\t/)
     expect(existsSync(directory)).toBe(true)
-    expect((await place.run(["tasks", "clean", "--force"])).stdout).toMatch(/^removed /)
+    expect((await place.run(["tasks", "clean", "--force"])).stdout).toMatch(/^removed\t/)
     expect(existsSync(directory)).toBe(false)
     expect((await place.run(["tasks", "clean"])).stderr).toBe("No task has left a worktree.\n")
   })
@@ -186,7 +186,7 @@ describe("tasks at work in another process", () => {
     const { id, place, running } = await working(() => "never")
     running.child.kill("SIGKILL")
     await running.ended
-    expect((await place.run(["tasks", "list"])).stdout).toMatch(new RegExp(`^${id} +interrupted`, "m"))
+    expect((await place.run(["tasks", "list"])).stdout).toMatch(new RegExp(`^${id}\tinterrupted`, "m"))
     expect((await place.run(["tasks", "show", id])).stdout).toMatch(
       /its process has ended[^]*skein sessions resume ses_/
     )

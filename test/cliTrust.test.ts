@@ -173,6 +173,6 @@ it("trust that cannot be given is a usage error that says why", async () => {
     stderr: expect.stringMatching(/There is nothing with the id 0123456789ab to trust here, or it has changed/)
   })
   expect((await place.run(["trust"])).stdout).toMatch(
-    /^ID +STATE +FROM +KEY +VALUE\n[0-9a-f]{12} +not trusted +\S+skein\.json:1 +summaries +true\n$/
+    /^ID\tSTATE\tFROM\tKEY\tVALUE\n[0-9a-f]{12}\tnot trusted\t\S+skein\.json:1\tsummaries\ttrue\n$/
   )
 })

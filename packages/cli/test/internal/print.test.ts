@@ -8,7 +8,11 @@ const long = "word ".repeat(140).trim()
 const rows = [["agent.a.prompt", long, "skein.json"], ["model", "日本語".repeat(30), "skein.json"]]
 
 /** The lines of a listing on a terminal of so many columns, or in a pipe. */
-const printed = (columns: number | undefined, full = false): ReadonlyArray<string> => {
+const printed = (
+  columns: number | undefined,
+  full = false,
+  shown: ReadonlyArray<ReadonlyArray<string | undefined>> = rows
+): ReadonlyArray<string> => {
   let text = ""
   const stdio = {
     out: (more: string) => text += more,
@@ -16,9 +20,16 @@ const printed = (columns: number | undefined, full = false): ReadonlyArray<strin
     isTerminal: { input: false, output: columns !== undefined, error: false },
     size: () => ({ columns: columns ?? 80, rows: 24 })
   }
-  const listing = printList({ format: "default", full, json: rows, head: ["KEY", "VALUE", "FROM"], rows, empty: "" })
+  const listing = printList({
+    format: "default",
+    full,
+    json: rows,
+    head: ["KEY", "VALUE", "FROM"],
+    rows: shown,
+    empty: ""
+  })
   Effect.runSync(Effect.provideService(listing, Stdio, stdio as unknown as typeof Stdio.Service))
-  return text.trimEnd().split("\n")
+  return text.replace(/\n$/, "").split("\n")
 }
 
 describe("a listing", () => {
@@ -39,6 +50,11 @@ describe("a listing", () => {
   })
 
   it("is neither cut nor padded in a pipe", () => {
-    expect(printed(undefined)).toEqual(["KEY  VALUE  FROM", ...rows.map((row) => row.join("  "))])
+    expect(printed(undefined)).toEqual(["KEY\tVALUE\tFROM", ...rows.map((row) => row.join("\t"))])
+  })
+
+  it("has the same number of fields in each line of a pipe, also where values are empty or hold tabs", () => {
+    const odd = [["", "a\tb", ""], ["x", "c\nd", undefined]]
+    expect(printed(undefined, false, odd)).toEqual(["KEY\tVALUE\tFROM", "\ta\\tb\t", "x\tc\\nd\t"])
   })
 })

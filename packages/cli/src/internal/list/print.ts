@@ -1,7 +1,7 @@
-/** Decides how listings look: columns for people, one value for programs. */
+/** Decides how listings look: columns on a terminal, fields with tabs between them in a pipe, or one JSON value. */
 import * as Effect from "effect/Effect"
 import { ExitCode } from "../../ExitCode.ts"
-import { Stdio } from "../../Stdio.ts"
+import { Stdio, type Streams } from "../../Stdio.ts"
 import { escapeLine } from "../escape.ts"
 import { fit, widthOf } from "../terminal/width.ts"
 
@@ -43,9 +43,14 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>, columns: number): str
   }).join("")
 }
 
-/** Rows for programs and files: nothing is cut, and nothing is padded. */
-const plain = (rows: ReadonlyArray<ReadonlyArray<string>>): string =>
-  rows.map((row) => `${row.join(gap).trimEnd()}\n`).join("")
+/** Rows for programs and files: nothing is cut or padded, and a tab stands between columns, so that empty ones count. */
+const plain = (rows: ReadonlyArray<ReadonlyArray<string>>): string => rows.map((row) => `${row.join("\t")}\n`).join("")
+
+/** Prints one line of a listing that is written as it comes about. */
+export const printLine = (stdio: Streams, cells: ReadonlyArray<string>): void => {
+  const texts = cells.map(escapeLine)
+  stdio.out(stdio.isTerminal.output ? `${texts.join(gap).trimEnd()}\n` : plain([texts]))
+}
 
 /** Prints a listing: `empty` stands for no rows at all. */
 export const printList = (options: {

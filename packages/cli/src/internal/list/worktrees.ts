@@ -11,8 +11,8 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, storage } from "../app.ts"
-import { escapeLine } from "../escape.ts"
 import { errorLine } from "../explain.ts"
+import { printLine } from "./print.ts"
 
 const isolation = Layer.unwrapEffect(
   Effect.gen(function*() {
@@ -31,9 +31,12 @@ const contents = ({ changes }: Leftover): string => {
   return `${changes.commits} commits, ${changes.uncommitted} uncommitted files`
 }
 
-const lineOf = (what: string, leftover: Leftover): string =>
-  `${what}  ${escapeLine(leftover.directory)}  ${contents(leftover)}  ${escapeLine(leftover.origin?.description ?? "")}`
-    .trimEnd()
+const lineOf = (what: string, leftover: Leftover): ReadonlyArray<string> => [
+  what,
+  leftover.directory,
+  contents(leftover),
+  leftover.origin?.description ?? ""
+]
 
 /** Removes what can be removed, and says what became of each. */
 export const cleanWorktrees = ({ flags }: {
@@ -51,11 +54,11 @@ export const cleanWorktrees = ({ flags }: {
       const atWork = (yield* store.runs({ taskID, unsettled: true })).rows.length > 0
       const goes = !atWork &&
         (flags.force || changes === "none" || (changes !== "unknown" && changes.onlyHere + changes.uncommitted === 0))
-      if (!goes) stdio.out(`${lineOf(atWork ? "at work" : "kept", leftover)}\n`)
-      else if (flags["dry-run"]) stdio.out(`${lineOf("would be removed", leftover)}\n`)
+      if (!goes) printLine(stdio, lineOf(atWork ? "at work" : "kept", leftover))
+      else if (flags["dry-run"]) printLine(stdio, lineOf("would be removed", leftover))
       else {
         yield* worktrees.remove(taskID, { force: flags.force }).pipe(
-          Effect.map(() => stdio.out(`${lineOf("removed", leftover)}\n`)),
+          Effect.map(() => printLine(stdio, lineOf("removed", leftover))),
           Effect.catchAll((error) =>
             Effect.sync(() => {
               exitCode = ExitCode.failed
