@@ -23,8 +23,10 @@ const offline = ["run", "-m", "offline/survey", "--format", "quiet"] as const
 it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["no prompt", offline, /There is no prompt\. Write it after `skein run`/],
   ["an empty prompt", [...offline, "  "], /There is no prompt/],
-  ["an unknown command", ["rnu", "x"], /There is no command "rnu"\. Did you mean `skein run`\?/],
-  ["a prompt without a command", ["what is this"], /`skein run …`/],
+  ["a mistyped command", ["rnu"], /There is no command "rnu"\. Did you mean `skein run`\? .* `skein -- rnu`\.$/m],
+  ["no words at all", offline.slice(1), /There is no prompt/],
+  ["a flag before its command", ["--verbose", "sessions"], /Write the command before its flags: `skein sessions …`/],
+  ["a command below another one behind flags", ["sessions", "--all", "list"], /Write "list" before the flags/],
   ["an unknown flag", ["run", "--modle", "x", "go"], /has no flag --modle\. Did you mean --model\?/],
   [
     "an unknown agent",
@@ -66,7 +68,11 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a time of zero", ["run", "--timeout", "0", "go"], /--timeout needs a time above zero.*got "0"/],
   ["a negative time", ["run", "--timeout=-5s", "go"], /--timeout needs a time above zero.*got "-5s"/],
   ["a time that is none", ["run", "--timeout", "soon", "go"], /--timeout needs a time above zero.*got "soon"/],
-  ["a count of zero", ["run", "--concurrency", "0", "go"], /--concurrency needs a whole number from 1 on, and got "0"/],
+  [
+    "a count of zero",
+    ["run", "--concurrency", "0", "go"],
+    /--concurrency needs a whole number from 1 to 999999999, and got "0"/
+  ],
   ["a count that is none", ["run", "--max-tasks", "NaN", "go"], /--max-tasks needs a whole number/],
   ["half a step", ["run", "--max-steps", "1.5", "go"], /--max-steps needs a whole number/],
   [
@@ -84,6 +90,11 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a switch with a value", ["run", "--auto=yes", "go"], /--auto takes no value/],
   ["a missing operand", ["sessions", "show"], /`skein sessions show` needs ID/],
   ["one operand too many", ["models", "x"], /`skein models` does not take "x"/],
+  ["an empty operand", ["sessions", "show", ""], /`skein sessions show` needs ID, and got ""\.$/m],
+  ["tasks of an unknown session", ["tasks", "list", "nope"], /There is no session nope\./],
+  ["an archive that is not there", ["sessions", "import", "nope"], /nope cannot be read \(there is no such file/],
+  ["an archive that is a directory", ["sessions", "import", "."], /cannot be read \(it is a directory/],
+  ["an archive that is no JSON", ["sessions", "import", "file.txt"], /The archive is not JSON/],
   ["an unknown shell", ["completions", "tcsh"], /knows no "tcsh"/],
   ["no session to continue", [...offline, "-c", "go"], /There is no session in .* to continue/],
   ["an approval that is not there", ["permissions", "revoke", "per_x"], /This project has no approval per_x/],

@@ -6,7 +6,7 @@ declare const __SKEIN_VERSION__: string | undefined
 
 const version = typeof __SKEIN_VERSION__ === "undefined" ? "0.0.0-source" : __SKEIN_VERSION__
 
-const parsed = parse(commands, process.argv.slice(2))
+const parsed = parse(commands, process.argv.slice(2), process.stdin.isTTY === true)
 
 switch (parsed._tag) {
   case "Version":

@@ -19,13 +19,28 @@ const distance = (a: string, b: string): number => {
   return last[b.length] ?? 0
 }
 
+/** How many edits apart two names may be: two at most, and no more than half of what was typed. */
+const edits = (typed: string): number => Math.min(2, Math.floor(typed.length / 2))
+
+/** The nearest name within two edits; unlike for `nearest`, a beginning of a name is not near. */
+export const similar = (typed: string, names: Iterable<string>): string | undefined =>
+  closest(typed, names, edits(typed), false)
+
 /** The name that is near enough to be meant, in whatever case; undefined where none is. A beginning of a name is near. */
-export const nearest = (typed: string, names: Iterable<string>): string | undefined => {
+export const nearest = (typed: string, names: Iterable<string>): string | undefined =>
+  closest(typed, names, Math.max(edits(typed), Math.floor(typed.length / 3)), true)
+
+const closest = (
+  typed: string,
+  names: Iterable<string>,
+  most: number,
+  mayBegin: boolean
+): string | undefined => {
   const wanted = typed.toLowerCase()
   let best: string | undefined
-  let least = Math.max(1, Math.floor(wanted.length / 3)) + 1
+  let least = most + 1
   for (const name of names) {
-    const begins = wanted.length > 1 && name.toLowerCase().startsWith(wanted)
+    const begins = mayBegin && wanted.length > 1 && name.toLowerCase().startsWith(wanted)
     // Texts whose lengths differ by that much are further apart; a long wrong name would take a large table to tell.
     if (!begins && Math.abs(wanted.length - name.length) >= least) continue
     const far = begins ? 1 : distance(wanted, name.toLowerCase())

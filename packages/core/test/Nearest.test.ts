@@ -1,4 +1,4 @@
-import { didYouMean, nearest } from "@skein/core/Nearest"
+import { didYouMean, nearest, similar } from "@skein/core/Nearest"
 import { describe, expect, it } from "vitest"
 
 describe("a name that nothing is called by", () => {
@@ -14,9 +14,25 @@ describe("a name that nothing is called by", () => {
     ["perm", "permission"],
     ["zzz", undefined],
     ["", undefined],
+    ["x", undefined],
+    ["agnetx", "agent"],
     ["p".repeat(1_000_000), undefined]
   ])("may mean another: %.20s", (typed, meant) => {
     expect(nearest(typed, names)).toBe(meant)
+  })
+
+  it.each([
+    ["rnu", ["run"], "run"],
+    ["in", ["init", "run"], undefined],
+    ["a", ["b"], undefined],
+    ["tets", ["test"], "test"],
+    ["lits", ["test"], undefined],
+    ["perm", ["permissions"], undefined],
+    ["permisions", ["permissions"], "permissions"],
+    ["prmisins", ["permissions"], undefined],
+    ["modeels", ["models", "model"], "models"]
+  ])("is similar within two edits, and half of its letters: %s", (typed, all, meant) => {
+    expect(similar(typed, all)).toBe(meant)
   })
 
   it("is told with what was meant, or without", () => {

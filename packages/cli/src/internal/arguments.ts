@@ -1,8 +1,8 @@
 /** Reads the command line by what the commands declare: finds the command, and checks each flag and operand. */
-import { didYouMean } from "@skein/core/Nearest"
+import { didYouMean, similar } from "@skein/core/Nearest"
 import { parseArgs } from "node:util"
-import type { CommandSpec, Flag, Flags, Input } from "../CommandSpec.ts"
-import { parseDuration } from "./duration.ts"
+import type { CommandSpec, Flags, Input } from "../CommandSpec.ts"
+import { valueOf, wrongValue } from "./flagValues.ts"
 
 /** What was typed, understood. */
 export type Parsed =
@@ -18,15 +18,48 @@ const isCalled = (name: string) => (command: CommandSpec): boolean =>
 
 const callOf = (path: ReadonlyArray<CommandSpec>): string => ["skein", ...path.map(({ name }) => name)].join(" ")
 
-/** Understands what was typed after `skein`. */
-export const parse = (commands: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>): Parsed => {
+/** Understands what was typed after `skein`; where standard input is no terminal, a prompt may come from there. */
+export const parse = (
+  commands: ReadonlyArray<CommandSpec>,
+  argv: ReadonlyArray<string>,
+  stdinIsTerminal = true
+): Parsed => {
   const [first, ...rest] = argv
-  if (first === undefined || first === "--help" || first === "-h") return { _tag: "Help", path: [] }
+  if ((first === undefined && stdinIsTerminal) || first === "--help" || first === "-h") {
+    return { _tag: "Help", path: [] }
+  }
   if (first === "--version" || first === "-v") return { _tag: "Version" }
   if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")), [])
-  const command = commands.find(isCalled(first))
-  return command === undefined ? unknownCommand(commands, first) : parseFor([command], rest)
+  const command = first === undefined ? undefined : commands.find(isCalled(first))
+  return command === undefined ? parsePrompt(commands, argv) : parseFor([command], rest)
 }
+
+/** Words that begin with no command prompt an agent, unless they look like a command that was mistyped. */
+const parsePrompt = (commands: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>): Parsed => {
+  const [run] = commands
+  if (run === undefined) return mistake("There are no commands.")
+  const parsed = parseFor([run], argv)
+  if (parsed._tag !== "Run") return parsed
+  const [word, ...words] = parsed.input.operands
+  // What stands behind -- is meant as it is.
+  const literal = argv.includes("--") ? argv.length - argv.indexOf("--") - 1 : 0
+  if (word === undefined || parsed.input.operands.length === literal) return parsed
+  const exact = commands.find(isCalled(word))
+  if (exact !== undefined) {
+    return mistake(`Write the command before its flags: \`skein ${word} …\`. To send it as a prompt: \`skein -- …\`.`)
+  }
+  const meant = similar(word, [...namesOf(commands), "help"])
+  const below = commands.find(({ name }) => name === meant)?.commands ?? []
+  const isCommand = words.length === 0 || below.some(isCalled(words[0] ?? "")) || words.some((each) => /\s/.test(each))
+  return meant === undefined || !isCommand ? parsed : mistake(
+    `There is no command ${JSON.stringify(word)}. Did you mean \`skein ${meant}\`? To send it as a prompt: \`skein -- ${
+      words.length === 0 ? word : "…"
+    }\`.`
+  )
+}
+
+const namesOf = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> =>
+  commands.flatMap(({ aliases = [], name }) => [name, ...aliases])
 
 const helpFor = (
   commands: ReadonlyArray<CommandSpec>,
@@ -35,20 +68,12 @@ const helpFor = (
 ): Parsed => {
   if (word === undefined) return { _tag: "Help", path }
   const found = commands.find(isCalled(word))
+  if (found === undefined && path.length > 0) return unknownBelow(path, commands, word)
   return found === undefined ? unknownCommand(commands, word) : helpFor(found.commands ?? [], words, [...path, found])
 }
 
 const unknownCommand = (commands: ReadonlyArray<CommandSpec>, word: string): Parsed => {
-  if (word.startsWith("-")) {
-    return mistake(
-      `${word} stands before a command. Write the command first, as in \`skein run ${word}\`; see \`skein help\`.`
-    )
-  }
-  if (/\s/.test(word)) {
-    return mistake(`${JSON.stringify(word)} is no command. To prompt an agent with it: \`skein run …\`.`)
-  }
-  const names = commands.flatMap(({ aliases = [], name }) => [name, ...aliases])
-  const meant = didYouMean(word, names, (name) => `\`skein ${name}\``)
+  const meant = didYouMean(word, namesOf(commands), (name) => `\`skein ${name}\``)
   return mistake(`There is no command ${JSON.stringify(word)}.${meant} See \`skein help\`.`)
 }
 
@@ -82,17 +107,13 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
 
   const flags: Record<string, unknown> = {}
   for (const [name, flag] of Object.entries(command.flags)) flags[name] = valueOf(flag, given.get(name) ?? [])
-  const group = command.commands
-  if (group !== undefined && operands.length > 0 && command.operands === undefined) {
-    const meant = didYouMean(operands[0] ?? "", group.map(({ name }) => name))
-    return mistake(
-      `\`${callOf(path)}\` has no ${JSON.stringify(operands[0])}.${meant} It has ${
-        group.map(({ name }) => name).join(", ")
-      }.`
-    )
+  if (command.commands !== undefined && operands.length > 0 && command.operands === undefined) {
+    return unknownBelow(path, command.commands, operands[0] ?? "")
   }
   const { choices, least = 0, most = 0, usage = "" } = command.operands ?? {}
   if (operands.length < least) return mistake(`\`${callOf(path)}\` needs ${usage}. See \`${callOf(path)} --help\`.`)
+  const blank = operands.slice(0, least).find((operand) => operand.trim() === "")
+  if (blank !== undefined) return mistake(`\`${callOf(path)}\` needs ${usage}, and got ${JSON.stringify(blank)}.`)
   if (operands.length > most) {
     return mistake(
       `\`${callOf(path)}\` does not take ${JSON.stringify(operands[most])}. Usage: ${
@@ -107,6 +128,18 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
     )
   }
   return { _tag: "Run", command, input: { flags: flags as Input<Flags>["flags"], operands } }
+}
+
+const unknownBelow = (path: ReadonlyArray<CommandSpec>, group: ReadonlyArray<CommandSpec>, word: string): Parsed => {
+  const call = callOf(path)
+  const names = namesOf(group)
+  return mistake(
+    names.includes(word)
+      ? `Write ${JSON.stringify(word)} before the flags: \`${call} ${word} …\`.`
+      : `\`${call}\` has no ${JSON.stringify(word)}.${didYouMean(word, names)} ${
+        names.length === 0 ? `See \`${call} --help\`.` : `It has ${names.join(", ")}.`
+      }`
+  )
 }
 
 const optionsOf = (flags: Flags) =>
@@ -126,53 +159,4 @@ const unknownFlag = (path: ReadonlyArray<CommandSpec>, raw: string): Parsed => {
   return mistake(
     `\`${callOf(path)}\` has no flag ${raw}.${meant} See \`${callOf(path)} --help\`; words after -- are no flags.`
   )
-}
-
-/** What is wrong with the value of a flag; undefined where nothing is. */
-const wrongValue = (flag: Flag, raw: string, value: string | undefined, inline: boolean): string | undefined => {
-  const got = value === undefined ? "nothing" : JSON.stringify(value)
-  if (flag.type === "switch") return value === undefined ? undefined : `${raw} takes no value, and got ${got}.`
-  if (value === undefined || value.trim() === "") return `${raw} needs ${wanted(flag)}, and got ${got}.`
-  // A prompt may begin with a dash after `=` or `--`; elsewhere it is a flag whose predecessor has no value.
-  if (!inline && flag.type === "text" && value.startsWith("-") && value !== "-") {
-    return `${raw} needs ${wanted(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
-  }
-  const isRight = flag.type === "text" || valueOf(flag, [value]) !== undefined
-  const meant = flag.type === "choice" ? didYouMean(value, flag.choices) : ""
-  return isRight ? undefined : `${raw} needs ${wanted(flag)}, and got ${got}.${meant}`
-}
-
-const wanted = (flag: Flag): string => {
-  switch (flag.type) {
-    case "switch":
-      return "no value"
-    case "text":
-      return `a value (${flag.value})`
-    case "count":
-      return "a whole number from 1 on"
-    case "money":
-      return "an amount of USD above zero such as 0.50"
-    case "duration":
-      return "a time above zero such as 90s, 30m, 1h, 1500ms or 5 (seconds), at most 24 days"
-    case "choice":
-      return `one of ${flag.choices.join(", ")}`
-  }
-}
-
-const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
-  const last = given.at(-1)
-  switch (flag.type) {
-    case "switch":
-      return given.length > 0
-    case "text":
-      return flag.many === true ? given : last
-    case "count":
-      return last !== undefined && /^\d{1,9}$/.test(last) && Number(last) >= 1 ? Number(last) : undefined
-    case "money":
-      return last !== undefined && /^\d{1,9}(?:\.\d{1,12})?$/.test(last) && Number(last) > 0 ? last : undefined
-    case "duration":
-      return last === undefined ? undefined : parseDuration(last)
-    case "choice":
-      return last === undefined ? flag.choices[0] : flag.choices.find((choice) => choice === last)
-  }
 }

@@ -89,6 +89,23 @@ describe("what was typed", () => {
     })
   })
 
+  it.each<readonly [argv: ReadonlyArray<string>, operands: ReadonlyArray<string>]>([
+    [["zzz"], ["zzz"]],
+    [["--", "rn"], ["rn"]],
+    [["--auto", "--", "sessions"], ["sessions"]],
+    [["--", "-m", "x"], ["-m", "x"]],
+    [["in", "tests"], ["in", "tests"]],
+    [["rn", "the", "tests"], ["rn", "the", "tests"]],
+    [["what is this"], ["what is this"]],
+    [["zzz", "--", "rn"], ["zzz", "rn"]]
+  ])("%j is a prompt", (argv, operands) => {
+    expect(parse(table, argv)).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands } })
+  })
+
+  it("may be a prompt on standard input alone, where that is no terminal", () => {
+    expect(parse(table, [], false)).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands: [] } })
+  })
+
   it.each([
     [[], []],
     [["--help"], []],
@@ -107,18 +124,29 @@ describe("what was typed", () => {
   })
 
   it.each<readonly [ReadonlyArray<string>, RegExp]>([
-    [["rn"], /no command "rn"\. Did you mean `skein run`\?/],
-    [["zzz"], /no command "zzz"\. See `skein help`/],
-    [["-m", "x"], /-m stands before a command/],
+    [["rn"], /no command "rn"\. Did you mean `skein run`\? To send it as a prompt: `skein -- rn`\.$/],
+    [["sesion"], /no command "sesion"\. Did you mean `skein sessions`\?/],
+    [["-m", "x", "rnu"], /no command "rnu"\. Did you mean `skein run`\?/],
+    [["sesions", "show", "x"], /no command "sesions"\. Did you mean `skein sessions`\? .*`skein -- …`\.$/],
+    [["rnu", "fix the bug"], /no command "rnu"\. Did you mean `skein run`\?/],
+    [["--auto", "sessions"], /Write the command before its flags: `skein sessions …`/],
+    [["--odd"], /`skein run` has no flag --odd/],
+    [["sessions", "--all", "show", "x"], /Write "show" before the flags: `skein sessions show …`/],
+    [["hepl"], /no command "hepl"\. Did you mean `skein help`\?/],
+    [["help", "sessions", "shwo"], /`skein sessions` has no "shwo"\. Did you mean show\? It has show\.$/],
+    [["help", "run", "foo"], /`skein run` has no "foo"\. See `skein run --help`\.$/],
+    [["sessions", "show", " "], /`skein sessions show` needs ID, and got " "\.$/],
+    [["help", "zzz"], /no command "zzz"\. See `skein help`/],
     [["run", "--mode", "x"], /has no flag --mode\. Did you mean --model\?/],
     [["run", "--m", "x"], /has no flag --m\./],
     [["run", "-x"], /has no flag -x\./],
     [["run", "--__proto__", "x"], /has no flag --__proto__/],
     [["run", "--auto=1"], /--auto takes no value, and got "1"/],
     [["run", "--no-auto"], /has no flag --no-auto/],
-    [["run", "--steps="], /--steps needs a whole number from 1 on, and got ""/],
-    [["run", "--steps", "1e3"], /--steps needs a whole number from 1 on, and got "1e3"/],
-    [["run", "--steps", "-1"], /--steps needs a whole number from 1 on/],
+    [["run", "--steps="], /--steps needs a whole number from 1 to 999999999, and got ""/],
+    [["run", "--steps", "1e3"], /--steps needs a whole number from 1 to 999999999, and got "1e3"/],
+    [["run", "--steps", "-1"], /--steps needs a whole number from 1 to/],
+    [["run", "--steps", "9999999999"], /from 1 to 999999999, and got "9999999999"/],
     [["run", "-m"], /-m needs a value \(M\), and got nothing/],
     [["sessions", "shw"], /`skein sessions` has no "shw"\. Did you mean show\?/],
     [["sessions", "show"], /needs ID/],

@@ -15,6 +15,7 @@ import { Stdio, type Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { escapeLine } from "../escape.ts"
 import { errorLine } from "../explain.ts"
+import { fileReason } from "../fileReason.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
 import { database, warnUnreadable } from "./sessions.ts"
 
@@ -24,7 +25,7 @@ const unwritable = (path: string) => (error: PlatformError) =>
   new UsageError({
     message: error._tag === "SystemError" && error.reason === "AlreadyExists"
       ? `--output: ${path} is there already, and is not written over. Name another file, or remove that one first.`
-      : `--output: ${path} cannot be written (${error.message}).`
+      : `--output: ${path} cannot be written (${fileReason(error)}).`
   })
 
 /** Writes a new file piece by piece; one that did not become whole is removed. */
@@ -87,7 +88,7 @@ const readFile = Effect.fnUntraced(function*(given: string) {
     fs.readFileString(path),
     (error) =>
       new UsageError({
-        message: `${path} cannot be read (${error.message}). Name a file, or - to read standard input.`
+        message: `${path} cannot be read (${fileReason(error)}). Name a file, or - to read standard input.`
       })
   )
 })

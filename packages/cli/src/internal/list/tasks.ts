@@ -55,7 +55,11 @@ export const listTasks = ({ flags, operands: [given] }: {
     const store = yield* SessionStorage
     const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
     const named = given === undefined ? undefined : yield* store.session(given as SessionID)
-    if (named !== undefined && Option.isNone(named)) return yield* noTask(given ?? "")
+    if (named !== undefined && Option.isNone(named)) {
+      return yield* new UsageError({
+        message: `There is no session ${escapeLine(given ?? "")}. See \`skein sessions\` for those that there are.`
+      })
+    }
     const { rows: [newest] } = yield* store.sessions({ projectID, roots: true, limit: 1 })
     const rootID = named === undefined ? newest?.id : Option.getOrThrow(named).rootID
     const runs = rootID === undefined ? [] : (yield* store.runs({ rootID })).rows

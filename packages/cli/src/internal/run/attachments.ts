@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { isUtf8 } from "node:buffer"
 import { basename, resolve } from "node:path"
 import { UsageError } from "../../UsageError.ts"
+import { fileReason } from "../fileReason.ts"
 
 /** The longest file that is attached, in bytes. */
 const longest = 20 * 1024 * 1024
@@ -25,8 +26,8 @@ const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   const fs = yield* FileSystem.FileSystem
   const path = resolve(directory, given)
   const failed = (error: PlatformError) => {
-    const missing = error._tag === "SystemError" && error.reason === "NotFound"
-    const why = missing ? "does not exist" : `cannot be read (${error.message})`
+    const isMissing = error._tag === "SystemError" && error.reason === "NotFound"
+    const why = isMissing ? "does not exist" : `cannot be read (${fileReason(error)})`
     return refuse(path, `${why}. Check the path; it is taken from the current directory.`)
   }
   const info = yield* Effect.mapError(fs.stat(path), failed)

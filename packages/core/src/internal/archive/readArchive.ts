@@ -37,7 +37,7 @@ const parse = (text: string) =>
         message: text.trim() === ""
           ? "The archive is empty. Write one with `skein sessions export ID --output FILE`."
           : `The archive is not JSON, or was cut off (${
-            cut(String(cause))
+            cut(String(cause).replaceAll(/\s+/g, " "))
           }). Nothing was stored. Export the tree again.`
       })
   })

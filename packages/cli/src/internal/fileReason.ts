@@ -1,0 +1,13 @@
+/** Says in plain words why the file system refuses something. */
+import type { PlatformError } from "@effect/platform/Error"
+
+const reasons: Readonly<Record<string, string>> = {
+  AlreadyExists: "it is there already",
+  BadResource: "it is a directory, or no file that can be read or written",
+  NotFound: "there is no such file or directory",
+  PermissionDenied: "permission denied"
+}
+
+/** Such as `permission denied`. */
+export const fileReason = (error: PlatformError): string =>
+  error._tag === "BadArgument" ? error.message : reasons[error.reason] ?? error.description ?? error.reason

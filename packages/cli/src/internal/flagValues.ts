@@ -1,0 +1,54 @@
+/** Decides which values a flag takes, and tells what is wrong with others. */
+import { didYouMean } from "@skein/core/Nearest"
+import type { Flag } from "../CommandSpec.ts"
+import { parseDuration } from "./duration.ts"
+
+/** What is wrong with the value of a flag; undefined where nothing is. */
+export const wrongValue = (flag: Flag, raw: string, value: string | undefined, inline: boolean): string | undefined => {
+  const got = value === undefined ? "nothing" : JSON.stringify(value)
+  if (flag.type === "switch") return value === undefined ? undefined : `${raw} takes no value, and got ${got}.`
+  if (value === undefined || value.trim() === "") return `${raw} needs ${wanted(flag)}, and got ${got}.`
+  // A prompt may begin with a dash after `=` or `--`; elsewhere it is a flag whose predecessor has no value.
+  if (!inline && flag.type === "text" && value.startsWith("-") && value !== "-") {
+    return `${raw} needs ${wanted(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
+  }
+  const isRight = flag.type === "text" || valueOf(flag, [value]) !== undefined
+  const meant = flag.type === "choice" ? didYouMean(value, flag.choices) : ""
+  return isRight ? undefined : `${raw} needs ${wanted(flag)}, and got ${got}.${meant}`
+}
+
+const wanted = (flag: Flag): string => {
+  switch (flag.type) {
+    case "switch":
+      return "no value"
+    case "text":
+      return `a value (${flag.value})`
+    case "count":
+      return "a whole number from 1 to 999999999"
+    case "money":
+      return "an amount of USD above zero such as 0.50, at most 999999999"
+    case "duration":
+      return "a time above zero such as 90s, 30m, 1h, 1500ms or 5 (seconds), at most 24 days"
+    case "choice":
+      return `one of ${flag.choices.join(", ")}`
+  }
+}
+
+/** The value of a flag, by all that was given for it; the last one counts where it takes one. */
+export const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
+  const last = given.at(-1)
+  switch (flag.type) {
+    case "switch":
+      return given.length > 0
+    case "text":
+      return flag.many === true ? given : last
+    case "count":
+      return last !== undefined && /^\d{1,9}$/.test(last) && Number(last) >= 1 ? Number(last) : undefined
+    case "money":
+      return last !== undefined && /^\d{1,9}(?:\.\d{1,12})?$/.test(last) && Number(last) > 0 ? last : undefined
+    case "duration":
+      return last === undefined ? undefined : parseDuration(last)
+    case "choice":
+      return last === undefined ? flag.choices[0] : flag.choices.find((choice) => choice === last)
+  }
+}
