@@ -54,7 +54,7 @@ describe("a listing", () => {
   })
 
   it("has the same number of fields in each line of a pipe, also where values are empty or hold tabs", () => {
-    const odd = [["", "a\tb", ""], ["x", "c\nd", undefined]]
-    expect(printed(undefined, false, odd)).toEqual(["KEY\tVALUE\tFROM", "\ta\\tb\t", "x\tc\\nd\t"])
+    const odd = [["", "a\tb", ""], ["x", "c\nd"], ["y", "", "", "no column"]]
+    expect(printed(undefined, false, odd)).toEqual(["KEY\tVALUE\tFROM", "\ta\\tb\t", "x\tc\\nd\t", "y\t\t"])
   })
 })

@@ -66,7 +66,8 @@ export const printList = (options: {
     if (options.format === "json") stdio.out(`${JSON.stringify(options.json, undefined, 2)}\n`)
     else if (options.rows.length === 0) stdio.err(options.empty)
     else {
-      const rows = [options.head, ...options.rows].map((row) => row.map((cell) => escapeLine(cell ?? "")))
+      const { head } = options
+      const rows = [head, ...options.rows].map((row) => head.map((_, i) => escapeLine(row[i] ?? "")))
       const { output } = stdio.isTerminal
       stdio.out(output ? table(rows, options.full ? Infinity : stdio.size().columns) : plain(rows))
     }
