@@ -58,14 +58,9 @@ describe("an output that nobody reads", () => {
     await until(() => llm.open() === 0)
     expect(peak(running.child.pid)).toBeLessThan(300)
     expect(llm.requests.length).toBeLessThan(children)
-    let most = 0
-    running.child.stdout?.on("data", () => {
-      if (running.child.exitCode === null) most = Math.max(most, peak(running.child.pid))
-    })
     running.read()
     const { code, stderr, stdout } = await running.ended
     expect(code, stderr).toBe(0)
-    expect(most).toBeLessThan(300)
     const lines = linesOf(stdout)
     expect(lines.at(-1)).toMatchObject({ type: "result", text: "all read", outcome: "completed" })
     expect(lines.filter(({ type }) => type === "subagent.completed")).toHaveLength(children)
