@@ -13,6 +13,8 @@ interface WireMessage {
 export interface LlmRequest {
   readonly messages: ReadonlyArray<WireMessage>
   readonly tools: ReadonlyArray<string>
+  /** The model that was asked for. */
+  readonly model: string
   /** The text of the last message. */
   readonly last: string
   /** The texts of the messages of the user, in order. */
@@ -71,12 +73,14 @@ const read = async (request: IncomingMessage): Promise<LlmRequest> => {
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as {
     readonly messages: ReadonlyArray<WireMessage>
+    readonly model: string
     readonly tools?: ReadonlyArray<{ readonly function: { readonly name: string } }>
     readonly max_tokens?: number
     readonly max_completion_tokens?: number
   }
   return {
     messages: body.messages,
+    model: body.model,
     tools: (body.tools ?? []).map((tool) => tool.function.name),
     last: textOf(body.messages.at(-1)?.content),
     user: body.messages.filter(({ role }) => role === "user").map(({ content }) => textOf(content)),

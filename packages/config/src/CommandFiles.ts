@@ -7,9 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dirname, join } from "node:path"
 import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import type { ProviderCheck } from "./ConfigFiles.ts"
 import { DataDirs } from "./DataDirs.ts"
 import { type CommandContent, readCommandFile } from "./internal/commandFile.ts"
-import type { Foreign, Known } from "./internal/foreign.ts"
+import type { Foreign, WhyNot } from "./internal/foreign.ts"
 import { foreignCommandAt, readForeignCommand } from "./internal/foreignCommand.ts"
 import { parseForeign } from "./internal/foreignSource.ts"
 import { listMarkdown, outside } from "./internal/markdownFiles.ts"
@@ -24,8 +25,8 @@ export interface LoadedCommands extends CommandList {
 export interface CommandSettings {
   readonly settings: Pick<Settings, "command" | "provider">
   readonly origins: Readonly<Record<string, string>>
-  /** The providers that there are without any config; where absent, any may be named. */
-  readonly providers?: ReadonlyArray<string>
+  /** Which providers' models files of other programs may name; where absent, those of any. */
+  readonly whyNot?: ProviderCheck
 }
 
 /** Commands that are written for one program, in one directory. */
@@ -53,10 +54,7 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
   const found: Array<CommandContent> = []
   const warnings: Array<ConfigIssue> = []
   const settled = configured(config)
-  const known: Known = (providerID) =>
-    config.providers === undefined
-    || config.providers.includes(providerID)
-    || config.settings.provider?.[providerID] !== undefined
+  const whyNot: WhyNot = (providerID) => config.whyNot?.(providerID, config.settings.provider?.[providerID])
 
   const readHome = Effect.fnUntraced(function*({ directories, foreign }: Home, project: string | undefined) {
     const own = new Map<string, CommandContent>()
@@ -72,7 +70,7 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
         const before = own.get(name)
         if (foreign === undefined) {
           own.set(name, before === undefined ? yield* readCommandFile(path, name) : twice(name, path, before))
-        } else own.set(name, yield* readForeignCommand({ file: path, name, foreign, known }))
+        } else own.set(name, yield* readForeignCommand({ file: path, name, foreign, whyNot }))
       }
       warnings.push(...issues.map((issue) => foreign === undefined ? issue : { ...issue, kind: "left_out" as const }))
     }
@@ -91,7 +89,7 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
   const readPlace = Effect.fnUntraced(function*(place: string, homes: ReadonlyArray<Home>, project?: string) {
     for (const home of homes) {
       yield* readHome(home, project)
-      if (home.foreign === "opencode") keep(yield* readOpenCode(place, known))
+      if (home.foreign === "opencode") keep(yield* readOpenCode(place, whyNot))
     }
     found.push(...settled.filter(({ origin }) => dirname(origin) === place))
   })
@@ -124,7 +122,7 @@ const configured = ({ origins, settings }: CommandSettings): ReadonlyArray<Comma
   }))
 
 /** The commands of OpenCode's own file. */
-const readOpenCode = Effect.fnUntraced(function*(place: string, known: Known) {
+const readOpenCode = Effect.fnUntraced(function*(place: string, whyNot: WhyNot) {
   const contents: Array<CommandContent> = []
   for (const directory of [place, join(place, ".opencode")]) {
     for (const file of [join(directory, "opencode.json"), join(directory, "opencode.jsonc")]) {
@@ -136,7 +134,7 @@ const readOpenCode = Effect.fnUntraced(function*(place: string, known: Known) {
       if (commands?.kind !== "object") continue
       contents.push(
         ...commands.entries.map(({ at, key: name, value }) =>
-          foreignCommandAt({ file, name, foreign: "opencode", known }, { ...value, at })
+          foreignCommandAt({ file, name, foreign: "opencode", whyNot }, { ...value, at })
         )
       )
     }

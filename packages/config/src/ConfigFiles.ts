@@ -1,7 +1,7 @@
 /** Owns what the files of config say: finds them, reads them, and merges them into the settings of this process. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { Config, defaults, type Settings, settle } from "@skein/core/Config"
-import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import type { ConfigInfo, ProviderConfig } from "@skein/domain/ConfigInfo"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
 import type { BrokenAgent } from "./internal/agentFiles.ts"
-import type { Known } from "./internal/foreign.ts"
+import type { WhyNot } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { admit } from "./internal/projectTrust.ts"
 import {
@@ -24,14 +24,17 @@ import {
 } from "./internal/sourced.ts"
 import type { TrustItem } from "./Trust.ts"
 
+/** Why the models of a provider cannot be used, such as for want of a key; undefined where they can. `config` is what its user says of it. */
+export type ProviderCheck = (providerID: string, config: ProviderConfig | undefined) => string | undefined
+
 /** Where to look, and what stands over all that is found. */
 export interface ConfigOptions {
   /** The working directory of the session. */
   readonly directory: string
   /** What the command line says; `origin` names it, as in `--concurrency`. */
   readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
-  /** The providers that there are without any config. Where they are given, what other programs' files say of others is told and not used. */
-  readonly providers?: ReadonlyArray<string>
+  /** Which providers' models files of other programs may name; where absent, those of any. */
+  readonly whyNot?: ProviderCheck
 }
 
 /** The merged config of some files. */
@@ -61,18 +64,18 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const dirs = yield* DataDirs
   const found = yield* locateFiles(options.directory, dirs.config)
   const seen = new Set<string>()
-  const read = (place: ConfigPlace, known: Known, project?: string) =>
+  const read = (place: ConfigPlace, whyNot: WhyNot, project?: string) =>
     Effect.gen(function*() {
       const contents: Array<PlaceContent> = []
       for (const { path, program } of place.foreign) {
         const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
         const readForeign = yield* Effect.promise(() => foreignReaders[program]())
-        contents.push({ broken: [], ...(yield* readForeign(source, known)), files: [path] })
+        contents.push({ broken: [], ...(yield* readForeign(source, whyNot)), files: [path] })
       }
       // Most starts find nothing, and then need neither a parser nor the schema.
       if (place.agents.length > 0) {
         const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
-        contents.push(yield* readAgents(place.agents, { home: dirs.home, known, project, seen }))
+        contents.push(yield* readAgents(place.agents, { home: dirs.home, whyNot, project, seen }))
       }
       const { file } = place
       if (file !== undefined) {
@@ -82,12 +85,13 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       }
       return contents
     })
-  const own = found.user === undefined ? [] : yield* read(found.user, () => true)
-  const known: Known = (providerID) =>
-    options.providers === undefined
-    || options.providers.includes(providerID)
-    || own.some(({ tree }) => at(tree, "record", ["provider", providerID]) !== undefined)
-  const others = yield* Effect.forEach(found.project, (place) => read(place, known, found.root ?? place.directory))
+  const own = found.user === undefined ? [] : yield* read(found.user, () => undefined)
+  const whyNot: WhyNot = (providerID) => {
+    const mine = own.map(({ tree }) => at(tree, "record", ["provider", providerID])).find((each) => each !== undefined)
+    // What was checked against the schema is of its type.
+    return options.whyNot?.(providerID, mine === undefined ? undefined : toValue(mine) as ProviderConfig)
+  }
+  const others = yield* Effect.forEach(found.project, (place) => read(place, whyNot, found.root ?? place.directory))
   const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
   if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)

@@ -12,7 +12,7 @@ import * as Either from "effect/Either"
 import { join } from "node:path"
 import { agents } from "./shapes/agents.ts"
 import type { Shape } from "./shapes/shape.ts"
-import { loadIn, workspace } from "./workspace.ts"
+import { loadIn, notIn, workspace } from "./workspace.ts"
 
 const shapes: ReadonlyArray<Shape> = agents
 
@@ -28,7 +28,7 @@ const resultOf = Effect.fnUntraced(function*({ files }: Shape) {
       Effect.provide(DataDirs.layer()),
       Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
     )
-  const others = yield* around(CommandFiles.load(join(root, "project"), { ...loaded, providers: ["openai"] }))
+  const others = yield* around(CommandFiles.load(join(root, "project"), { ...loaded, whyNot: notIn(["openai"]) }))
   const known = yield* around(SkillFiles.load(join(root, "project")))
   const issues = [...loaded.warnings, ...found.warnings, ...others.warnings, ...known.warnings]
   const count = (kind: string) => issues.filter((issue) => (issue.kind ?? "mistake") === kind).length

@@ -1,5 +1,8 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
+import { defaultRules } from "@skein/core/Agent"
+import { evaluate } from "@skein/core/Ruleset"
+import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { loadFiles, remarks, told, type workspace } from "./workspace.ts"
 
@@ -112,13 +115,34 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       ])
     }))
 
-  it.scoped("leaves only what it turns on where it turns all off, and then that is asked for", () =>
+  it.scoped("leaves only what it turns on where it turns all off, and of that what holds without it", () =>
     Effect.gen(function*() {
-      const { settings } = yield* read({ [file]: { tools: { "*": false, read: true } } })
-      expect(settings.permission).toEqual([
-        { permission: "*", pattern: "*", action: "deny" },
-        { permission: "read", pattern: "*", action: "ask" }
+      const { settings } = yield* read({ [file]: { tools: { "*": false, read: true, webfetch: true } } })
+      const of = (permission: string, pattern: string) =>
+        evaluate([...defaultRules, ...fromConfig(settings.permission ?? {})], permission, pattern)
+      expect([of("read", "a"), of("read", "a.env"), of("webfetch", "x"), of("grep", "x"), of("bash", "ls")])
+        .toEqual(["allow", "ask", "ask", "deny", "deny"])
+    }))
+
+  it.scoped("takes a model whose provider cannot be used for a wish, also where the environment names it", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [file]: {
+          model: "{env:MODEL}",
+          small_model: "{env:SMALL}",
+          agent: { a: { model: "{env:MODEL}" }, b: { model: "{env:UNSET}" } }
+        }
+      }, { providers: ["openai"], env: { MODEL: "zed/z-1", SMALL: "openai/gpt-5-mini" } })
+      expect(loaded.settings.model).toBeUndefined()
+      expect(loaded.settings.small_model).toBe("openai/gpt-5-mini")
+      expect(loaded.settings.agent).toEqual({ a: {}, b: {} })
+      expect(loaded.warnings.map(({ key, kind }) => [kind, key])).toEqual([
+        ["note", "model"],
+        ["note", "agent.a.model"],
+        ["note", "agent.b.model"]
       ])
+      // What a variable holds is not shown.
+      expect(JSON.stringify(loaded.warnings)).not.toContain("zed")
     }))
 
   it.scoped("says what of it cannot be honoured, with its line", () =>

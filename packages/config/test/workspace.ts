@@ -1,7 +1,7 @@
 /** A home, a project and an environment on disk, for as long as a test lasts. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { ConfigIssue } from "@skein/config/ConfigError"
-import { load } from "@skein/config/ConfigFiles"
+import { load, type ProviderCheck } from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -29,6 +29,12 @@ export const workspace = Effect.fnUntraced(function*(files: Readonly<Record<stri
   return root
 })
 
+/** There are these providers and no others, but for those that the user has set up. */
+export const notIn = (providers: ReadonlyArray<string>): ProviderCheck => (providerID, config) =>
+  config !== undefined || providers.includes(providerID)
+    ? undefined
+    : `there is no provider ${JSON.stringify(providerID)}`
+
 /** Loads the config that holds for a directory of a workspace. */
 export const loadIn = (
   root: string,
@@ -42,7 +48,7 @@ export const loadIn = (
   load({
     directory: join(root, options.at ?? "project"),
     ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
-    ...(options.providers === undefined ? {} : { providers: options.providers })
+    ...(options.providers === undefined ? {} : { whyNot: notIn(options.providers) })
   }).pipe(
     Effect.provide(DataDirs.layer()),
     Effect.withConfigProvider(

@@ -13,7 +13,9 @@ import { denials } from "./Ruleset.ts"
 /** There is no agent of this name, or it may not be used this way. */
 export class AgentNotFound extends Schema.TaggedError<AgentNotFound>()("AgentNotFound", {
   name: Schema.String,
-  message: Schema.String
+  message: Schema.String,
+  /** What is wrong with its file, where there is one. */
+  fault: Schema.optional(Schema.String)
 }) {}
 
 /** Commands that only read, whatever their environment: each is allowed just as it stands. */
@@ -198,6 +200,7 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
             ? Effect.fail(
               new AgentNotFound({
                 name,
+                ...(wrong === undefined ? {} : { fault: wrong.message }),
                 message: wrong === undefined
                   ? `There is no agent "${name}".${didYouMean(name, names)} Agents: ${
                     names.join(", ")

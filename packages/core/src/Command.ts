@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import type { AgentNotFound } from "./Agent.ts"
 import type { CommandInvalid, CommandNotFound } from "./CommandError.ts"
 import { withBuiltins } from "./internal/command/builtins.ts"
+import { matching } from "./internal/command/find.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"
@@ -70,7 +71,7 @@ export type ExpandError =
 export class Command extends Context.Tag("@skein/core/Command")<Command, {
   /** The commands that hold for a directory, those that are built in among them. */
   readonly list: CommandSource
-  /** The command of this name; the error says what is wrong with it, or which there are. */
+  /** The command that a name means, see `matching`; the error says what is wrong with it, or which there are. */
   readonly get: (directory: string, name: string) => Effect.Effect<CommandInfo, CommandNotFound | CommandInvalid>
   /**
    * Makes the prompt of a command for a session. Its shell text runs as calls of `bash`, and its files are read by `read`:
@@ -100,6 +101,9 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
 
   /** What was found, and the built-in commands of which nothing was found. */
   static readonly withBuiltins = withBuiltins
+
+  /** The names of commands that a name may mean: `commit` and `git:commit` are `git/commit`. */
+  static readonly matching = matching
 
   /** Runs a command in a session. */
   static readonly run = (

@@ -40,7 +40,10 @@ const commands = [
   command("here", "Do $1", { agent: "worker", subtask: false }),
   command("apart", "Do $1", { subtask: true, description: "Apart" }),
   command("asks", "x", { agent: "other", model: { providerID: "scripted", modelID: "model" } }),
-  command("init", "Mine")
+  command("init", "Mine"),
+  command("git/commit", "Commit."),
+  command("git/push", "Push."),
+  command("docs/push", "Publish.")
 ]
 
 const files: Readonly<Record<string, string>> = {
@@ -114,6 +117,27 @@ const expanded = (name: string, args?: string | ReadonlyArray<string>) =>
 const textsOf = (parts: ReadonlyArray<PartInput>) => parts.map((part) => part.type === "text" ? part.text : part.type)
 
 describe("a command", () => {
+  it.scoped("of a folder is found by its path, with a colon, and by its own name where only one is called so", () =>
+    Effect.gen(function*() {
+      const service = yield* Command
+      const named = (name: string) =>
+        Effect.match(service.get(directory, name), {
+          onFailure: (error) => `${error._tag}: ${error.message}`,
+          onSuccess: (found) => found.name
+        })
+      expect(yield* Effect.forEach(["git/commit", "git:commit", "commit", "docs:push"], named)).toEqual([
+        "git/commit",
+        "git/commit",
+        "git/commit",
+        "docs/push"
+      ])
+      expect(yield* named("push")).toBe(
+        "CommandNotFound: Several commands are called \"push\": docs/push, git/push. Write one in full."
+      )
+      expect(yield* named("hg/commit")).toContain("There is no command")
+      expect(textsOf((yield* expanded("git:commit")).parts)).toEqual(["Commit."])
+    }).pipe(stack()))
+
   it.scoped("becomes a prompt of its agent and model, and is told", () =>
     Effect.gen(function*() {
       const events = yield* record()

@@ -17,8 +17,8 @@ import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
-import { presets } from "@skein/provider/OpenAiCompatible"
 import * as Providers from "@skein/provider/Providers"
+import { unusable } from "@skein/provider/Unusable"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
@@ -49,8 +49,8 @@ export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<t
       )
       : Effect.succeed(Sqlite.layer({ filename: database }))))
 
-/** The providers that there are without any config. */
-export const providers: ReadonlyArray<string> = ["openai", "offline", "session", ...Object.keys(presets)]
+/** Which providers' models files of other programs may name. */
+export const providerCheck: Effect.Effect<ConfigFiles.ProviderCheck> = Effect.map(environment, unusable)
 
 /** The config of a directory with its agents. */
 export const settle = Effect.fnUntraced(
@@ -58,7 +58,7 @@ export const settle = Effect.fnUntraced(
     const loaded = yield* ConfigFiles.load({
       directory,
       ...(overrides === undefined ? {} : { overrides }),
-      providers
+      whyNot: yield* providerCheck
     })
     const found = yield* agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken)
     const { agents, broken, permission } = found
@@ -119,7 +119,7 @@ export const services = (
         config: Layer.succeed(Config, { settings, origins }),
         owner: NodeOwner.layer,
         agents: Agent.layer(agents, permission, broken),
-        commands: yield* commandsOf({ settings, origins, providers }),
+        commands: yield* commandsOf({ settings, origins, whyNot: yield* providerCheck }),
         skills: yield* skillsOf,
         instructions: Layer.provide(
           InstructionFiles.layer(settings.instructions ?? []),

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { type AgentContent, readAgentFile } from "./agentFile.ts"
-import type { Known } from "./foreign.ts"
+import type { WhyNot } from "./foreign.ts"
 import { type ForeignAgentContent, readForeignAgent } from "./foreignAgentFile.ts"
 import type { AgentHome } from "./locateFiles.ts"
 import { listMarkdown, outside } from "./markdownFiles.ts"
@@ -25,7 +25,7 @@ interface AgentsContent {
 
 interface Surroundings {
   readonly home: string
-  readonly known: Known
+  readonly whyNot: WhyNot
   readonly project: string | undefined
   readonly seen: Set<string>
 }
@@ -81,7 +81,7 @@ const readHome = Effect.fnUntraced(function*(home: AgentHome, { project, seen, .
         // The owner of these names them by themselves, wherever they lie.
         ...(foreign === "claude" ? { name: name.slice(name.lastIndexOf("/") + 1) } : {}),
         foreign,
-        known: around.known,
+        whyNot: around.whyNot,
         ...(home.arePrimary === undefined ? {} : { isPrimary: home.arePrimary })
       })
     const before = agents.get(content.name)

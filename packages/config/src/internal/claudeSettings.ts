@@ -5,7 +5,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { claudeHooksOf } from "./claudeHookSettings.ts"
 import { claudePatterns } from "./claudePatterns.ts"
 import { issueIn, settleContent } from "./configFile.ts"
-import { entry, isNothing, type Known, rule, seemsToRestrict, text } from "./foreign.ts"
+import { entry, isNothing, rule, seemsToRestrict, text, type WhyNot } from "./foreign.ts"
 import { readModel } from "./foreignModel.ts"
 import { asNote, parseForeign } from "./foreignSource.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
@@ -26,11 +26,11 @@ interface Told {
 }
 
 /** Reads such a file; what in it means nothing here is noted, and what restricts is applied, or said aloud. */
-export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSource, known: Known) {
+export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSource, whyNot: WhyNot) {
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return parsed.content
   const told: Told = { notes: [...parsed.notes], loud: [] }
-  const entries = settingsOf(parsed.tree, known, told)
+  const entries = settingsOf(parsed.tree, whyNot, told)
   // `{env:X}` and `{file:p}` mean nothing in these files.
   const settled = (kept: ReadonlyArray<LocatedEntry>) =>
     settleContent({ tree: { ...parsed.tree, entries: kept }, faults: [], refused: [] }, path)
@@ -50,7 +50,7 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   }
 })
 
-const settingsOf = (tree: LocatedObject, known: Known, told: Told): ReadonlyArray<LocatedEntry> =>
+const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyArray<LocatedEntry> =>
   tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { key, value } = each
     const noteAt = (place: Pick<LocatedEntry, "at" | "key">, message: string) =>
@@ -61,7 +61,7 @@ const settingsOf = (tree: LocatedObject, known: Known, told: Told): ReadonlyArra
         return []
       case "model":
         // A size is that of the session's model, which this would be.
-        return readModel(each, known, (_, message) => note(message)).filter((found) =>
+        return readModel(each, whyNot, (_, message) => note(message)).filter((found) =>
           !String(plain(found.value)).startsWith("session/")
         )
       case "env":

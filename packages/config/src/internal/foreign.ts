@@ -4,8 +4,8 @@ import { type Fault, type Located, type LocatedEntry, type Place, plain } from "
 /** Another tool whose files are read. */
 export type Foreign = "opencode" | "claude"
 
-/** Whether a provider of this name can be looked up. */
-export type Known = (providerID: string) => boolean
+/** Why the models of a provider cannot be used here, in words that go behind a name; undefined where they can. */
+export type WhyNot = (providerID: string) => string | undefined
 
 /** What is left for Skein of a part of another tool's file. */
 export interface Adapted {

@@ -6,10 +6,10 @@ import {
   type Foreign,
   hasBlanks,
   isNothing,
-  type Known,
   seemsToRestrict,
   text,
   texts,
+  type WhyNot,
   wordOf
 } from "./foreign.ts"
 import { type Limits, readDenied, readMode, readPermission, readReadOnly, readTools } from "./foreignLimits.ts"
@@ -106,7 +106,7 @@ const readers: ReadonlyMap<string, (each: LocatedEntry, from: Foreign) => Limits
 const noUse = "Skein has no use for it"
 
 /** Turns the keys of an agent of another tool into those of Skein. */
-export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, isKnown: Known): Adapted => {
+export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNot: WhyNot): Adapted => {
   const notes: Array<Fault> = []
   const note = (at: Place, key: string, message: string) => notes.push({ at, key, message })
   const limits: Array<readonly [LocatedEntry, Limits]> = []
@@ -145,7 +145,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, isKno
       else note(at, key, `${key}: this is no name, and that of the file is used`)
     } else if (word === "model") {
       for (
-        const { value: model } of readModel(each, isKnown, (place, message) => note(place, key, `${key}: ${message}`))
+        const { value: model } of readModel(each, whyNot, (place, message) => note(place, key, `${key}: ${message}`))
       ) {
         set("model", each, model)
       }

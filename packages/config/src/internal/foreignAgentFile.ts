@@ -5,7 +5,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { type AgentContent, type AgentSource, agentTree } from "./agentFile.ts"
 import { asAgentName } from "./agentName.ts"
 import { issueIn, onlyIssues, settleContent } from "./configFile.ts"
-import { entry, type Foreign, hasBlanks, type Known, text } from "./foreign.ts"
+import { entry, type Foreign, hasBlanks, text, type WhyNot } from "./foreign.ts"
 import { adapt } from "./foreignAgent.ts"
 import { readMatter } from "./foreignMatter.ts"
 import { type Fault, plain } from "./located.ts"
@@ -17,7 +17,7 @@ export interface ForeignAgentSource extends AgentSource {
   /** Whether it is a primary agent unless it says something else. */
   readonly isPrimary?: true
   /** Which providers its models may name. */
-  readonly known: Known
+  readonly whyNot: WhyNot
 }
 
 /** What such a file says; `isAgent` tells whether it is one to its owner. */
@@ -27,7 +27,7 @@ export interface ForeignAgentContent extends AgentContent {
 
 /** Reads a file. Its issues are why it cannot be used, its warnings what means nothing here. */
 export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgentSource) {
-  const { foreign, known, path } = source
+  const { foreign, path, whyNot } = source
   const told = issueIn(path)
   const start = { line: 1, column: 1 }
   const left = (
@@ -49,7 +49,7 @@ export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgent
   if (!matter.hasFront && (foreign === "claude" || body === "")) {
     return left("note", { ...start, message: "this is no agent: it has no front matter" })
   }
-  const adapted = adapt(foreign, matter.entries, known)
+  const adapted = adapt(foreign, matter.entries, whyNot)
   const named = adapted.entries.find(({ key }) => key === "name")
   const written = named === undefined ? source.name : String(plain(named.value))
   const name = asAgentName(written)

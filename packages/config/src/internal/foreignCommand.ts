@@ -13,9 +13,9 @@ import {
   type Foreign,
   hasBlanks,
   isNothing,
-  type Known,
   seemsToRestrict,
   text,
+  type WhyNot,
   wordOf
 } from "./foreign.ts"
 import { readMatter } from "./foreignMatter.ts"
@@ -33,7 +33,7 @@ export interface ForeignCommandSource {
   readonly name: string
   readonly foreign: Foreign
   /** Which providers its model may name. */
-  readonly known: Known
+  readonly whyNot: WhyNot
 }
 
 const leftOut = (
@@ -53,7 +53,7 @@ const leftOut = (
 })
 
 /** The keys of such a command as those of Skein. */
-const adapt = ({ foreign, known }: ForeignCommandSource, written: ReadonlyArray<LocatedEntry>) => {
+const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray<LocatedEntry>) => {
   const notes: Array<Fault> = []
   let refused: Fault | undefined
   const entries = written.flatMap((each): ReadonlyArray<LocatedEntry> => {
@@ -80,7 +80,7 @@ const adapt = ({ foreign, known }: ForeignCommandSource, written: ReadonlyArray<
         return []
       }
       case "model":
-        return readModel(each, known, (_, message) => note(message))
+        return readModel(each, whyNot, (_, message) => note(message))
       case "allowedtools":
       case "tools":
         if (!isNothing(value)) note("a command allows nothing here; use permission in skein.json")

@@ -1,5 +1,5 @@
 /** Decides which model the name of another tool stands for. */
-import type { Known } from "./foreign.ts"
+import type { WhyNot } from "./foreign.ts"
 import { text } from "./foreign.ts"
 import type { LocatedEntry, Place } from "./located.ts"
 
@@ -10,10 +10,12 @@ const sizes: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?:^|[^a-z])opus(?:[^a-z]|$)/i, "session/large"]
 ]
 
-/** Reads such a model: one that cannot be looked up is noted, and then that of the session is used. */
+/**
+ * Reads such a model: it is a wish. One whose provider cannot be used here is noted, and then that of the session is used.
+ */
 export const readModel = (
   each: LocatedEntry,
-  known: Known,
+  whyNot: WhyNot,
   note: (at: Place, message: string) => void
 ): ReadonlyArray<LocatedEntry> => {
   const { at, value } = each
@@ -24,21 +26,17 @@ export const readModel = (
   }
   const name = value.value.trim()
   if (name === "" || /^(?:inherit|default|auto|best)$/i.test(name)) return []
-  // What stands for `{env:X}` is not known yet.
-  if (/\{(?:env|file):/.test(name)) return [each]
   const [provider = "", ...rest] = name.split("/")
-  if (rest.length > 0 && rest.join("/") !== "" && !/\s/.test(name) && known(provider)) {
-    return [{ ...each, value: text(name, value.at) }]
-  }
+  const isWhole = rest.length > 0 && rest.join("/") !== "" && !/[\s{}]/.test(name)
+  const why = isWhole ? whyNot(provider) : undefined
+  if (isWhole && why === undefined) return [{ ...each, value: { ...value, value: name } }]
   const size = sizes.find(([pattern]) => pattern.test(name))?.[1]
   if (size !== undefined) return [{ ...each, value: text(size, value.at) }]
   note(
     at,
-    `${
-      rest.length === 0
-        ? `which provider has ${JSON.stringify(name)} is not known`
-        : `there is no provider ${JSON.stringify(provider)} here`
-    }, so that the model of the session is used; agent.NAME.model in skein.json can choose one`
+    `${JSON.stringify(value.raw ?? name)} cannot be used here${
+      why === undefined || value.raw !== undefined ? "" : `, because ${why}`
+    }; the model of the session is used, and agent.NAME.model in skein.json can choose one`
   )
   return []
 }

@@ -64,3 +64,19 @@ export const within = <R extends Rule>(
     if (region !== undefined) return [{ ...rule, ...region }]
     return rule.action === "deny" && !apart(rule, { permission, pattern }) ? [rule] : []
   })
+
+/**
+ * What `base` says of one region, to be appended to rules that restrict it: no laxer than `base` there, and no laxer than
+ * those rules elsewhere. Undefined where no wildcards can say that.
+ */
+export const inside = <R extends Rule>(base: ReadonlyArray<R>, region: Region): ReadonlyArray<R> | undefined => {
+  let found: ReadonlyArray<R> = []
+  for (const rule of base) {
+    if (apart(rule, region)) continue
+    const part = intersection(rule, region)
+    if (part === undefined && rule.action === "ask") return undefined
+    if (part !== undefined) found = [...(same(part, region) ? [] : found), { ...rule, ...part }]
+    else if (rule.action === "deny") found = [...found, rule]
+  }
+  return found
+}

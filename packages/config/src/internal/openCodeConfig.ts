@@ -4,15 +4,16 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import type { BrokenAgent } from "./agentFiles.ts"
 import { asAgentName } from "./agentName.ts"
 import { issueIn, settleContent } from "./configFile.ts"
+import { fillModels } from "./fillModels.ts"
 import {
   type Adapted,
   entry,
   hasBlanks,
   isNothing,
-  type Known,
   rule,
   seemsToRestrict,
   text,
+  type WhyNot,
   wordOf
 } from "./foreign.ts"
 import { adapt } from "./foreignAgent.ts"
@@ -52,13 +53,14 @@ const unused: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Reads such a file; what in it means nothing here is noted, and what restricts is applied, or said aloud. */
-export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSource, known: Known) {
+export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSource, whyNot: WhyNot) {
   const { path } = source
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return { ...parsed.content, broken: [] }
   const told = issueIn(path)
-  const adapted = adaptConfig(parsed.tree, known)
-  const filled = yield* substitute({ ...parsed.tree, entries: adapted.entries }, source)
+  const tree = yield* fillModels(parsed.tree, source)
+  const adapted = adaptConfig(tree, whyNot)
+  const filled = yield* substitute({ ...tree, entries: adapted.entries }, source)
   // What cannot be filled in is left out: the rest counts.
   const content = settleContent({ ...filled, faults: [], refused: [...filled.refused, ...filled.faults] }, path)
   const placed = placeInstructions({ ...content, issues: [] }, source)
@@ -82,7 +84,7 @@ interface AdaptedConfig extends Omit<Adapted, "refused"> {
   readonly broken: ReadonlyArray<{ readonly name: string; readonly fault: Fault }>
 }
 
-const adaptConfig = (tree: LocatedObject, known: Known): AdaptedConfig => {
+const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
   const notes: Array<Fault> = []
   const loud: Array<Fault> = []
   const note = ({ at, key }: LocatedEntry, message: string, path = key) =>
@@ -99,7 +101,7 @@ const adaptConfig = (tree: LocatedObject, known: Known): AdaptedConfig => {
       case "model":
       case "small_model":
         // A size is that of the session's model, which this would be.
-        return readModel(each, known, (_, message) => note(each, message)).filter((found) =>
+        return readModel(each, whyNot, (_, message) => note(each, message)).filter((found) =>
           key !== "model" || !String(plain(found.value)).startsWith("session/")
         )
       case "default_agent":
@@ -129,7 +131,7 @@ const adaptConfig = (tree: LocatedObject, known: Known): AdaptedConfig => {
     }
   })
 
-  const { agents, broken } = agentsOf(tree, known, notes)
+  const { agents, broken } = agentsOf(tree, whyNot, notes)
   const rules = rulesOf(tree, notes, loud)
   return {
     entries: [
@@ -146,7 +148,7 @@ const adaptConfig = (tree: LocatedObject, known: Known): AdaptedConfig => {
 }
 
 /** The agents of both keys; one that is named in both has what both say. */
-const agentsOf = (tree: LocatedObject, known: Known, notes: Array<Fault>) => {
+const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
   const broken: Array<AdaptedConfig["broken"][number]> = []
   const agents = new Map<string, LocatedEntry>()
   const parts = ["mode", "agent"].flatMap((key) =>
@@ -163,7 +165,7 @@ const agentsOf = (tree: LocatedObject, known: Known, notes: Array<Fault>) => {
     const path = `${first.key}.${name}`
     const written = same.flatMap(({ each }) => each.value.kind === "object" ? each.value.entries : [])
     const whole = same.every(({ each }) => each.value.kind === "object" || isNothing(each.value))
-    const adapted = adapt("opencode", written, known)
+    const adapted = adapt("opencode", written, whyNot)
     const below = (fault: Fault): Fault => ({
       ...fault,
       key: `${path}.${fault.key ?? ""}`,

@@ -2,8 +2,10 @@
  * Decides what a project's own files may set: they may take away, and they may choose, but they may not allow, reach for
  * secrets, run commands, or say where requests and keys go, but for what their user has trusted as it stands there.
  */
+import { defaultRules } from "@skein/core/Agent"
 import { defaults } from "@skein/core/Config"
-import { narrow } from "./narrow.ts"
+import type { Rule } from "@skein/domain/Rule"
+import { inside, narrow } from "./narrow.ts"
 import { coversAll, overlaps } from "./pattern.ts"
 import {
   at,
@@ -186,29 +188,50 @@ export const admit = (
     return kept.length === 0 && isIgnored(path) ? undefined : record(kept, node.origin)
   }
 
-  /** A project's `allow` can, unless it is trusted, only take back what the project itself denies, and then a person is asked. */
-  const soften = (path: ReadonlyArray<string>): ReadonlyArray<SourcedRule> => {
-    const denied: Array<SourcedRule> = []
-    return (at(project, "rules", path)?.rules ?? []).flatMap((rule): ReadonlyArray<SourcedRule> => {
-      if (rule.action === "deny") denied.push(rule)
-      if (rule.action !== "allow") return [rule]
-      const exception = denied.some((deny) =>
-        overlaps(deny.permission, rule.permission) && overlaps(deny.pattern, rule.pattern)
+  const rules = (path: ReadonlyArray<string>) => at(user, "rules", path)?.rules ?? []
+  const trusted = new Map<SourcedRule, boolean>()
+  const wanted = (path: ReadonlyArray<string>) => at(project, "rules", path)?.rules ?? []
+
+  /**
+   * A project's `allow` can, unless it is trusted, only take back what the project itself restricts; then holds what `base`
+   * says, which is what would hold without the project. `above` are the project's rules that stand before these.
+   */
+  const soften = (
+    path: ReadonlyArray<string>,
+    base: ReadonlyArray<Rule>,
+    above: ReadonlyArray<SourcedRule> = []
+  ): ReadonlyArray<SourcedRule> => {
+    const restricts = above.filter(({ action }) => action !== "allow")
+    return wanted(path).flatMap((rule): ReadonlyArray<SourcedRule> => {
+      if (rule.action !== "allow") {
+        restricts.push(rule)
+        return [rule]
+      }
+      const lifted = restricts.filter((each) =>
+        overlaps(each.permission, rule.permission) && overlaps(each.pattern, rule.pattern)
       )
-      const why = `a project's file may not allow${exception ? ", so that this asks" : ""}`
-      if (counts(rulePath(path, rule), { origin: rule.origin, value: rule.action }, why)) return [rule]
-      return exception ? [{ ...rule, action: "ask" }] : []
+      const why = `a project's file may not allow${lifted.length === 0 ? "" : ", so that your own rules hold for this"}`
+      const may = trusted.get(rule) ?? counts(rulePath(path, rule), { origin: rule.origin, value: rule.action }, why)
+      trusted.set(rule, may)
+      if (may) return [rule]
+      if (lifted.length === 0) return []
+      const before = inside(base, rule)?.map((each) => ({ ...each, origin: rule.origin }))
+      return before ?? (lifted.some(({ action }) => action === "deny") ? [{ ...rule, action: "ask" }] : [])
     })
   }
 
-  const rules = (path: ReadonlyArray<string>) => at(user, "rules", path)?.rules ?? []
-  const top = soften(["permission"])
+  const usual = [...defaultRules, ...rules(["permission"])]
+  const top = soften(["permission"], usual)
 
   const agent = (name: string, kept: SourcedRecord | undefined): SourcedRecord | undefined => {
     const path = ["agent", name]
     const mine = rules([...path, "permission"])
+    const base = [...usual, ...mine]
     // The user's rules for an agent stand after those for all agents, and so must what the project says to all agents.
-    const theirs = [...(mine.length === 0 ? [] : top), ...soften([...path, "permission"])]
+    const theirs = [
+      ...(mine.length === 0 ? [] : soften(["permission"], base)),
+      ...soften([...path, "permission"], base, wanted(["permission"]))
+    ]
     const confined = narrow([...rules(["permission"]), ...mine], theirs)
     if (kept === undefined && confined.length === 0) return undefined
     const entries = new Map(kept?.entries)

@@ -2,7 +2,7 @@ import { evaluate, stricter } from "@skein/core/Ruleset"
 import type { Action, Rule } from "@skein/domain/Rule"
 import * as FastCheck from "effect/FastCheck"
 import { expect, it } from "vitest"
-import { narrow, within } from "../../src/internal/narrow.ts"
+import { inside, narrow, within } from "../../src/internal/narrow.ts"
 
 const rulesOf = (permission: FastCheck.Arbitrary<string>, pattern: FastCheck.Arbitrary<string>) =>
   FastCheck.array(
@@ -85,4 +85,32 @@ it("brings back every denial that it cannot cut down to the region", () => {
   ]
   expect(evaluate(within(base, "mcp_a*"), "mcp_a_write", "x")).toBe("deny")
   expect(evaluate(within(base, "mcp_a*"), "mcp_a_read", "x")).toBe("ask")
+})
+
+it("brings back what the base says of one region, no laxer than the base there nor than the restriction elsewhere", () => {
+  FastCheck.assert(
+    FastCheck.property(wild, calls, letters, (base, { pattern, permission }, region) => {
+      const over: ReadonlyArray<Rule> = [{ permission: "*", pattern: "*", action: "ask" }]
+      const rules: ReadonlyArray<Rule> = [
+        ...over,
+        ...base,
+        ...narrow(base, [...over, ...inside(base, { permission: "*", pattern: region }) ?? []])
+      ]
+      const found = evaluate(rules, permission, pattern) ?? "allow"
+      const before = evaluate([...over, ...base], permission, pattern) ?? "allow"
+      const isInside = evaluate([{ permission: "*", pattern: region, action: "deny" }], permission, pattern) === "deny"
+      const least = isInside ? before : "ask"
+      expect(stricter(found, least)).toBe(found)
+    }),
+    { numRuns: 10_000 }
+  )
+})
+
+it("brings nothing back where no wildcards can say what asks", () => {
+  const base: ReadonlyArray<Rule> = [
+    { permission: "read", pattern: "*", action: "allow" },
+    { permission: "read", pattern: "*.env", action: "ask" }
+  ]
+  expect(inside(base, { permission: "read", pattern: "src/*" })).toBeUndefined()
+  expect(inside(base, { permission: "read", pattern: "*" })).toEqual(base)
 })

@@ -1,6 +1,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { expect, layer } from "@effect/vitest"
+import { defaultRules } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
@@ -24,14 +25,18 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
           agent: { review: { permission: { webfetch: "allow", read: "deny" } } }
         }
       })
-      expect(loaded.settings.permission).toEqual([{ permission: "edit", pattern: "*", action: "ask" }])
+      // What holds for src/* without the project holds again: the project restricts it, and takes that back.
+      expect(loaded.settings.permission).toEqual([
+        { permission: "edit", pattern: "*", action: "ask" },
+        { permission: "edit", pattern: "src/*", action: "ask" }
+      ])
       expect(loaded.settings.agent?.["review"]?.permission).toEqual([
         { permission: "read", pattern: "*", action: "deny" }
       ])
       const reason = "is ignored: a project's file may not allow; it may be trusted"
       expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
         `${file}:3 permission.bash ${reason}`,
-        `${file}:6 permission.edit.src/* ${reason}`,
+        `${file}:6 permission.edit.src/* ${reason.replace("allow;", "allow, so that your own rules hold for this;")}`,
         `${file}:12 agent.review.permission.webfetch ${reason}`
       ])
       expect(loaded.warnings[0]?.key).toBe("permission.bash")
@@ -208,8 +213,39 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(evaluate(rulesOf(loaded), "bash", "git push -f")).toBe("deny")
       expect(evaluate(rulesOf(loaded), "bash", "ls")).toBe("deny")
       expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
-        "project/skein.json:5 permission.bash.git * is ignored: a project's file may not allow, so that this asks; it may be trusted"
+        "project/skein.json:5 permission.bash.git * is ignored: a project's file may not allow, so that your own rules hold for this; it may be trusted"
       ])
+    }))
+
+  it.scoped("takes back what a project itself restricts, as far as it may be done without the project", () =>
+    Effect.gen(function*() {
+      const loaded = yield* loadFiles({
+        [userFile]: { permission: { webfetch: "allow" }, agent: { mine: { permission: { grep: "ask" } } } },
+        [file]: {
+          permission: {
+            "*": "ask",
+            read: "allow",
+            grep: "allow",
+            edit: { "*": "deny", "docs/*": "allow" },
+            webfetch: { "*": "deny", "https://a.example/*": "allow" }
+          },
+          agent: { theirs: { permission: { list: "allow" } } }
+        }
+      })
+      const of = (permission: string, pattern: string, agent?: string) =>
+        evaluate([...defaultRules, ...rulesOf(loaded, agent)], permission, pattern)
+      expect(of("read", "src/a.ts")).toBe("allow")
+      expect(of("read", "a.env")).toBe("ask")
+      expect(of("glob", "x")).toBe("ask")
+      expect(of("edit", "src/a.ts")).toBe("deny")
+      expect(of("edit", "docs/a.md")).toBe("ask")
+      expect(of("webfetch", "https://a.example/x")).toBe("allow")
+      expect(of("webfetch", "https://b.example/x")).toBe("deny")
+      expect(of("list", ".", "theirs")).toBe("allow")
+      expect(of("list", ".")).toBe("ask")
+      // The user's own agent asks before it searches, whatever the project takes back.
+      expect(of("grep", "x", "mine")).toBe("ask")
+      expect(of("grep", "x")).toBe("allow")
     }))
 
   it.scoped("lets a project shorten the user's lists of tools and agents, not lengthen them", () =>

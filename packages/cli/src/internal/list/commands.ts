@@ -7,7 +7,7 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform, providers, settle } from "../app.ts"
+import { platform, providerCheck, settle } from "../app.ts"
 import { escapeLine, escapeText } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
@@ -22,7 +22,7 @@ interface Flags {
 /** The commands of a directory; what is noted of their files is told on standard error. */
 const found = Effect.fnUntraced(function*(dir: string | undefined) {
   const directory = yield* directoryOf(dir)
-  const loaded = yield* load(directory, { ...(yield* settle(directory)), providers })
+  const loaded = yield* load(directory, { ...(yield* settle(directory)), whyNot: yield* providerCheck })
   yield* remark(loaded.warnings)
   return Command.withBuiltins(loaded)
 })
@@ -63,10 +63,14 @@ export const showCommand = (
 ): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { broken, commands } = yield* found(flags.dir)
-    const command = commands.find((each) => each.name === name)
+    const all = yield* found(flags.dir)
+    const { broken, commands } = all
+    const [meant, ...others] = Command.matching(name, all)
+    const command = others.length > 0 ? undefined : commands.find((each) => each.name === meant)
     if (command === undefined) {
-      const wrong = broken.find((each) => each.name === name)
+      const wrong = others.length > 0
+        ? { message: `Several commands are called ${JSON.stringify(name)}: ${[meant, ...others].join(", ")}.` }
+        : broken.find((each) => each.name === meant)
       return yield* new UsageError({
         message: wrong?.message
           ?? `There is no command ${JSON.stringify(name)}. Commands: ${commands.map((each) => each.name).join(", ")}.`

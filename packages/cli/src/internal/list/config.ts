@@ -10,7 +10,7 @@ import { basename } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { platform, providers, settle, type Settled } from "../app.ts"
+import { platform, providerCheck, settle, type Settled } from "../app.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
@@ -25,7 +25,7 @@ interface Flags {
 
 /** All that is said of the files that hold in a directory: config, agents, instructions, commands and skills. */
 const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settled) {
-  const commands = yield* loadCommands(directory, { ...settled, providers })
+  const commands = yield* loadCommands(directory, { ...settled, whyNot: yield* providerCheck })
   const skills = yield* loadSkills(directory)
   const broken = [...commands.broken, ...skills.broken].map(({ message }) => message)
   const told = new Set(settled.warnings.map(formatIssue))

@@ -1,5 +1,6 @@
 /** Decides which model a run begins with, before anything is stored. */
 import { Config } from "@skein/core/Config"
+import { isSize, ofVendor, usualModel } from "@skein/core/ModelSize"
 import { Provider } from "@skein/core/Provider"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
@@ -37,17 +38,16 @@ export const defaultNote = Effect.fnUntraced(function*(fallback: string) {
 export const checkModels = Effect.fnUntraced(function*(chosen: ModelRef | undefined, agent: AgentInfo | undefined) {
   const provider = yield* Provider
   const { settings } = yield* Config
-  const configured = settings.model === undefined ? undefined : parseRef(settings.model)
   const named = chosen === undefined ? agent?.model ?? [] : [chosen]
-  const [first, ...rest] = named.length > 0 ? named : configured === undefined ? [] : [configured]
-  if (first === undefined) {
-    const fallback = yield* provider.defaultModel
-    yield* provider.resolve(fallback)
-    return formatRef(fallback)
-  }
+  const isUsual = named.every(isSize)
+  // A size is one of the vendor of the usual model.
+  const usual = isUsual || named.some(isSize) ? yield* usualModel : undefined
+  const refs = usual === undefined ? named : yield* Effect.forEach(named, (ref) => ofVendor(ref, usual))
+  const [first, ...rest] = refs.length > 0 || usual === undefined ? refs : [usual]
+  if (first === undefined) return undefined
   yield* rest.reduce(
     (found, ref) => Effect.catchAll(found, () => provider.resolve(ref)),
     provider.resolve(first)
   )
-  return undefined
+  return isUsual && settings.model === undefined ? formatRef(first) : undefined
 })

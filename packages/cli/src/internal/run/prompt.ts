@@ -63,12 +63,11 @@ export const commandOf = Effect.fnUntraced(
       const words = [first, ...rest]
       return { name, arguments: words.length === 1 && first === "" ? [] : words } satisfies CommandRequest
     }
-    const [, name, behind = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(first) ?? []
-    if (name === undefined) return undefined
+    const [, written, behind = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(first) ?? []
+    if (written === undefined) return undefined
     // Most of what begins with a slash is a path.
-    const { broken, commands: known } = yield* commands.list(directory)
-    if (![...known, ...broken].some((each) => each.name === name)) return undefined
-    yield* commands.get(directory, name)
+    if (Command.matching(written, yield* commands.list(directory)).length === 0) return undefined
+    const { name } = yield* commands.get(directory, written)
     const words = rest.length === 0 ? behind : behind === "" ? rest : [behind, ...rest]
     return { name, arguments: words } satisfies CommandRequest
   }

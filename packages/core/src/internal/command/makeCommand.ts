@@ -6,12 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { Agent } from "../../Agent.ts"
-import type { CommandInfo, CommandList, CommandRequest, CommandSource } from "../../Command.ts"
-import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
+import type { CommandRequest, CommandSource } from "../../Command.ts"
 import type { Config } from "../../Config.ts"
 import type { Hooks } from "../../Hooks.ts"
 import type { Leases } from "../../Leases.ts"
-import { nearest } from "../../Nearest.ts"
 import type { Permission } from "../../Permission.ts"
 import type { Provider } from "../../Provider.ts"
 import { type PromptOptions, Session } from "../../Session.ts"
@@ -25,27 +23,10 @@ import { servicesForLater } from "../traced.ts"
 import { attach } from "./attach.ts"
 import { withBuiltins } from "./builtins.ts"
 import { expand, rawOf } from "./expand.ts"
+import { find } from "./find.ts"
 import { mentionsIn } from "./mention.ts"
 
 type Needs = Agent | Config | Hooks | Ids | Leases | Permission | Provider | SessionTable | Spill | Tools
-
-const find = (
-  name: string,
-  { broken, commands }: CommandList
-): Effect.Effect<CommandInfo, CommandInvalid | CommandNotFound> => {
-  const found = commands.find((command) => command.name === name)
-  if (found !== undefined) return Effect.succeed(found)
-  const wrong = broken.find((each) => each.name === name)
-  if (wrong !== undefined) return new CommandInvalid({ name, message: wrong.message })
-  const names = commands.map((command) => command.name)
-  const meant = nearest(name, names)
-  return new CommandNotFound({
-    name,
-    message: `There is no command ${JSON.stringify(name)}. ${
-      meant === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean "${meant}"?`
-    } See \`skein commands\`.`
-  })
-}
 
 /** Makes the service. */
 export const makeCommand = (source: CommandSource) =>

@@ -19,7 +19,12 @@ const findAgent = Effect.fnUntraced(function*(name: string, byUser: boolean) {
   const agents = yield* Agent
   const agent = agents.all.find((each) => each.name === name)
   if (agent === undefined || agent.hidden || (agent.mode === "primary" && !byUser)) {
-    return yield* refuse("unknown_agent", `Unknown agent type: ${name} is not a valid agent type`)
+    const fault = yield* Effect.match(agents.get(name), {
+      onFailure: (error) => error.fault,
+      onSuccess: () => undefined
+    })
+    const why = fault === undefined ? "" : `: its file cannot be used.\n${fault}`
+    return yield* refuse("unknown_agent", `Unknown agent type: ${name} is not a valid agent type${why}`)
   }
   return agent
 })

@@ -1,0 +1,45 @@
+/** Decides which command a name means: people name those in folders in more than one way. */
+import * as Effect from "effect/Effect"
+import type { CommandInfo, CommandList } from "../../Command.ts"
+import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
+import { nearest } from "../../Nearest.ts"
+
+/**
+ * The names that may be meant: `git/commit` is also called `git:commit`, and `commit` where nothing else is called so. More
+ * than one where the folder decides.
+ */
+export const matching = (name: string, { broken, commands }: CommandList): ReadonlyArray<string> => {
+  const names = [...new Set([...commands, ...broken].map((each) => each.name))]
+  if (names.includes(name)) return [name]
+  const path = name.replaceAll(":", "/")
+  if (names.includes(path)) return [path]
+  return path.includes("/") ? [] : names.filter((each) => each.endsWith(`/${path}`))
+}
+
+/** The command of a name; the error says what is wrong with it, or which there are. */
+export const find = (
+  name: string,
+  list: CommandList
+): Effect.Effect<CommandInfo, CommandInvalid | CommandNotFound> => {
+  const [meant = name, ...others] = matching(name, list)
+  if (others.length > 0) {
+    return new CommandNotFound({
+      name,
+      message: `Several commands are called ${JSON.stringify(name)}: ${
+        [meant, ...others].join(", ")
+      }. Write one in full.`
+    })
+  }
+  const found = list.commands.find((command) => command.name === meant)
+  if (found !== undefined) return Effect.succeed(found)
+  const wrong = list.broken.find((each) => each.name === meant)
+  if (wrong !== undefined) return new CommandInvalid({ name, message: wrong.message })
+  const names = list.commands.map((command) => command.name)
+  const near = nearest(name, names)
+  return new CommandNotFound({
+    name,
+    message: `There is no command ${JSON.stringify(name)}. ${
+      near === undefined ? `Commands: ${names.join(", ")}.` : `Did you mean "${near}"?`
+    } See \`skein commands\`.`
+  })
+}

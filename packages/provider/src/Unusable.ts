@@ -1,0 +1,29 @@
+/** Says why the models of a provider cannot be used, before anything is asked of it. */
+import { sessionVendor } from "@skein/core/ModelSize"
+import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import { surveyInfo } from "./internal/surveyInfo.ts"
+import { type Preset, presets } from "./OpenAiCompatible.ts"
+
+const known: Readonly<Record<string, Pick<Preset, "baseUrlName" | "keyName" | "keyless">>> = {
+  openai: { baseUrlName: "OPENAI_BASE_URL", keyName: "OPENAI_API_KEY" },
+  ...presets
+}
+
+/**
+ * Why a provider cannot be used; undefined where it can. `config` is what its user says of it. A local server that needs no
+ * key counts where its user names it: whether it runs is not known.
+ */
+export const unusable =
+  (variables: Readonly<Record<string, string | undefined>>) =>
+  (providerID: string, config: ProviderConfig | undefined): string | undefined => {
+    if (providerID === surveyInfo.providerID || providerID === sessionVendor) return undefined
+    const has = (name: string) => (variables[name] ?? "").trim() !== ""
+    const preset = known[providerID]
+    if (preset === undefined && config === undefined) return `there is no provider ${JSON.stringify(providerID)}`
+    const keyName = config?.key_env ?? preset?.keyName
+    if (keyName === undefined || has(keyName)) return undefined
+    if (preset?.keyless !== true) return `${providerID} needs a key: set ${keyName}`
+    return config !== undefined || has(preset.baseUrlName)
+      ? undefined
+      : `${providerID} is a server that may not run: set ${preset.baseUrlName}, or name it under provider in your own config`
+  }
