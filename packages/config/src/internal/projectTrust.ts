@@ -228,11 +228,11 @@ export const admit = (
     const mine = rules([...path, "permission"])
     const base = [...usual, ...mine]
     // The user's rules for an agent stand after those for all agents, and so must what the project says to all agents.
-    const theirs = [
+    const over = [
       ...(mine.length === 0 ? [] : soften(["permission"], base)),
       ...soften([...path, "permission"], base, wanted(["permission"]))
     ]
-    const confined = narrow([...rules(["permission"]), ...mine], theirs)
+    const confined = narrow([...rules(["permission"]), ...mine], over)
     if (kept === undefined && confined.length === 0) return undefined
     const entries = new Map(kept?.entries)
     if (entries.has("permission") || confined.length > 0) entries.set("permission", { kind: "rules", rules: confined })
@@ -249,8 +249,8 @@ export const admit = (
       const before = names(at(user, "leaf", [...path, key]))
       const after = kept?.entries.get(key)
       if (before === undefined || after?.kind !== "leaf") continue
-      const wanted = names(after) ?? []
-      entries.set(key, { ...after, value: key === "deniedTools" ? [...before, ...wanted] : common(before, wanted) })
+      const theirs = names(after) ?? []
+      entries.set(key, { ...after, value: key === "deniedTools" ? [...before, ...theirs] : common(before, theirs) })
     }
     return { kind: "record", entries, origin: kept?.origin ?? project.origin }
   }
