@@ -8,6 +8,7 @@ import { resolve } from "node:path"
 import { migrations } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute, sqlite } from "./internal/sqliteConnection.ts"
+import { copyToRead } from "./internal/sqliteCopy.ts"
 import { create } from "./internal/sqliteCreate.ts"
 import { fileError } from "./internal/sqliteError.ts"
 import { checkSchema, fileSystem, inspect } from "./internal/sqliteFile.ts"
@@ -20,6 +21,8 @@ import { retryBusy } from "./internal/writer.ts"
 export interface Options {
   /** The file; it and its directory are made where they are missing. `:memory:` lasts as long as the layer. */
   readonly filename: string
+  /** `read`: a file that cannot be written is read as it is now; nothing is stored in it. */
+  readonly access?: "read" | "write"
 }
 
 /** SQLite waits for a lock by stopping the whole process: only for a moment, then the other fibers have their turn. */
@@ -62,13 +65,20 @@ const isStill = (file: string, opened: Stats): Effect.Effect<void, StorageError>
 }
 
 /** Storage in this file. Fails, and leaves the file as it is, where it is not one of Skein's or cannot be used. */
-export const layer = ({ filename }: Options): Layer.Layer<SessionStorage, StorageError> =>
+export const layer = ({ access = "write", filename }: Options): Layer.Layer<SessionStorage, StorageError> =>
   Layer.scoped(
     SessionStorage,
     Effect.gen(function*() {
       if (filename === ":memory:") return yield* makeSqlStorage(yield* open(filename))
       const file = resolve(filename)
-      if (!(yield* inspect(file, migrations.length))) yield* create(file)
+      const inspected = inspect(file, migrations.length)
+      const found = yield* access === "write" ? inspected : Effect.catchIf(
+        inspected,
+        ({ reason }) => reason === "readonly",
+        () => Effect.succeed("readonly" as const)
+      )
+      if (found === "readonly") return yield* makeSqlStorage(yield* open(yield* copyToRead(file)))
+      if (!found) yield* create(file)
       const opened = yield* fileSystem(file, () => statSync(file))
       yield* noteOpen(opened)
       return yield* makeSqlStorage({ ...yield* open(file), intact: isStill(file, opened) })

@@ -39,15 +39,22 @@ export const platform = (options: { readonly database?: string | undefined }) =>
     NodePath.layer
   )
 
-/** The database of this program. */
-export const storage: Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<typeof Sqlite.layer>>, DataDirs> = Layer
-  .unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
+const storageFor = (
+  access: "read" | "write"
+): Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<typeof Sqlite.layer>>, DataDirs> =>
+  Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
     isPostgres(database)
       ? Effect.map(
         Effect.promise(() => import("@skein/storage/Postgres")),
         (Postgres) => Postgres.layer({ url: database })
       )
-      : Effect.succeed(Sqlite.layer({ filename: database }))))
+      : Effect.succeed(Sqlite.layer({ filename: database, access }))))
+
+/** The database of this program. */
+export const storage = storageFor("write")
+
+/** The same for commands that only read: it may lie where nothing can be written. */
+export const readableStorage = storageFor("read")
 
 /** Which providers' models files of other programs may name. */
 export const providerCheck: Effect.Effect<ConfigFiles.ProviderCheck> = Effect.map(environment, unusable)

@@ -17,7 +17,7 @@ import { escapeLine } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { fileReason } from "../fileReason.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
-import { database, warnUnreadable } from "./sessions.ts"
+import { database, readableDatabase, warnUnreadable } from "./sessions.ts"
 
 const numberOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -69,7 +69,7 @@ export const exportSession = ({ flags, operands: [id = ""] }: {
       errorLine(`The archive lacks ${numberOf(done.unreadable.length, "row")}, for what cannot be read is left out.`)
     )
     return ExitCode.failed
-  }).pipe(Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(readableDatabase(flags.db)))
 
 const readInput = (stdio: Streams) =>
   Effect.tryPromise({

@@ -13,6 +13,7 @@ import { platform, services, settle, storage } from "../app.ts"
 import { escapeLine } from "../escape.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
+import { readableDatabase } from "./sessions.ts"
 
 interface Place {
   readonly session: string | undefined
@@ -52,7 +53,7 @@ export const listPermissions = ({ flags }: {
       ]),
       empty: "Nothing was allowed here beyond what rules say. Answers of \"always\" are listed here."
     })
-  }).pipe(Effect.provide(database(flags)))
+  }).pipe(Effect.provide(readableDatabase(flags.db)))
 
 /** Takes one back. */
 export const revokePermission = ({ flags, operands: [id = ""] }: {

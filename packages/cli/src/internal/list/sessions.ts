@@ -14,7 +14,7 @@ import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { platform, services, settle, storage } from "../app.ts"
+import { platform, readableStorage, services, settle, storage } from "../app.ts"
 import { escapeLine, escapeText } from "../escape.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { callLine } from "../run/callLine.ts"
@@ -24,6 +24,10 @@ import { formatTime, printList } from "./print.ts"
 
 /** The database, with what it stands on. */
 export const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
+
+/** The same for commands that only read. */
+export const readableDatabase = (db: string | undefined) =>
+  Layer.provideMerge(readableStorage, platform({ database: db }))
 
 /** Says what could not be read. */
 export const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>) =>
@@ -82,7 +86,7 @@ export const listSessions = ({ flags }: {
       for (const id of left) stdio.err(leftText(id))
     }
     return code
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
 
 const leftText = (rootID: SessionID) =>
   `${rootID} was interrupted: the process that worked on it has ended. Go on with: ${howToResume(rootID)}`
@@ -155,7 +159,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     stdio.out(messages.rows.map(messageText).join("\n"))
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
 
 /** Does something with a session by the service that owns it. */
 const changing = <A>(

@@ -19,6 +19,7 @@ import { directoryOf, projectOf } from "../place.ts"
 import { formatCount } from "../tree/treeLine.ts"
 import { howToResume, isLeft } from "./interrupted.ts"
 import { printList } from "./print.ts"
+import { readableDatabase } from "./sessions.ts"
 import { waitsFor } from "./waitsFor.ts"
 
 /** How often the storage is looked at while a task is waited for, in milliseconds. */
@@ -89,7 +90,7 @@ export const listTasks = ({ flags, operands: [given] }: {
         ? `There are no sessions in ${escapeLine(projectID)} yet, and so no tasks.`
         : `The session ${rootID} has started no tasks.`
     })
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
 
 /** A run, with its prompt and how it ended. */
 export const runText = (run: TaskRun, now: number, isLeftOver = false): string => {
@@ -143,7 +144,7 @@ export const showTask = ({ flags, operands: [id = ""] }: {
       stdio.out(texts.join("\n"))
     }
     return ExitCode.done
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
 
 /** Waits for tasks by looking at what is stored, and prints the outcome of each. */
 export const waitForTasks = ({ flags, operands }: {
