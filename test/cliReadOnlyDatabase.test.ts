@@ -8,7 +8,10 @@ import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const mounts = spawnSync("unshare", ["-m", "mount", "--bind", "/tmp", "/tmp"]).status === 0
+/** Runs a command with mounts of its own. */
+const apart = "unshare"
+
+const mounts = spawnSync(apart, ["-m", "mount", "--bind", "/tmp", "/tmp"]).status === 0
 
 it.skipIf(!mounts)("is read with what lies only in its log, and refused to commands that write", async () => {
   const llm = await startLlm(() => ({ hangs: true }))
