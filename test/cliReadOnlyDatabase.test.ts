@@ -9,7 +9,7 @@ import { startLlm } from "./support/llm.ts"
 vi.setConfig({ testTimeout: 60_000 })
 
 /** Runs a command with mounts of its own. */
-const apart = "unshare"
+const apart = "/usr/bin/unshare"
 
 const mounts = spawnSync(apart, ["-m", "mount", "--bind", "/tmp", "/tmp"]).status === 0
 
