@@ -3,7 +3,8 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Stats, statSync } from "node:fs"
+import type * as Scope from "effect/Scope"
+import { existsSync, type Stats, statSync } from "node:fs"
 import { resolve } from "node:path"
 import { migrations } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
@@ -21,9 +22,11 @@ import { retryBusy } from "./internal/writer.ts"
 export interface Options {
   /** The file; it and its directory are made where they are missing. `:memory:` lasts as long as the layer. */
   readonly filename: string
-  /** `read`: a file that cannot be written is read as it is now; nothing is stored in it. */
+  /** `read`: a file that cannot be written or made is read as it is now; nothing is stored in it. */
   readonly access?: "read" | "write"
 }
+
+const inMemory = ":memory:"
 
 /** SQLite waits for a lock by stopping the whole process: only for a moment, then the other fibers have their turn. */
 const busyTimeout = "PRAGMA busy_timeout = 50"
@@ -64,21 +67,30 @@ const isStill = (file: string, opened: Stats): Effect.Effect<void, StorageError>
   )
 }
 
+/** Makes the file where it is missing. */
+const ready = (file: string): Effect.Effect<string, StorageError> =>
+  inspect(file, migrations.length).pipe(
+    Effect.flatMap((exists) => exists ? Effect.void : create(file)),
+    Effect.as(file)
+  )
+
+/** The file; where it cannot be written or made, what stands for it: a copy, or an empty database. */
+const readable = (file: string): Effect.Effect<string, StorageError, Scope.Scope> =>
+  Effect.catchIf(
+    ready(file),
+    ({ reason }) => reason === "readonly",
+    () => existsSync(file) ? copyToRead(file) : Effect.succeed(inMemory)
+  )
+
 /** Storage in this file. Fails, and leaves the file as it is, where it is not one of Skein's or cannot be used. */
 export const layer = ({ access = "write", filename }: Options): Layer.Layer<SessionStorage, StorageError> =>
   Layer.scoped(
     SessionStorage,
     Effect.gen(function*() {
-      if (filename === ":memory:") return yield* makeSqlStorage(yield* open(filename))
+      if (filename === inMemory) return yield* makeSqlStorage(yield* open(inMemory))
       const file = resolve(filename)
-      const inspected = inspect(file, migrations.length)
-      const found = yield* access === "write" ? inspected : Effect.catchIf(
-        inspected,
-        ({ reason }) => reason === "readonly",
-        () => Effect.succeed("readonly" as const)
-      )
-      if (found === "readonly") return yield* makeSqlStorage(yield* open(yield* copyToRead(file)))
-      if (!found) yield* create(file)
+      const found = yield* access === "write" ? ready(file) : readable(file)
+      if (found !== file) return yield* makeSqlStorage(yield* open(found))
       const opened = yield* fileSystem(file, () => statSync(file))
       yield* noteOpen(opened)
       return yield* makeSqlStorage({ ...yield* open(file), intact: isStill(file, opened) })
