@@ -215,6 +215,24 @@ it.effect("an answer that breaks off begins again, and says so where a part of i
   })
 })
 
+it.effect("a retry leaves the complete message before it as it is", () => {
+  let tries = 0
+  return Effect.gen(function*() {
+    const { frames } = yield* watch({
+      build: () =>
+        [
+          { text: "I look.", ...Scripted.call("read", { path: "a" }) },
+          { fails: new ModelError({ reason: "network", retryable: true, message: "cut" }) },
+          Scripted.text("Found.")
+        ][tries++] ?? ""
+    }, [6, 30])
+    const above = frames.flatMap(({ above }) => above)
+    expect(above).toContain("I look.")
+    expect(above).toContain("Found.")
+    expect(above.join("\n")).not.toContain("broke off")
+  })
+})
+
 it.each([
   [0, "0"],
   [999, "999"],

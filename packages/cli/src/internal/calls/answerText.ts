@@ -7,6 +7,8 @@ import { escapeText } from "../escape.ts"
 export class AnswerText {
   readonly #sessionID: SessionID
   #message: string | undefined
+  /** Whether that message is complete: what fails after it is another one. */
+  #isComplete = false
   /** The texts of the message before the present part. */
   #texts: Array<string> = []
   #part: string | undefined
@@ -29,6 +31,11 @@ export class AnswerText {
       return true
     }
     if (event.type === "session.status" && event.properties.status.type === "retry") return this.#restart()
+    if (event.type === "message.updated") {
+      const { id, time } = event.properties.info
+      if (id === this.#message && "completed" in time) this.#isComplete = time.completed !== undefined
+      return false
+    }
     if (event.type !== "message.part.updated") return false
     const { part } = event.properties
     return part.type === "text" && part.id === this.#part && part.time?.end !== undefined && this.#end()
@@ -63,6 +70,7 @@ export class AnswerText {
     if (part === this.#part) return
     this.#end()
     this.#texts = message === this.#message ? [...this.#texts, this.#text] : []
+    if (message !== this.#message) this.#isComplete = false
     this.#message = message
     this.#part = part
     this.#text = ""
@@ -79,7 +87,7 @@ export class AnswerText {
 
   /** A try failed: what it said will be said again. */
   #restart(): boolean {
-    if (this.#text === "") return false
+    if (this.#text === "" || this.#isComplete) return false
     if (this.#printed > 0) this.#lines.push("[the answer broke off here, and begins again]")
     this.#before = false
     this.#part = undefined
