@@ -40,8 +40,13 @@ export interface LlmAnswer {
   readonly tokens?: { readonly input?: number; readonly output?: number }
   /** The answer begins and never ends. */
   readonly hangs?: boolean
-  /** An error in the place of an answer. */
+  /** An error in the place of an answer, and its message. */
   readonly status?: number
+  readonly message?: string
+  /** Why it ended; by its calls, or because it was done, unless it says so. */
+  readonly finish?: string
+  /** The connection breaks after the text. */
+  readonly breaks?: boolean
 }
 
 /** What the model does about a request, at once or when something has happened. */
@@ -96,7 +101,7 @@ const event = (delta: unknown, finish: string | null = null) =>
   `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 
 /** What is left of an answer that is longer than its request allows. */
-const capped = (answer: LlmAnswer, cap: number | undefined): LlmAnswer & { readonly finish?: string } => {
+const capped = (answer: LlmAnswer, cap: number | undefined): LlmAnswer => {
   const { calls: _, text, tokens, ...rest } = answer
   const output = tokens?.output ?? 0
   if (cap === undefined || output <= cap) return answer
@@ -109,10 +114,10 @@ const capped = (answer: LlmAnswer, cap: number | undefined): LlmAnswer & { reado
 }
 
 const say = (response: ServerResponse, answer: LlmAnswer, cap?: number) => {
-  const { calls = [], deltas = [], finish, hangs, status, text, tokens } = capped(answer, cap)
+  const { breaks, calls = [], deltas = [], finish, hangs, message, status, text, tokens } = capped(answer, cap)
   if (status !== undefined) {
     response.writeHead(status, { "content-type": "application/json" })
-    response.end(JSON.stringify({ error: { message: `scripted ${status}`, type: "scripted", code: null } }))
+    response.end(JSON.stringify({ error: { message: message ?? `scripted ${status}`, type: "scripted", code: null } }))
     return
   }
   response.writeHead(200, { "content-type": "text/event-stream" })
@@ -122,6 +127,11 @@ const say = (response: ServerResponse, answer: LlmAnswer, cap?: number) => {
     for (const piece of text.match(/[^]{1,4096}/g) ?? []) response.write(event({ content: piece }))
   }
   if (hangs === true) return
+  if (breaks === true) {
+    // What was written goes out before.
+    response.write(": over\n\n", () => response.destroy())
+    return
+  }
   calls.forEach(({ args, json, tool }, index) =>
     response.write(event({
       tool_calls: [{
