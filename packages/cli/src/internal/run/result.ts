@@ -38,6 +38,8 @@ export interface RunResult {
 export interface Unfinished {
   readonly sessionID?: SessionID
   readonly text: string
+  /** Why the model ended its last answer, where it did. */
+  readonly finish?: FinishReason
   readonly usage: Usage
 }
 

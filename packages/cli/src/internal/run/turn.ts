@@ -68,12 +68,14 @@ export const runTurn = <E, R>(
     ).pipe(Effect.onExit((exit) =>
       Exit.isSuccess(exit)
         ? Effect.void
-        : Effect.map(unfinished(before, began), (found) => left(isTaken(exit.cause) ? { ...found, text: "" } : found))
+        : Effect.map(unfinished(before, began), (found) => left(isTaken(exit.cause) ? withoutAnswer(found) : found))
     ))
     return yield* timeout === undefined
       ? turn
       : Effect.raceFirst(turn, Effect.as(Effect.zipRight(Effect.sleep(timeout), Effect.sync(late)), undefined))
   })
+
+const withoutAnswer = ({ finish: _, ...rest }: Unfinished): Unfinished => ({ ...rest, text: "" })
 
 /** Whether another process has taken the session over: what is said in it since is that one's. */
 const isTaken = <E>(cause: Cause.Cause<E>): boolean =>
@@ -86,9 +88,11 @@ const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinishe
     const { usage } = yield* session.get(before.id)
     const messages = yield* session.messages(before.id)
     const last = messages.findLast(({ info }) => info.role === "assistant" && info.time.created >= began)
+    const finish = last?.info.role === "assistant" ? last.info.finish : undefined
     return {
       sessionID: before.id,
       text: last === undefined ? "" : answerOf(last.parts),
+      ...(finish === undefined ? {} : { finish }),
       usage: since(before.usage.subtree, usage.subtree)
     }
   }).pipe(

@@ -1,0 +1,291 @@
+/** The built program: for every way in which a run ends, exit code, standard error, result and stored rows say the same. */
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+type Script = (request: LlmRequest) => LlmAnswer | string
+
+/** How a run ends. */
+interface End {
+  readonly script: Script
+  readonly flags?: ReadonlyArray<string>
+  readonly config?: object
+  readonly code: number
+  readonly outcome: string
+  /** Undefined where the model did not end its answer. */
+  readonly finish?: string
+  readonly text?: string | RegExp
+  readonly error?: string
+  /** How the stored turn of the root ended. */
+  readonly how: string
+  /** What a subagent came to. */
+  readonly task?: string
+  readonly stderr: RegExp
+  readonly signal?: NodeJS.Signals
+}
+
+const task = (prompt: string, more: object = {}): LlmAnswer => ({
+  calls: [{ tool: "task", args: { description: "d", prompt, subagent_type: "general", ...more } }]
+})
+
+const write: LlmAnswer = { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
+
+/** A root that calls once and then tells of it, with a subagent that does what `child` says. */
+const delegates = (call: LlmAnswer, child: Script, done: LlmAnswer | string = "told"): Script => (request) =>
+  request.user[0] === "child" ? child(request) : request.messages.some(({ role }) => role === "tool") ? done : call
+
+const afterCall = (call: LlmAnswer, done: LlmAnswer | string): Script => ({ messages }) =>
+  messages.at(-1)?.role === "tool" ? done : call
+
+const nothing = /^$/
+const failed = { code: 1, outcome: "failed", how: "failed" } as const
+
+const ends: ReadonlyArray<readonly [name: string, end: End]> = [
+  ["an answer", {
+    script: () => "done",
+    code: 0,
+    outcome: "completed",
+    finish: "stop",
+    text: "done",
+    how: "completed",
+    stderr: nothing
+  }],
+  ["an answer that is too long for the model", {
+    script: () => ({ text: "half", finish: "length" }),
+    code: 0,
+    outcome: "completed",
+    finish: "length",
+    text: "half",
+    how: "completed",
+    stderr: nothing
+  }],
+  ["a key that is refused", { script: () => ({ status: 401 }), ...failed, error: "auth", stderr: /401/ }],
+  ["a server that fails for ever", {
+    script: () => ({ status: 500 }),
+    ...failed,
+    error: "server",
+    stderr: /scripted 500/
+  }],
+  ["a stream that breaks for ever", {
+    script: () => ({ text: "half an", breaks: true }),
+    ...failed,
+    error: "network",
+    stderr: /^skein: .+\n$/
+  }],
+  ["a conversation that does not fit", {
+    script: () => ({ status: 400, message: "This model's maximum context length is 10 tokens" }),
+    ...failed,
+    error: "ContextOverflow",
+    stderr: /^skein: .+\n$/
+  }],
+  ["a content filter", {
+    script: () => ({ finish: "content_filter" }),
+    ...failed,
+    finish: "content-filter",
+    error: "invalid_request",
+    stderr: /refused to answer: its content filter ended the answer/
+  }],
+  ["a content filter after some words", {
+    script: () => ({ text: "I can", finish: "content_filter" }),
+    code: 0,
+    outcome: "completed",
+    finish: "content-filter",
+    text: "I can",
+    how: "completed",
+    stderr: nothing
+  }],
+  ["a refusal in words", {
+    script: () => ({ deltas: [{ refusal: "I will not." }] }),
+    code: 0,
+    outcome: "completed",
+    finish: "content-filter",
+    text: "I will not.",
+    how: "completed",
+    stderr: nothing
+  }],
+  ["nothing said", { script: () => ({}), ...failed, finish: "stop", error: "empty_response", stderr: /without text/ }],
+  ["what nobody can be asked about", {
+    script: afterCall(write, "not written"),
+    code: 3,
+    outcome: "completed",
+    finish: "stop",
+    text: "not written",
+    how: "completed",
+    stderr: /1 request was not permitted: edit new\.txt \(build\)/
+  }],
+  ["what a rule denies", {
+    script: afterCall(write, "not written"),
+    config: { permission: { edit: { "new.txt": "deny" } } },
+    code: 0,
+    outcome: "completed",
+    finish: "stop",
+    text: "not written",
+    how: "completed",
+    stderr: nothing
+  }],
+  ["the limit of steps", {
+    script: ({ tools }) => tools.length === 0 ? "concluded" : { calls: [{ tool: "list", args: {} }] },
+    flags: ["--max-steps", "2"],
+    code: 4,
+    outcome: "budget_exhausted",
+    finish: "stop",
+    text: "concluded",
+    error: "steps",
+    how: "steps",
+    stderr: /limit of steps \(--max-steps\)/
+  }],
+  ["a budget that carries no request", {
+    script: () => "never",
+    flags: ["--budget-tokens", "300"],
+    code: 4,
+    outcome: "budget_exhausted",
+    error: "BudgetExhausted",
+    how: "failed",
+    stderr: /--budget-tokens/
+  }],
+  ["the time", {
+    script: () => ({ text: "So far", hangs: true }),
+    flags: ["--timeout", "3s"],
+    code: 4,
+    outcome: "timed_out",
+    text: "So far",
+    error: "timeout",
+    how: "stopped",
+    stderr: /took longer than 3\.0 s/
+  }],
+  ...([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const).map(([signal, code]) =>
+    [signal, {
+      script: () => ({ text: "So far", hangs: true }),
+      signal,
+      code,
+      outcome: "stopped",
+      text: "So far",
+      error: "stopped",
+      how: "stopped",
+      stderr: new RegExp(`stopped by ${signal}`)
+    }] as const
+  ),
+  ["a subagent that fails, and a root that answers", {
+    script: delegates(task("child"), () => ({ status: 401 })),
+    code: 0,
+    outcome: "completed",
+    finish: "stop",
+    text: "told",
+    how: "completed",
+    task: "failed",
+    stderr: nothing
+  }],
+  ["a background task that fails", {
+    script: delegates(task("child", { background: true }), () => ({ status: 401 })),
+    code: 0,
+    outcome: "completed",
+    finish: "stop",
+    text: "told",
+    how: "completed",
+    task: "failed",
+    stderr: nothing
+  }],
+  ["--no-wait", {
+    script: delegates(task("child", { background: true }), () => ({ text: "at it", hangs: true })),
+    flags: ["--no-wait"],
+    code: 0,
+    outcome: "completed",
+    finish: "stop",
+    text: "told",
+    how: "completed",
+    stderr: /The background task "d" \(ses_\w+, general\) is interrupted/
+  }],
+  ["a subagent whose answer never has its form", {
+    script: delegates(
+      { calls: [{ tool: "task", args: { description: "d", prompt: "child", subagent_type: "former" } }] },
+      () => "words"
+    ),
+    config: {
+      agent: {
+        former: {
+          description: "Answers in a form",
+          mode: "subagent",
+          output: { type: "object", properties: { n: { type: "number" } }, required: ["n"] }
+        }
+      }
+    },
+    code: 0,
+    outcome: "completed",
+    finish: "stop",
+    text: "told",
+    how: "completed",
+    task: "failed",
+    stderr: nothing
+  }]
+]
+
+/** What is stored of a session. */
+interface Rows {
+  readonly session: { readonly turn: { readonly ended: { readonly how: string; readonly unclosed?: boolean } } }
+  readonly children: ReadonlyArray<{ readonly id: string }>
+  readonly messages: ReadonlyArray<{
+    readonly info: { readonly role: string; readonly finish?: string; readonly time: { readonly completed?: number } }
+    readonly parts: ReadonlyArray<{ readonly type: string; readonly state?: { readonly status: string } }>
+  }>
+}
+
+/** A line of `--format json`. */
+interface Line {
+  readonly type: string
+  readonly properties: { readonly outcome: { readonly status: string } }
+}
+
+/** What a run has left, each part by itself. */
+const left = async ({ config = {}, flags = [], script, signal }: End) => {
+  const llm = await startLlm(script)
+  const place = sandbox({
+    llm: llm.url,
+    files: { "skein.json": JSON.stringify({ retry: { base: 1, max_delay: 1 }, ...config }) }
+  })
+  cleanup.push(llm.close, place.remove)
+  const running = place.start(["run", "-m", "openai/m", "--title", "t", "--format", "json", ...flags, "go"])
+  if (signal !== undefined) {
+    await vi.waitUntil(() => running.output().includes("So far"), { timeout: 20_000 })
+    running.child.kill(signal)
+  }
+  const { code, stderr, stdout } = await running.ended
+  const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Line)
+  const result = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")
+  const shown = await place.run(["sessions", "show", result.sessionID, "--format", "json"])
+  const rows = JSON.parse(shown.stdout) as Rows
+  return { code, stderr, lines, result, place, ...rows }
+}
+
+describe("exit code, standard error, result and rows agree after", () => {
+  it.each(ends)("%s", async (_, end) => {
+    const { children, code, lines, messages, place, result, session, stderr } = await left(end)
+    expect({ code, stderr }).toEqual({ code: end.code, stderr: expect.stringMatching(end.stderr) })
+    expect(result).toMatchObject({ type: "result", exitCode: end.code, outcome: end.outcome })
+    expect(result.finish).toBe(end.finish)
+    if (end.text !== undefined) expect(result.text).toMatch(end.text)
+    expect(result.error?.tag).toBe(end.error)
+    expect(session.turn.ended.how).toBe(end.how)
+    expect(session.turn.ended.unclosed).toBeUndefined()
+    const last = messages.findLast(({ info }) => info.role === "assistant")
+    expect(last?.info.finish).toBe(end.finish)
+    if (last !== undefined) expect(last.info.time.completed).toBeGreaterThan(0)
+    for (const { parts } of messages) {
+      for (const { state, type } of parts) if (type === "tool") expect(state?.status).toMatch(/^(completed|error)$/)
+    }
+    const outcomes = lines.filter(({ type }) => type === "subagent.failed").map((line) =>
+      line.properties.outcome.status
+    )
+    expect(outcomes).toEqual(end.task === undefined ? [] : [end.task])
+    if (end.task !== undefined) {
+      const tasks = JSON.parse((await place.run(["tasks", "--format", "json"])).stdout)
+      expect(tasks).toMatchObject([{ taskID: children[0]?.id, outcome: { status: end.task } }])
+    }
+  })
+})
