@@ -1,6 +1,6 @@
 /** The built program where what it works in is taken from it: its session by another process, its database by a removal. */
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { within } from "./support/database.ts"
@@ -108,5 +108,24 @@ describe("a database that is gone while a run goes on", () => {
       stdout: "written\n",
       stderr: expect.stringMatching(/removed or replaced/)
     })
+  })
+
+  it.each(
+    [["while the model answers", "the answer"], ["before an answer that makes calls", {
+      text: "the answer",
+      calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }]
+    }]] as const
+  )("ends the run where a renewal of its lease notices it %s, and keeps what was said", async (_, first) => {
+    const { llm, place, release, start } = await world(first)
+    const running = start("--auto", "--verbose")
+    await llm.asked(1)
+    rmSync(place.database)
+    await vi.waitUntil(() => running.output().includes("could not be renewed"), { timeout: 30_000 })
+    release()
+    const { code, stderr, stdout } = await running.ended
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "the answer\n" })
+    expect(stderr).toMatch(/^skein: \S+skein\.db was removed or replaced/m)
+    expect(llm.requests).toHaveLength(1)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 })

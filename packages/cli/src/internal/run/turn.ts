@@ -75,7 +75,11 @@ export const runTurn = <E, R>(
       : Effect.raceFirst(turn, Effect.as(Effect.zipRight(Effect.sleep(timeout), Effect.sync(late)), undefined))
   })
 
-const withoutAnswer = ({ finish: _, ...rest }: Unfinished): Unfinished => ({ ...rest, text: "" })
+const withoutAnswer = ({ sessionID, usage }: Unfinished): Unfinished => ({
+  ...(sessionID === undefined ? {} : { sessionID }),
+  text: "",
+  usage
+})
 
 /** Whether another process has taken the session over: what is said in it since is that one's. */
 const isTaken = <E>(cause: Cause.Cause<E>): boolean =>

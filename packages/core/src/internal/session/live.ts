@@ -19,6 +19,7 @@ import type { Slot } from "../../Governor.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { Write } from "../../SessionStorage.ts"
+import { StorageError } from "../../StorageError.ts"
 import { spend } from "../budget/account.ts"
 import type { Held } from "../budget/held.ts"
 import type { Waiter } from "../budget/requests.ts"
@@ -143,6 +144,11 @@ export const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"
 /** Whether a turn ended because something could not be stored. */
 export const failedToStore = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
   Exit.isFailure(exit) && Chunk.some(Cause.failures(exit.cause), (error) => error._tag === "StorageError")
+
+/** Whether something ended because its database was removed or replaced. */
+export const isGone = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
+  Exit.isFailure(exit)
+  && Chunk.some(Cause.failures(exit.cause), (error) => error instanceof StorageError && error.reason === "gone")
 
 /** The session at the top. */
 export const rootOf = (live: Live): Live => live.parent === undefined ? live : rootOf(live.parent)

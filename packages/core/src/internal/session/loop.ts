@@ -14,7 +14,7 @@ import * as prompts from "../prompts.ts"
 import { type Ended, traced } from "../traced.ts"
 import { closeTurn } from "./closeTurn.ts"
 import { checkAnswer, want, type Wanted } from "./finalAnswer.ts"
-import { failedToStore, type Live, type LiveMessage, wantsAnswer } from "./live.ts"
+import { failedToStore, isGone, type Live, type LiveMessage, wantsAnswer } from "./live.ts"
 import { modelStep, type Step } from "./modelStep.ts"
 import { subjectOf } from "./offer.ts"
 import { outputForm } from "./outputForm.ts"
@@ -87,6 +87,8 @@ const endOfStep = ({ finish, message, model }: Step): Ended => ({
 const breakOff = Effect.fnUntraced(
   function*(live: Live, exit: Exit.Exit<unknown, { readonly _tag: string }>) {
     const table = yield* SessionTable
+    // Where the database is gone, memory is all that is left of the answer.
+    if (isGone(exit)) return
     if (failedToStore(exit)) live.messages = undefined
     yield* table.history(live)
     yield* closeTurn(live)
