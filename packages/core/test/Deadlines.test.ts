@@ -12,7 +12,12 @@ import { root } from "./support/tree.ts"
 const info = { providerID: "test", modelID: "m", context: 100_000, output: 10_000 }
 
 /** A prompt to a model that streams so: how it ended, and after how long. */
-const prompted = (stream: LanguageModel["stream"], firstEvent?: number, attempts = 1) =>
+const prompted = (
+  stream: LanguageModel["stream"],
+  firstEvent?: number,
+  attempts = 1,
+  deadlines = { connect: 1_000, first_event: 3_000, idle: 5_000 }
+) =>
   Effect.gen(function*() {
     const layer = Provider.layerModels([{ info, limitKey: "test", firstEvent, stream }])
     const timed = Effect.gen(function*() {
@@ -21,7 +26,7 @@ const prompted = (stream: LanguageModel["stream"], firstEvent?: number, attempts
       const exit = yield* Effect.either(Session.prompt(id, "Go"))
       return { exit, after: (yield* Clock.currentTimeMillis) - began }
     })
-    const config = { deadlines: { connect: 1_000, first_event: 3_000, idle: 5_000 }, retry: { attempts } }
+    const config = { deadlines, retry: { attempts } }
     const fiber = yield* Effect.fork(Effect.provide(timed, SkeinTest.layer({ layer }, { config })))
     yield* TestClock.adjust("30 minutes")
     return yield* Fiber.join(fiber)
@@ -59,6 +64,23 @@ describe("the deadlines of a stream", () => {
       })
       expect(exit).toMatchObject({ left: { reason: "timeout", message: expect.stringContaining("deadlines.idle") } })
       expect(after).toBe(5_000)
+    }))
+
+  it.effect("end in time where one is shorter than the one before", () =>
+    Effect.gen(function*() {
+      const deadlines = { connect: 30_000, first_event: 20_000, idle: 3_000 }
+      const { after, exit } = yield* prompted(
+        (_, emit) => {
+          emit({ type: "connected" })
+          emit({ type: "text-delta", id: "a", delta: "looking" })
+          return Effect.never
+        },
+        undefined,
+        1,
+        deadlines
+      )
+      expect(exit).toMatchObject({ left: { message: expect.stringContaining("deadlines.idle") } })
+      expect(after).toBe(3_000)
     }))
 
   it.effect("see life in text, thoughts and arguments of calls", () =>

@@ -41,6 +41,8 @@ const askOnce = (
 ): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
     const deadlines = { ...usual, first_event: model.firstEvent ?? usual.first_event }
+    // A wait that is no longer than any of them cannot miss the next deadline.
+    const shortest = Math.max(1, Math.min(deadlines.connect, deadlines.first_event, deadlines.idle))
     let phase: Phase = "connect"
     let last = elapsed(clock)
     let over = false
@@ -66,7 +68,7 @@ const askOnce = (
     const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
       const left = last + deadlines[phase] - elapsed(clock)
       return left > 0
-        ? Effect.zipRight(Effect.sleep(Duration.millis(left)), watch)
+        ? Effect.zipRight(Effect.sleep(Duration.millis(Math.min(left, shortest))), watch)
         : Effect.fail(tooSlow(model, phase, deadlines[phase]))
     })
     return Effect.ensuring(
