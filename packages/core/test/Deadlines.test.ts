@@ -71,16 +71,18 @@ describe("the deadlines of a stream", () => {
       const deadlines = { connect: 30_000, first_event: 20_000, idle: 3_000 }
       const { after, exit } = yield* prompted(
         (_, emit) => {
-          emit({ type: "connected" })
-          emit({ type: "text-delta", id: "a", delta: "looking" })
-          return Effect.never
+          const word = Effect.sync(() => emit({ type: "text-delta", id: "a", delta: "looking" }))
+          return Effect.delay(Effect.sync(() => emit({ type: "connected" })), 500).pipe(
+            Effect.zipRight(Effect.delay(word, 500)),
+            Effect.zipRight(Effect.never)
+          )
         },
         undefined,
         1,
         deadlines
       )
       expect(exit).toMatchObject({ left: { message: expect.stringContaining("deadlines.idle") } })
-      expect(after).toBe(3_000)
+      expect(after).toBe(4_000)
     }))
 
   it.effect("see life in text, thoughts and arguments of calls", () =>
