@@ -160,8 +160,8 @@ describe("a request that waits for budget", () => {
       const probe = yield* Effect.fork(spawn(id, "a", { prompt: "part probe" }))
       yield* TestClock.adjust(100)
       const input = (yield* Fiber.join(probe)).usage.tokens.input
-      // Two small ones under way leave a little less than a third one needs, or the big one.
-      yield* Effect.flatMap(Budget, (budget) => budget.set(id, { tokens: 2 * (input + 2_000) + 1_500 }))
+      // What the quick one gives back is enough for the small one, and not for the big one.
+      yield* Effect.flatMap(Budget, (budget) => budget.set(id, { tokens: 3 * input + 4_200 }))
       const fibers = yield* Effect.forEach(
         ["quick", "slow", `big ${"word ".repeat(1_000)}`, "small"],
         (words) => Effect.zipLeft(Effect.fork(spawn(id, "a", { prompt: `part ${words}` })), TestClock.adjust(10))
