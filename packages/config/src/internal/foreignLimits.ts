@@ -175,13 +175,21 @@ export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: bool
     message: `${key}: the rule for ${JSON.stringify(each.key)} counts, though a wider one follows it`
   }))
   const rules: Array<Located> = []
-  for (const each of ordered.kind === "object" ? ordered.entries : []) {
+  // In lists by action what is denied is denied, wherever the list stands.
+  const entries = ordered.kind === "object" ? ordered.entries.toSorted((a, b) => rankOf(a) - rankOf(b)) : []
+  for (const each of entries) {
     const found = readRule(each, isOwn, notes)
     if (found === undefined) return undefined
     rules.push(...found)
   }
   return { rules, notes }
 }
+
+const ranks = ["allow", "ask", "deny"]
+
+/** How late a list of rules for one action counts; other keys come before them, as they stand. */
+const rankOf = ({ at, key, value }: LocatedEntry): number =>
+  value.kind === "array" ? ranks.indexOf(actionOf({ kind: "string", at, value: key }) ?? "") : -1
 
 const readRule = (
   each: LocatedEntry,

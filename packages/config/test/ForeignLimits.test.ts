@@ -1,0 +1,72 @@
+/** Proves that no way of writing a restriction in another tool's agent loosens it: the agent may not run commands, or is not there. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { expect, layer } from "@effect/vitest"
+import { agentsFrom } from "@skein/config/AgentsConfig"
+import { builtins, defaultRules } from "@skein/core/Agent"
+import { evaluate } from "@skein/core/Ruleset"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { loadIn, workspace } from "./workspace.ts"
+
+const claude = [
+  "tools: Read",
+  "tools: [Read]",
+  "tools:\n  - Read",
+  "tools: {bash: false}",
+  "tools: {Bash: false, read: true}",
+  "tools: {\"*\": false, read: true}",
+  "tools: Read, Bash(git:*)",
+  "tools: [\"Bash(git status:*)\", Read]",
+  "tools: []",
+  "tools: \"\"\ndisallowedTools: Bash",
+  "tools:\ndisallowedTools: Bash",
+  "tools: \"*\"\ndisallowedTools: Bash",
+  "tools: \"*\"\ntools: Read",
+  "tools: Read\ntools: \"*\"",
+  "tools: Read\nTools: Read, Bash",
+  "Tools: read",
+  "TOOLS: READ",
+  "x: &a [Read]\ntools: *a",
+  "tools: Read # and Bash",
+  "tools: Read, Bash\ndisallowed_tools: [bash]",
+  "disallowedTools: BASH",
+  "disallowedTools: [{name: Bash}]",
+  "disallowedTools: Bash(rm:*)",
+  "permissions: {bash: deny}",
+  "permissions: {Bash: deny}\ntools: Read, Bash",
+  "permissions: {bash: {\"*\": deny}}",
+  "permissions:\n  deny: [Bash]\n  allow: [Bash]",
+  "permissions: {shell: never}",
+  "permissionMode: locked",
+  "sandbox: {commands: none}"
+]
+
+const openCode = [
+  "permission: {bash: deny, \"*\": allow}",
+  "permission: {\"*\": deny, read: allow}",
+  "permission: {bash: {\"*\": deny, \"git *\": allow}}",
+  "permission: {bash: {\"git *\": allow, \"*\": deny}}",
+  "permission: deny",
+  "permission:\n  bash: off",
+  "tools: {bash: false}\npermission: {bash: allow}",
+  "permission: {bash: deny}\ntools: {bash: true}"
+]
+
+layer(NodeFileSystem.layer)("a restriction of another tool's agent", (it) => {
+  const written = [
+    ...claude.map((front) => [".claude/agents", front] as const),
+    ...openCode.map((front) => [".opencode/agent", front] as const),
+    ...claude.slice(0, 4).map((front) => [".claude/agents/deep/below", front] as const)
+  ]
+  it.scoped.each(written)("in %s holds: %s", ([home, front]) =>
+    Effect.gen(function*() {
+      for (const name of ["a", "build"]) {
+        const root = yield* workspace({ [`project/${home}/${name}.md`]: `---\nname: ${name}\n${front}\n---\nWork.` })
+        const loaded = yield* loadIn(root)
+        const found = Either.getOrThrow(agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken))
+        const agent = found.agents.find((each) => each.name === name)
+        const rules = [...defaultRules, ...found.permission, ...agent?.permission ?? []]
+        expect(agent === undefined ? "deny" : evaluate(rules, "bash", "rm -rf x")).toBe("deny")
+      }
+    }))
+})
