@@ -102,3 +102,24 @@ it("a long change is folded", () => {
   expect(lines.at(-1)).toBe("    … 77 more lines")
   expect(lines).toHaveLength(25)
 })
+
+describe("a task that failed", () => {
+  const message = (why: string) =>
+    `task_id: ses_01m80r4v8a (for resuming to continue this task if needed)\nstate: budget_exhausted\n\n<task_error>\n${why}\n</task_error>`
+  const lines = (why: string, columns: number) =>
+    callLines(failed("task", { description: "Will go wrong" }, message(why)), columns, colourless)
+
+  it("says how it ended and why", () => {
+    expect(lines("It used up\u001b[2J all.\nMore.", 100)).toEqual([
+      "✗ task Will go wrong  budget exhausted, It used up\\x1b[2J all."
+    ])
+  })
+
+  it("says all of it where a line is too short", () => {
+    const why = "openai/gpt refused the request (400): Bad thing that takes more than a line."
+    const [first, ...rest] = lines(why, 40)
+    expect(first).toBe("✗ task Will go wrong")
+    expect(rest.map((row) => row.slice(4)).join("")).toBe(`budget exhausted, ${why}`)
+    for (const row of rest) expect(widthOf(row)).toBeLessThan(40)
+  })
+})

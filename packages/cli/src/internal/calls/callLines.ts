@@ -2,9 +2,10 @@
 import type { ToolPart } from "@skein/domain/Part"
 import { escapeLine } from "../escape.ts"
 import type { Style } from "../terminal/style.ts"
-import { fit, widthOf } from "../terminal/width.ts"
+import { fit, widthOf, wrap } from "../terminal/width.ts"
 import { outcomeOf, subjectOf } from "./callOutcome.ts"
 import { diffLines } from "./diffLines.ts"
+import { failureOf } from "./failure.ts"
 
 /** How many lines of a command's output are shown, the last ones; and of todos. */
 const longest = { output: 6, todos: 20 }
@@ -57,9 +58,14 @@ export const callLines = (part: ToolPart, columns: number, style: Style): Readon
   const name = escapeLine(part.tool)
   const room = columns - 1
   // What came of it is never cut away by what it was about.
-  const outcome = fit(text, Math.max(20, Math.floor(room * 0.6)))
+  const short = fit(text, Math.max(20, Math.floor(room * 0.6)))
+  // Nothing else says why a task failed: where it is too long for the line, it follows in full.
+  const follows = short !== text && failureOf(part)?.taskID !== undefined
+  const outcome = follows ? "" : short
+  const reason = follows ? wrap(text, room - 4).map((row) => style.red(`    ${row}`)) : []
   const subject = fit(subjectOf(part), Math.max(8, room - widthOf(name) - widthOf(outcome) - 6))
-  const line = fit(`${mark} ${[name, subject].filter((each) => each !== "").join(" ")}  ${outcome}`, room)
+  const about = [name, subject].filter((each) => each !== "").join(" ")
+  const line = fit(`${mark} ${about}  ${outcome}`.trimEnd(), room)
   const painted = isGood ? `${style.cyan(line.slice(0, 1))}${line.slice(1)}` : style.red(line)
-  return [painted, ...details(part, room, style)]
+  return [painted, ...reason, ...details(part, room, style)]
 }

@@ -3,8 +3,9 @@ import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import { callLine } from "../run/callLine.ts"
+import { failureOf } from "./failure.ts"
 
-/** The most that is shown of a subject, and of an error, in characters. */
+/** The most that is shown of a subject, in characters. */
 const longest = 200
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -91,11 +92,9 @@ const ofCompleted = (tool: string, { metadata, output, title }: ToolCompleted): 
 }
 
 /** What came of a call, and whether that is what was wanted. */
-export const outcomeOf = ({ state, tool }: ToolPart): { readonly text: string; readonly isGood: boolean } => {
-  if (state.status === "error") {
-    const [first = ""] = state.error.message.trimStart().split("\n", 1)
-    return { text: escapeLine(first.slice(0, longest)), isGood: false }
-  }
+export const outcomeOf = (part: ToolPart): { readonly text: string; readonly isGood: boolean } => {
+  const { state, tool } = part
+  if (state.status === "error") return { text: failureOf(part)?.reason ?? "", isGood: false }
   if (state.status !== "completed") return { text: state.status, isGood: true }
   const took = state.time.end - state.time.start
   const time = took < 1_000 ? "" : `, ${formatDuration(took)}`

@@ -9,6 +9,7 @@ import { fit } from "../terminal/width.ts"
 import { formatCount } from "../tree/treeLine.ts"
 import { AnswerText } from "./answerText.ts"
 import { callLines, outputLine } from "./callLines.ts"
+import { failureOf } from "./failure.ts"
 
 /** How many lines of a running command are shown. */
 const tailed = 3
@@ -26,6 +27,8 @@ export class Transcript {
   /** What running commands have written so far, its end. */
   readonly #outputs = new Map<string, string>()
   readonly answer: AnswerText
+  /** The tasks whose failure was told. */
+  readonly failedTasks = new Set<SessionID>()
 
   constructor(sessionID: SessionID, style: Style, columns: () => number) {
     this.#sessionID = sessionID
@@ -38,6 +41,8 @@ export class Transcript {
   see(event: Event): boolean {
     const isNew = this.answer.see(event)
     this.#words(this.answer.take())
+    // It goes on, and may fail for another reason.
+    if (event.type === "subagent.created") this.failedTasks.delete(event.properties.task_id)
     if (event.sessionID !== this.#sessionID) return isNew
     if (event.type === "message.updated" && event.properties.info.role === "assistant") {
       const { agent, modelID, providerID } = event.properties.info
@@ -111,6 +116,8 @@ export class Transcript {
       if (part.state.status === "pending") return false
       this.#ended.add(part.id)
       this.#outputs.delete(part.id)
+      const taskID = failureOf(part)?.taskID
+      if (taskID !== undefined) this.failedTasks.add(taskID)
       return this.#block(callLines(part, this.#columns(), this.#style))
     }
     if (part.type !== "reasoning" || part.text.trim() === "" || part.time?.end === undefined) return false

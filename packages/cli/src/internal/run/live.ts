@@ -123,7 +123,11 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
         ...view.finish(),
         ...(said || result.text === "" ? [] : escapeText(result.text).split("\n"))
       ])
-      const summary = summaryLines(view.tree, result, view.changed.names, clock.unsafeCurrentTimeMillis())
+      const summary = summaryLines(view.tree, result, {
+        files: view.changed.names,
+        now: clock.unsafeCurrentTimeMillis(),
+        told: view.transcript.failedTasks
+      })
       for (const line of summary) stdio.err(style.dim(line))
       view = undefined
     }

@@ -2,14 +2,21 @@
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionID } from "@skein/domain/Id"
+import { reason } from "@skein/domain/Outcome"
 import type { ToolPart } from "@skein/domain/Part"
 import type { Streams } from "../../Stdio.ts"
+import { subjectOf } from "../calls/callOutcome.ts"
+import { failureOf } from "../calls/failure.ts"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
+import { fit } from "../terminal/width.ts"
 import { formatCount } from "../tree/treeLine.ts"
 import { callLine } from "./callLine.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
 import { TaskLabels } from "./taskLabels.ts"
+
+/** The most that is shown of what a failed call was about, in columns. */
+const longestSubject = 60
 
 /** The first line of a message, as much of it as is read in passing. */
 const firstLine = (text: string): string => escapeLine(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "")
@@ -21,12 +28,15 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
     case "message.part.updated":
       return event.properties.part.type === "tool" ? calls.see(event.properties.part, event.depth) : []
     case "background_task.completed":
-    case "background_task.failed":
+    case "background_task.failed": {
+      const { description, durationMs, outcome } = event.properties
+      const why = firstLine(reason(outcome))
       return [
-        `> background task ${event.properties.outcome.status} description=${
-          escapeLine(event.properties.description)
-        } after=${formatDuration(event.properties.durationMs)}`
+        `> background task ${outcome.status} description=${escapeLine(description)} after=${
+          formatDuration(durationMs)
+        }${why === "" ? "" : `: ${why}`}`
       ]
+    }
     case "session.status": {
       const { status } = event.properties
       if (status.type === "queued") return [`> ${by}queued position=${status.position}`]
@@ -56,20 +66,50 @@ const prefix = (depth: number): string => depth === 0 ? "" : "subagent:"
 class Calls {
   readonly #told = new Set<string>()
   readonly #pending = new Map<string, ToolPart>()
+  /** The calls that run now, by session, and whether another one of the session has run beside them. */
+  readonly #running = new Map<SessionID, Map<string, { isAlone: boolean }>>()
 
   /** The lines that tell of a call as it is now. */
   see(part: ToolPart, depth: number): ReadonlyArray<string> {
-    const { id, state, tool } = part
+    const { id, sessionID, state, tool } = part
     if (state.status === "pending") {
       this.#pending.set(id, part)
       return []
     }
     this.#pending.delete(id)
-    if (state.status === "completed") return []
-    const first = this.#begins(id, tool, state.input, depth)
-    return state.status === "running"
-      ? first
-      : [...first, `> ${prefix(depth)}${escapeLine(tool)} failed: ${firstLine(state.error.message)}`]
+    if (state.status === "running") {
+      this.#runs(sessionID, id)
+      return this.#begins(id, tool, state.input, depth)
+    }
+    const isAlone = this.#ends(sessionID, id)
+    const failure = failureOf(part)
+    if (failure === undefined) return []
+    const subject = fit(subjectOf(part), longestSubject)
+    const isBare = subject === "" || (isAlone && failure.taskID === undefined)
+    const about = isBare ? " failed" : tool === "task" ? ` failed (${subject})` : ` ${subject} failed`
+    return [
+      ...this.#begins(id, tool, state.input, depth),
+      `> ${prefix(depth)}${escapeLine(tool)}${about}: ${failure.reason}`
+    ]
+  }
+
+  #runs(sessionID: SessionID, id: string): void {
+    const running = this.#running.get(sessionID) ?? new Map<string, { isAlone: boolean }>()
+    this.#running.set(sessionID, running)
+    if (running.has(id)) return
+    running.set(id, { isAlone: true })
+    if (running.size > 1) { for (const call of running.values()) call.isAlone = false }
+  }
+
+  /** Forgets a call; says whether no other one of its session has run beside it. */
+  #ends(sessionID: SessionID, id: string): boolean {
+    // One that is refused before it runs counts as well.
+    this.#runs(sessionID, id)
+    const running = this.#running.get(sessionID)
+    const isAlone = running?.get(id)?.isAlone ?? true
+    running?.delete(id)
+    if (running?.size === 0) this.#running.delete(sessionID)
+    return isAlone
   }
 
   /** The line of the call that a hook hears of before it is made. */

@@ -1,32 +1,30 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
+import type { SessionID } from "@skein/domain/Id"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import type { AgentTree } from "../tree/agentTree.ts"
 import { formatCost, formatCount } from "../tree/treeLine.ts"
 import type { RunResult } from "./result.ts"
 
-/** How many tasks that did not complete are named, and how many files. */
-const named = { tasks: 5, files: 8 }
+/** How many files are named. */
+const named = { files: 8 }
 
 const taskLines = (
-  tree: AgentTree
-): { readonly told: ReadonlyArray<string>; readonly failed: ReadonlyArray<string> } => {
+  tree: AgentTree,
+  told: ReadonlySet<SessionID>
+): { readonly counted: ReadonlyArray<string>; readonly failed: ReadonlyArray<string> } => {
   const outcomes = new Map<string, number>()
   const failed: Array<string> = []
-  for (const { agent, state, title } of tree.all.slice(1)) {
+  for (const { agent, id, state, title } of tree.all.slice(1)) {
     const outcome = state.type === "settled" ? state.outcome : "unfinished"
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    if (outcome === "completed") continue
+    if (outcome === "completed" || told.has(id)) continue
     const why = state.type === "settled" ? `: ${escapeLine(state.reason.slice(0, 200))}` : ""
     failed.push(`✗ ${escapeLine(agent)}  ${escapeLine(title.slice(0, 80))}  ${outcome.replaceAll("_", " ")}${why}`)
   }
   const tasks = [...outcomes.values()].reduce((sum, count) => sum + count, 0)
-  const told = [...outcomes].map(([outcome, count]) => `${count} ${outcome.replaceAll("_", " ")}`).join(", ")
-  const more = failed.length - named.tasks
-  return {
-    told: tasks === 0 ? [] : [`${tasks} ${tasks === 1 ? "task" : "tasks"} (${told})`],
-    failed: [...failed.slice(0, named.tasks), ...(more > 0 ? [`✗ and ${more} more`] : [])]
-  }
+  const counts = [...outcomes].map(([outcome, count]) => `${count} ${outcome.replaceAll("_", " ")}`).join(", ")
+  return { counted: tasks === 0 ? [] : [`${tasks} ${tasks === 1 ? "task" : "tasks"} (${counts})`], failed }
 }
 
 const fileLine = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -43,14 +41,17 @@ const sessionLine = ({ error, outcome, sessionID }: RunResult): ReadonlyArray<st
   return [`session ${sessionID}${next}`]
 }
 
-/** A few lines: what went wrong, what it took, what was changed, and how to go on. */
+/** A few lines: what went wrong, what it took, what was changed, and how to go on. `told` are tasks whose failure stands above. */
 export const summaryLines = (
   tree: AgentTree,
   result: RunResult,
-  files: ReadonlyArray<string>,
-  now: number
+  { files, now, told }: {
+    readonly files: ReadonlyArray<string>
+    readonly now: number
+    readonly told: ReadonlySet<SessionID>
+  }
 ): ReadonlyArray<string> => {
-  const { failed, told } = taskLines(tree)
+  const { counted, failed } = taskLines(tree, told)
   const { cost, steps, tokens } = result.usage
   return [
     ...failed,
@@ -60,7 +61,7 @@ export const summaryLines = (
       `${steps} ${steps === 1 ? "step" : "steps"}`,
       `${formatCount(tokens.input + tokens.output)} tokens`,
       cost === "unknown" ? "cost unknown" : formatCost(cost),
-      ...told
+      ...counted
     ].join(" · "),
     ...fileLine(files),
     ...sessionLine(result)
