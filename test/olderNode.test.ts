@@ -80,3 +80,15 @@ it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     expect({ said, ended }).toEqual({ said: "up\nheard\n", ended: signal })
   }
 )
+
+it("is killed with the process that was started", async () => {
+  ownNode(`shift 2; exec "${process.execPath}" "$@"`)
+  const bundle = join(clone, "packages", "cli", "dist", "bundle")
+  mkdirSync(bundle, { recursive: true })
+  writeFileSync(join(bundle, "skein.mjs"), "console.log('up'); setInterval(() => {}, 60_000)\n")
+  const child = spawn(process.execPath, ["--import", older, program], { stdio: ["ignore", "pipe", "inherit"] })
+  child.stdout.once("data", () => child.kill("SIGKILL"))
+  // Standard output closes when nobody has it any more, so not before the program on the newer Node is gone.
+  await new Promise((resolve) => child.on("close", resolve))
+  expect(child.signalCode).toBe("SIGKILL")
+})

@@ -31,12 +31,18 @@ export const ownNode = () => {
 
 const hasTerminal = () => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
 
+/** Tells the program that another process stands for it: see `followLauncher`. */
+const launched = "SKEIN_LAUNCHED"
+
 /**
- * Starts the program on another Node and becomes its shadow: signals go on to it, and this process ends as it does.
+ * Starts the program on another Node and stands for it: signals go on to it, and this process ends as it does.
  * @param {string} node
  */
-const shadow = (node) => {
-  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" })
+const launch = (node) => {
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...process.env, [launched]: "1" }
+  })
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
     // A terminal sends Ctrl-C to both processes; passed on as well, it would count twice.
     process.on(signal, () => signal === "SIGINT" && hasTerminal() ? undefined : child.kill(signal))
@@ -55,11 +61,20 @@ const shadow = (node) => {
 /** Runs the program on the clone's own Node, or says what is needed and ends with 2. */
 export const onNewerNode = () => {
   const own = ownNode()
-  if (own !== undefined) return shadow(own)
+  if (own !== undefined) return launch(own)
   process.stderr.write(
     `skein: Node ${oldestNode} or newer is needed, and this is Node ${process.versions.node} (${process.execPath}).\n`
       + "Install a newer Node from https://nodejs.org, or with your version manager, for example: nvm install 24\n"
       + "In a clone of Skein, \"npm start\" brings a Node of its own.\n"
   )
   process.exitCode = 2
+}
+
+/** Ends the program at once where the process that stands for it was killed: whoever kills that one means this one. */
+export const followLauncher = () => {
+  if (process.env[launched] === undefined) return
+  delete process.env[launched]
+  process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))
+  // The channel alone does not keep the program running.
+  process.channel?.unref()
 }

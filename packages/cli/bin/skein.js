@@ -8,7 +8,7 @@ import module from "node:module"
 import { fileURLToPath } from "node:url"
 import { Script } from "node:vm"
 import zlib from "node:zlib"
-import { isTooOld, onNewerNode } from "./node.js"
+import { followLauncher, isTooOld, onNewerNode } from "./node.js"
 
 const bundle = new URL("../dist/bundle/", import.meta.url)
 const filename = fileURLToPath(new URL("skein.cjs", bundle))
@@ -48,5 +48,9 @@ const start = async () => {
   process.exitCode = 1
 }
 
-if (isTooOld(process.versions.node)) onNewerNode()
-else start()
+if (isTooOld(process.versions.node)) {
+  onNewerNode()
+} else {
+  followLauncher()
+  start()
+}
