@@ -1,9 +1,8 @@
 /** A `fetch` for the AI SDK: an abort closes the socket, and it is told when the connection stands. */
-import { longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { IncomingMessage } from "node:http"
-import { TooLarge } from "./errors.ts"
 import { errorLimit, isSuccess, type Send, wrongKind } from "./http.ts"
+import { makeEventFilter } from "./knownEvents.ts"
 import { cleanBody } from "./wellFormed.ts"
 
 /** What the AI SDK calls to reach a server. */
@@ -12,8 +11,8 @@ export type Fetch = typeof globalThis.fetch
 const listeners = new WeakMap<AbortSignal, { readonly run: () => void; readonly bounds: AnswerBounds }>()
 
 /**
- * Calls `run` when the request with this signal has a connection. The body fails
- * where an event of it is longer than an answer within these bounds can make it.
+ * Calls `run` when the request with this signal has a connection. Events of unknown
+ * kinds are left out of the body, which fails where an event is longer than an answer within these bounds can make it.
  */
 export const onConnection = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {
   listeners.set(signal, { run, bounds })
@@ -67,22 +66,22 @@ const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined):
     status,
     statusText: incoming.statusMessage ?? "",
     headers,
-    body: toStream(incoming, ok ? Infinity : errorLimit, ok ? listener?.bounds : undefined)
+    body: ok ? toStream(incoming, Infinity, makeEventFilter(listener?.bounds)) : toStream(incoming, errorLimit, asItIs)
   }
   return response as unknown as Response
 }
 
-/** Reads only when asked, and then all that has arrived at once. */
+const asItIs = (bytes: Buffer): Buffer => bytes
+
+/** Reads only when asked, and then all that has arrived at once; `filter` says what to keep of it, or throws. */
 const toStream = (
   incoming: IncomingMessage,
   limit: number,
-  bounds: AnswerBounds | undefined
+  filter: (bytes: Buffer) => Buffer | string
 ): ReadableStream<Uint8Array> => {
   let failure: Error | undefined
   let wake: (() => void) | undefined
   let read = 0
-  /** How much of an event has come whose end has not. */
-  let open = 0
   const notify = () => wake?.()
   incoming.on("readable", notify)
   incoming.on("end", notify)
@@ -97,14 +96,16 @@ const toStream = (
         const chunk: Buffer | null = incoming.read()
         if (chunk !== null) {
           read += chunk.length
-          const end = Math.max(chunk.lastIndexOf("\n\n"), chunk.lastIndexOf("\n\r\n"), chunk.lastIndexOf("\r\r"))
-          open = end < 0 ? open + chunk.length : chunk.length - end
-          if (bounds !== undefined && open > longestEvent(bounds)) {
-            controller.error(new TooLarge(tooLongEvent(bounds)))
+          let kept: Buffer | string
+          try {
+            kept = filter(chunk)
+          } catch (error) {
+            controller.error(error)
             incoming.destroy()
             return
           }
-          controller.enqueue(chunk)
+          if (kept.length === 0) continue
+          controller.enqueue(typeof kept === "string" ? Buffer.from(kept) : kept)
           if (read >= limit) {
             controller.close()
             incoming.destroy()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as fc from "effect/FastCheck"
-import { makeEventStream } from "../../src/internal/chat/eventStream.ts"
+import { makeEventStream } from "../../src/internal/eventStream.ts"
 
 /** The events of a stream that arrives in pieces, cut before these bytes. */
 const read = (bytes: Buffer, cuts: ReadonlyArray<number> = []): ReadonlyArray<string> => {

@@ -59,29 +59,47 @@ export const wireBounds = (wire: Wire): void => {
 
   it.scoped("skips events of unknown types, and unknown fields", () =>
     Effect.gen(function*() {
-      const typed = { type: "conversation.mood", mood: { nice: [1] } }
-      // Events of the Responses API always have a type.
-      const unknown = wire.path.endsWith("responses") ? [typed] : [typed, {}, "event: ping\ndata: now\n\n"]
+      const unknown = [
+        { type: "conversation.mood", mood: { nice: [1] } },
+        {},
+        { type: 3 },
+        "event: ping\ndata: now\n\n",
+        "event: ping\ndata: 1763787000\n\n",
+        "event: ping\ndata: [1]\n\n",
+        "event: ping\ndata: two\ndata: lines\n\n",
+        ": comment\n\n",
+        "event: ping\nid: 1\nretry: 5\n\n"
+      ]
       const { asked, error } = yield* answer((response) =>
         end(
           response,
           ...unknown,
           ...wire.begin.map((frame) => ({ ...Object(frame), later: true })),
           ...unknown,
-          ...wire.text("Hel", "lo").flatMap((frame) => [{ ...Object(frame), later: { x: 1 } }, ...unknown]),
+          ...wire.text("Hel", "\u2028lo").flatMap((frame) => [{ ...Object(frame), later: { x: 1 } }, ...unknown]),
           ...wire.finish("stop", usual(wire)),
           ...unknown
         )
       )
       expect(error).toBeUndefined()
-      expect(textOf(asked)).toBe("Hello")
+      expect(textOf(asked)).toBe("Hel\u2028lo")
     }))
 
-  it.scoped("fails where the data of an event is no JSON", () =>
+  it.scoped("fails where the data of an event is not an object, or not JSON", () =>
+    Effect.gen(function*() {
+      for (const frame of ["data: {\"choices\":\n\n", "data: now\n\n", "event: error\ndata: now\n\n", "data: 3\n\n"]) {
+        const { error } = yield* answer((response) =>
+          end(response, ...wire.begin, frame, ...wire.finish("stop", usual(wire)))
+        )
+        expect(error, frame).toMatchObject({ reason: "bad_response" })
+      }
+    }))
+
+  it.scoped("fails with an error that has no type", () =>
     Effect.gen(function*() {
       const { error } = yield* answer((response) =>
-        end(response, ...wire.begin, "data: {\"choices\":\n\n", ...wire.finish("stop", usual(wire)))
+        end(response, ...wire.begin, { error: { message: "out of order" } }, ...wire.finish("stop", usual(wire)))
       )
-      expect(error).toMatchObject({ reason: "bad_response" })
+      expect(error?.message).toContain("out of order")
     }))
 }

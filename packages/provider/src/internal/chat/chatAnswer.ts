@@ -1,13 +1,14 @@
 /** Turns the chunks of the Chat Completions API into events. */
 import { AnswerMeter, longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
-import { deepest, isTextNested } from "@skein/core/Nesting"
+import { isTextNested } from "@skein/core/Nesting"
 import type { ModelEvent } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { FinishReason } from "@skein/domain/Message"
 import * as Option from "effect/Option"
 import { TooLarge, UnreadableChunk } from "../errors.ts"
 import { type Fields, fields, parseJson } from "../json.ts"
+import { isError, isKnown, tooDeepEvent } from "../knownEvents.ts"
 import { makeTeller, type Teller } from "../teller.ts"
 import { toTokens } from "../tokens.ts"
 import { ChatCalls } from "./chatCalls.ts"
@@ -45,16 +46,17 @@ export class ChatAnswer {
   /** Takes the data of one event, and its type where it has one; false where the answer is over, well or not. */
   readonly take = (data: string, type = "message"): boolean => {
     if (data.startsWith("[DONE]")) return false
-    if (isTextNested(data)) return this.#fail(new TooLarge(`an event that is nested more than ${deepest} levels deep`))
+    if (isTextNested(data)) return this.#fail(new TooLarge(tooDeepEvent))
     const parsed = parseJson(data)
-    if (Option.isNone(parsed)) return known.has(type) ? this.#unreadable(data) : true
-    const chunk = fields(parsed.value)
-    if (chunk === undefined) return this.#unreadable(parsed.value)
+    const chunk = Option.getOrUndefined(Option.map(parsed, fields))
+    if (chunk === undefined || Array.isArray(chunk)) {
+      return isKnown(type) ? this.#unreadable(Option.getOrElse(parsed, () => data)) : true
+    }
     const { choices, error, usage } = chunk
     if (error !== undefined && error !== null) return this.#fail(chunk)
     this.#usage = fields(usage) ?? this.#usage
     // A chunk without choices is of a kind that is not known here, unless it says what went wrong.
-    if (choices === undefined && !Array.isArray(chunk) && !isError(chunk)) return true
+    if (choices === undefined && !isError(chunk)) return true
     if (!Array.isArray(choices)) return fields(usage) === undefined ? this.#unreadable(chunk) : true
     const choice = choices.length === 0 ? {} : fields(choices[0])
     if (choice === undefined) return this.#unreadable(chunk)
@@ -151,12 +153,6 @@ export class ChatAnswer {
     return false
   }
 }
-
-const isError = ({ detail, message, object, type }: Fields): boolean =>
-  object === "error" || type === "error" || typeof message === "string" || typeof detail === "string"
-
-/** The types of events that hold JSON; those of others may hold anything. */
-const known: ReadonlySet<string> = new Set(["message", "error"])
 
 const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
   ["stop", "stop"],

@@ -6,12 +6,12 @@ import * as Redacted from "effect/Redacted"
 import type { IncomingMessage } from "node:http"
 import { makeRedactor } from "../../Redactor.ts"
 import { Refusal, Unaskable } from "../errors.ts"
+import { makeEventStream } from "../eventStream.ts"
 import { type Place, toModelError } from "../failure.ts"
 import { type Call, errorLimit, isSuccess, type Send, wrongKind } from "../http.ts"
 import type { ModelSetup } from "../vendor.ts"
 import { ChatAnswer } from "./chatAnswer.ts"
 import { type Dialect, makeWriter } from "./chatBody.ts"
-import { makeEventStream } from "./eventStream.ts"
 
 /** How a model is asked. */
 export interface ChatModelOptions extends ModelSetup {
