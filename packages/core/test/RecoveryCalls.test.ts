@@ -93,6 +93,74 @@ describe("a call that a crash cut off", () => {
   })
 })
 
+describe("a stored answer with more open calls than limits.answer.calls", () => {
+  const three = (tool: string) => [1, 2, 3].map((n) => ({ tool, input: { n } }))
+  const few = { config: { limits: { answer: { calls: 2 } } } }
+  const why = "3 open calls, and at most 2 are allowed (limits.answer.calls)"
+
+  it("ends without running any of them again, and says why to the model", () => {
+    for (const started of [true, false]) {
+      const runs: Array<string> = []
+      const asks = {
+        authorise: () => Effect.succeed([{ permission: "look", patterns: ["x"], always: [], metadata: {} }])
+      }
+      const tools = (life: Life) => [
+        SkeinTest.tool(
+          "look",
+          () => life.alive(Effect.delay(Effect.sync(() => `done ${runs.push("look")}`), "1 hour")),
+          { effect: "safe", ...(started ? {} : asks) }
+        )
+      ]
+      const person = started ? {} : { asks: "person" } as const
+      generations(
+        { options: person, scripts: { build: [{ calls: three("look") }] }, tools, program: go, dies: 1_000 },
+        {
+          options: { ...few, ...person },
+          scripts: { build: ["I see"] },
+          tools,
+          program: (id, script) =>
+            Effect.gen(function*() {
+              expect((yield* resumed(id))?.text).toBe("I see")
+              yield* expectStill(id, script)
+              expect(runs).toEqual([])
+              const results = (yield* callsMade(id)).map(said)
+              expect(results).toHaveLength(3)
+              for (const result of results) {
+                expect(result).toContain(why)
+                expect(result).toContain(started ? "Its outcome is unknown" : "The call was not run")
+              }
+              expect(JSON.stringify(script.requests[0]?.messages)).toContain(why)
+            })
+        }
+      )
+    }
+  })
+
+  it("still waits for the tasks that run already", () => {
+    generations(
+      {
+        options: {},
+        scripts: {
+          build: [Scripted.tasks({ explore: "p1" }, { explore: "p2" }, { explore: "p3" })],
+          explore: () => ({ delay: { first: 3_600_000 }, text: "late" })
+        },
+        program: go,
+        dies: 1_000
+      },
+      {
+        options: few,
+        scripts: { build: ["All right"], explore: () => "found" },
+        program: (id, script) =>
+          Effect.gen(function*() {
+            expect((yield* resumed(id))?.text).toBe("All right")
+            yield* expectStill(id, script)
+            for (const result of (yield* callsMade(id)).map(said)) expect(result).toContain("found")
+          })
+      }
+    )
+  })
+})
+
 describe("a question that waited", () => {
   const asks = { ...options, asks: "person" } as const
   const ask = {

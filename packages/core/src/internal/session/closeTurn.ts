@@ -10,10 +10,13 @@ import { type Live, putMessage, putPart } from "./live.ts"
 /** What is said of a call of which nothing has happened. */
 export const notRun = "The call was not run: the turn was stopped before."
 
-/** A call that has no result as it ends when nothing of it goes on. */
-export const endCall = (part: ToolPart, isUnbegun: boolean, now: number): ToolPart => {
+/** A call that has no result as it ends when nothing of it goes on; `why` takes the place of the usual reason. */
+export const endCall = (part: ToolPart, isUnbegun: boolean, now: number, why?: string): ToolPart => {
   const { state } = part
-  const error = { tag: "interrupted", message: state.status === "pending" || isUnbegun ? notRun : missingResult }
+  const isNotRun = state.status === "pending" || isUnbegun
+  const usual = isNotRun ? notRun : missingResult
+  const message = why === undefined ? usual : isNotRun ? `The call was not run. ${why}` : `${missingResult} ${why}`
+  const error = { tag: "interrupted", message }
   const start = state.status === "running" ? state.time.start : now
   return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
 }

@@ -3,6 +3,7 @@ import type { AssistantMessage } from "@skein/domain/Message"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import type { TurnEnd } from "../../Session.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
@@ -34,9 +35,28 @@ const isOpen = (part: ToolPart): boolean => part.state.status === "pending" || p
 
 const callsIn = ({ parts }: LiveMessage): ReadonlyArray<ToolPart> => parts.filter((part) => part.type === "tool")
 
+/** Stores answers and calls that have ended. */
+const storeEnds = Effect.fnUntraced(function*(
+  live: Live,
+  infos: ReadonlyArray<AssistantMessage>,
+  parts: ReadonlyArray<ToolPart>,
+  now: number
+) {
+  const journal = yield* Journal
+  yield* journal.commit(
+    [
+      ...infos.map((info) => ({ _tag: "Message", info }) as const),
+      ...parts.map((part) => ({ _tag: "Part", part }) as const)
+    ],
+    [
+      ...infos.map((info) => journal.event(live.info, "message.updated", { info }, now)),
+      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    ]
+  )
+})
+
 /** An answer that was not complete is none: it is asked for again, and of its calls none was made. */
 const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
-  const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis
   const broken = messages.filter(isAnswer).filter(({ info }) => info.time.completed === undefined)
   if (broken.length === 0) return
@@ -49,16 +69,30 @@ const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
     })
   )
   for (const info of infos) putMessage(live, info)
-  yield* journal.commit(
-    [
-      ...infos.map((info) => ({ _tag: "Message", info }) as const),
-      ...parts.map((part) => ({ _tag: "Part", part }) as const)
-    ],
-    [
-      ...infos.map((info) => journal.event(live.info, "message.updated", { info }, now)),
-      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
-    ]
-  )
+  yield* storeEnds(live, infos, parts, now)
+})
+
+/**
+ * Ends the open calls of an answer that has more of them than an answer may have: an older version stored it, or the limit
+ * is lower now. A call whose task runs already waits for that task as before.
+ */
+const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
+  const { settings: { limits: { answer: { calls: most } } } } = yield* Config
+  const long = messages.filter((message) => isAnswer(message) && callsIn(message).filter(isOpen).length > most)
+  if (long.length === 0) return
+  const now = yield* Clock.currentTimeMillis
+  const { rows } = yield* (yield* SessionStorage).runs({ parentID: live.info.id })
+  const waiting = new Set(rows.map(({ partID }) => partID))
+  const parts = long.flatMap((message) => {
+    const open = callsIn(message).filter(isOpen)
+    const why = `The answer has ${open.length} open calls, and at most ${most} are allowed (limits.answer.calls).`
+    return open.filter(({ id }) => !waiting.has(id)).map((part) => {
+      const ended = endCall(part, false, now, why)
+      putPart(message, ended)
+      return ended
+    })
+  })
+  yield* storeEnds(live, [], parts, now)
 })
 
 /** A step as it was when its calls were asked for. */
@@ -100,6 +134,7 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted
   const from = first < 0 ? messages.length : first
   yield* setStatus(live, { type: "busy", step: 0 })
   yield* endBroken(live, messages.slice(from))
+  yield* endExcess(live, messages.slice(from))
   const users = messages.slice(from).filter(({ info }) => info.role === "user")
   for (const { parts } of users) for (const agent of consentsOf(parts)) live.consents.add(agent)
   if (live.parent === undefined) {
