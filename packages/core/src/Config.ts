@@ -51,14 +51,27 @@ export const settle = (config: ConfigInfo): Settings => ({
   compaction: { ...defaults.compaction, ...given(config.compaction) }
 })
 
+/** The origin of every setting that has a default. */
+const originsOf = (
+  config: Readonly<Record<string, unknown>>,
+  standard: Readonly<Record<string, unknown>> = { ...defaults },
+  above = ""
+): Readonly<Record<string, string>> =>
+  Object.entries(standard).reduce<Record<string, string>>((origins, [key, value]) => {
+    const said = config[key]
+    return typeof value === "object"
+      ? Object.assign(origins, originsOf(Object(said), { ...value }, `${above}${key}.`))
+      : Object.assign(origins, { [`${above}${key}`]: said === undefined ? "default" : "config" })
+  }, {})
+
 /** The settings of this process. */
 export class Config extends Context.Tag("@skein/core/Config")<Config, {
   /** All settings, defaults filled in. */
   readonly settings: Settings
-  /** Where a value comes from, by its path (`limits.concurrency`): a file, a flag, or `default`. */
+  /** Where a value comes from, by its path (`limits.concurrency`): a file, a flag, `config` where code gave it, or `default`. */
   readonly origins: Readonly<Record<string, string>>
 }>() {
   /** Settings from a value: what embedders and tests use. */
   static readonly layer = (config: ConfigInfo = {}): Layer.Layer<Config> =>
-    Layer.succeed(Config, { settings: settle(config), origins: {} })
+    Layer.succeed(Config, { settings: settle(config), origins: originsOf({ ...config }) })
 }

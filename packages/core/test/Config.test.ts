@@ -45,6 +45,15 @@ describe("settings", () => {
   it.effect("come from a value", () =>
     Effect.map(Config, ({ origins, settings }) => {
       expect(settings.limits.max_tasks).toBe(7)
-      expect(origins).toEqual({})
-    }).pipe(Effect.provide(Config.layer({ limits: { max_tasks: 7 } }))))
+      expect(origins).toMatchObject({
+        default_agent: "default",
+        "limits.max_tasks": "config",
+        "limits.answer.calls": "config",
+        "limits.answer.text": "default",
+        "deadlines.idle": "config"
+      })
+    }).pipe(Effect.provide(Config.layer({
+      limits: { max_tasks: 7, answer: { calls: 9 } },
+      deadlines: { idle: defaults.deadlines.idle }
+    }))))
 })

@@ -1,8 +1,9 @@
 /** Decides which providers there are in a process: OpenAI, the presets, those of the config, and the offline one. */
-import { Config, defaults, type Settings } from "@skein/core/Config"
+import { Config, defaults } from "@skein/core/Config"
 import { ModelUnavailable, Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import type { ConfigError } from "effect/ConfigError"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
@@ -88,16 +89,19 @@ const vendors = (
   )
 }
 
-/** What the config says of the first content, where it says something of its own: that holds for every server. */
-const chosenFirstEvent = ({ deadlines: { first_event } }: Settings): number | undefined =>
-  first_event === defaults.deadlines.first_event ? undefined : first_event
+/** The time for the first content where somebody set it, be it to the default: it then holds for every server. */
+const chosenFirstEvent = ({ origins, settings }: Context.Tag.Service<Config>): number | undefined => {
+  const { first_event } = settings.deadlines
+  const origin = origins["deadlines.first_event"] ?? "default"
+  return origin === "default" && first_event === defaults.deadlines.first_event ? undefined : first_event
+}
 
 /** All providers, set up by the config and the environment; `chooseModel` decides on the model of agents that name none. */
 export const layer: Layer.Layer<Provider, ConfigError, Config> = Layer.scoped(
   Provider,
   Effect.gen(function*() {
-    const { settings } = yield* Config
-    const made = yield* vendors(settings.provider ?? {}, chosenFirstEvent(settings))
+    const config = yield* Config
+    const made = yield* vendors(config.settings.provider ?? {}, chosenFirstEvent(config))
     const { model } = yield* chooseModel
     return toProvider(made, Effect.succeed(model))
   })

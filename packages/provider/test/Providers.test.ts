@@ -129,6 +129,12 @@ describe("Providers", () => {
       ["mine/m", { provider: { mine: { base_url: "http://localhost:9/v1" } } }, 600_000],
       ["mine/m", { provider: { mine: { base_url: "https://models.example/v1" } } }, undefined],
       ["ollama/m", { deadlines: { first_event: 5_000 } }, 5_000],
+      ["ollama/m", { deadlines: { first_event: 120_000 } }, 120_000],
+      ["ollama/m", { deadlines: { idle: 5_000 } }, 600_000],
+      ["mine/m", {
+        provider: { mine: { base_url: "http://localhost:9/v1" } },
+        deadlines: { first_event: 120_000 }
+      }, 120_000],
       ["openai/m", { provider: { openai: { base_url: "http://127.0.0.1:9/v1", api: "responses" } } }, 600_000]
     ] as const
   )("%s has its time for the first content with %j", ([name, config, firstEvent]) =>
