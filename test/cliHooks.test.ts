@@ -57,7 +57,8 @@ it("--verbose tells of every event in a line, nested like the calls", async () =
     expect.stringMatching(/^ {2}\[HOOK\] PostToolUse read output_chars=\d+$/),
     expect.stringMatching(/^ {2}\[HOOK\] SubagentStop explore output_chars=\d+$/),
     expect.stringMatching(/^\[HOOK\] PostToolUse task output_chars=\d+$/),
-    expect.stringMatching(/^\[HOOK\] Stop output_chars=\d+$/)
+    expect.stringMatching(/^\[HOOK\] Stop output_chars=\d+$/),
+    `[HOOK] SessionEnd cwd=${place.project}`
   ])
   expect((await run("go")).stderr).not.toContain("[HOOK]")
 })
@@ -85,7 +86,8 @@ describe("hooks of the user's config", () => {
       path: ["build", "explore"],
       cwd: place.project,
       tool: "read",
-      input: { filePath: "a.txt" }
+      input: { filePath: "a.txt" },
+      callID: expect.any(String)
     })
   })
 

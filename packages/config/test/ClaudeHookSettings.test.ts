@@ -80,10 +80,21 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
       expect((yield* loadIn(root)).settings.claude_hooks).toEqual({ Stop })
     }))
 
+  it.scoped("are not run where the file says so", () =>
+    Effect.gen(function*() {
+      const load = Effect.fnUntraced(function*(disableAllHooks: unknown) {
+        const root = yield* workspace({ [file]: { disableAllHooks, hooks: { Stop: [{ hooks: [command("a")] }] } } })
+        return (yield* loadIn(root)).widenings.map(({ key }) => key)
+      })
+      expect(yield* load(true)).toEqual([])
+      expect(yield* load(false)).toEqual(["claude_hooks.Stop"])
+    }))
+
   it.scoped("are told of once where they cannot be run, and the others are run", () =>
     Effect.gen(function*() {
       const { after, said } = yield* read({
         SessionEnd: [{ hooks: [command("a")] }],
+        PermissionRequest: [{ matcher: "Bash", hooks: [command("a")] }],
         Wonder: [],
         Stop: [
           { hooks: [{ type: "prompt", prompt: "x" }, command("a", { timeout: "soon", async: true }), command("b")] },
@@ -92,9 +103,12 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
         ],
         Notification: {}
       })
-      expect(after).toEqual({ Stop: [{ hooks: [command("a"), command("b")] }] })
+      expect(after).toEqual({
+        SessionEnd: [{ hooks: [command("a")] }],
+        PermissionRequest: [{ matcher: "Bash", hooks: [command("a")] }],
+        Stop: [{ hooks: [command("a"), command("b")] }]
+      })
       expect(said).toEqual([
-        "hooks.SessionEnd: Skein's sessions have no end: they can always be resumed, so these hooks are not run",
         "hooks.Wonder: Skein does not know this event, and does not run its hooks",
         "hooks.Stop: a hook of the type prompt is not run: Skein runs commands",
         "hooks.Stop: its timeout is no number of seconds up to 3600, so it has 60",

@@ -27,5 +27,5 @@ it.effect("tells for every event what a hook reads, and what it may answer", () 
     expect(schemas.PermissionRequest.payload).toMatchObject({
       properties: { request: { required: expect.arrayContaining(["id", "permission", "patterns"]) } }
     })
-    expect(schemas.SubagentStop.answer).toMatchObject({ properties: { decision: { enum: ["allow"] } } })
+    expect(schemas.SessionEnd.answer).toMatchObject({ properties: { decision: { enum: ["allow"] } } })
   }))

@@ -7,5 +7,7 @@ export class HookRefused extends Schema.TaggedError<HookRefused>()("HookRefused"
   /** The name of the hook. */
   hook: Schema.String,
   reason: Schema.Literal("blocked", "failed"),
+  /** Whether the hook ends the turn as well. */
+  endsTurn: Schema.optional(Schema.Literal(true)),
   message: Schema.String
 }) {}

@@ -70,6 +70,27 @@ export interface BeforeCall {
   readonly asks?: string
   /** Whether a hook consents: then nobody is asked, and what rules deny stays denied. */
   readonly consents?: true
+  /** What the model is to read below the result. */
+  readonly contexts?: ReadonlyArray<string>
+}
+
+/** What hooks have made of a question. */
+export interface QuestionAnswered {
+  /** Whether a hook consents. */
+  readonly allows: boolean
+  /** What takes the place of the call's arguments. */
+  readonly changed?: { readonly input: unknown }
+}
+
+/** The call that a question is about. */
+export type AskedFor = Pick<HookPayload<"PermissionRequest">, "input" | "callID">
+
+/** What hooks have made of a call's result. */
+export interface AfterCall {
+  /** What the model reads. */
+  readonly output: string
+  /** Whether the turn ends with this step. */
+  readonly endsTurn?: true
 }
 
 /** How something ended. */
@@ -80,30 +101,48 @@ export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
   /** Whether anybody listens: where not, nothing else here needs to be called. */
   readonly hears: (event: HookEvent, of: Caller) => boolean
   /** What hooks tell the model at the beginning. */
-  readonly sessionStart: (at: HookPlace) => Effect.Effect<ReadonlyArray<string>>
+  readonly sessionStart: (
+    at: HookPlace,
+    source?: HookPayload<"SessionStart">["source"]
+  ) => Effect.Effect<ReadonlyArray<string>>
+  readonly sessionEnd: (at: HookPlace) => Effect.Effect<void>
   /** What hooks tell the model with a prompt; fails where one does not want the prompt to be taken. */
   readonly userPromptSubmit: (at: HookPlace, prompt: string) => Effect.Effect<ReadonlyArray<string>, HookRefused>
   /** Fails where a hook blocks the call, and where one fails. */
-  readonly preToolUse: (at: HookPlace, tool: Caller, input: unknown) => Effect.Effect<BeforeCall, HookRefused>
+  readonly preToolUse: (
+    at: HookPlace,
+    tool: Caller,
+    input: unknown,
+    callID?: string
+  ) => Effect.Effect<BeforeCall, HookRefused>
   /** Whether a hook consents to what is asked for; fails where one refuses, and where one fails. */
   readonly permissionRequest: (
     at: HookPlace,
     tool: Caller,
-    request: PermissionRequest
-  ) => Effect.Effect<boolean, HookRefused>
+    request: PermissionRequest,
+    call?: AskedFor
+  ) => Effect.Effect<QuestionAnswered, HookRefused>
   /** What the model reads of a call; fails where a hook withholds it. */
   readonly postToolUse: (
     at: HookPlace,
     tool: Caller,
     input: unknown,
-    end: HookEnd
-  ) => Effect.Effect<string, HookRefused>
-  readonly subagentStart: (at: HookPlace, prompt: string) => Effect.Effect<void>
-  readonly subagentStop: (at: HookPlace, end: HookEnd) => Effect.Effect<void>
+    end: HookEnd,
+    callID?: string
+  ) => Effect.Effect<AfterCall, HookRefused>
+  /** What hooks tell a subagent with its prompt. */
+  readonly subagentStart: (at: HookPlace, prompt: string) => Effect.Effect<ReadonlyArray<string>>
+  /** What the subagent is prompted with next, where a hook wants it to go on; `again` where it has gone on in that way. */
+  readonly subagentStop: (at: HookPlace, end: HookEnd, again?: boolean) => Effect.Effect<string | undefined>
   /** What the next turn is prompted with, where a hook wants one; `again` where the turn began in that way. */
   readonly stop: (at: HookPlace, end: HookEnd, again?: boolean) => Effect.Effect<string | undefined>
   readonly preCompact: (at: HookPlace, trigger: "auto" | "manual") => Effect.Effect<void>
-  readonly notification: (at: HookPlace, tool: Caller, request: PermissionRequest) => Effect.Effect<void>
+  readonly notification: (
+    at: HookPlace,
+    tool: Caller,
+    request: PermissionRequest,
+    call?: AskedFor
+  ) => Effect.Effect<void>
 }>() {
   /** These hooks. */
   static readonly layer = <R = never>(hooks: ReadonlyArray<Hook<R>>): Layer.Layer<Hooks, never, R> =>

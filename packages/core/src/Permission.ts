@@ -37,6 +37,10 @@ export interface AskingCall {
   readonly partID: PartID
   /** Whether a process that is no more may have asked for it already: the question is the same then, and so is its answer. */
   readonly resumes: boolean
+  /** The arguments of the call, and its id: hooks are told of them. */
+  readonly about?: { readonly input: unknown; readonly callID: string }
+  /** Takes the arguments that a hook that consents puts in the place of the call's; where absent, such a hook is refused. */
+  readonly changed?: (input: unknown) => void
 }
 
 /** How questions are met where the rules do not decide. */

@@ -60,8 +60,8 @@ describe("every event", () => {
         "PostToolUse build",
         "Stop build"
       ])
-      // Nothing is shortened here: CompactionNow.test.ts has that.
-      for (const event of hookEvents.filter((each) => each !== "PreCompact")) {
+      // Nothing is shortened or closed here: CompactionNow.test.ts and HookEnds.test.ts have that.
+      for (const event of hookEvents.filter((each) => each !== "PreCompact" && each !== "SessionEnd")) {
         const payload = told.find((each) => each.event === event)
         expect(payload, event).toBeDefined()
         Schema.decodeUnknownSync(hookPayloads[event] as Schema.Schema<HookPayload, unknown>)(payload, {
@@ -70,12 +70,13 @@ describe("every event", () => {
       }
       const [child] = yield* childrenOf(id)
       const at = { sessionID: child!.id, rootID: id, path: ["build", "worker"], cwd: "/work" }
+      const of = { tool: "touch", input: { path: "a" }, callID: expect.any(String) as string }
       expect(told.filter(({ path }) => path.length === 2)).toEqual([
         { event: "SubagentStart", ...at, prompt: "touch it" },
-        { event: "PreToolUse", ...at, tool: "touch", input: { path: "a" } },
-        { event: "PermissionRequest", ...at, tool: "touch", request: asked.properties },
-        { event: "Notification", ...at, tool: "touch", request: asked.properties },
-        { event: "PostToolUse", ...at, tool: "touch", input: { path: "a" }, output: "touched a" },
+        { event: "PreToolUse", ...at, ...of },
+        { event: "PermissionRequest", ...at, ...of, request: asked.properties },
+        { event: "Notification", ...at, ...of, request: asked.properties },
+        { event: "PostToolUse", ...at, ...of, output: "touched a" },
         { event: "SubagentStop", ...at, output: "did it" }
       ])
       expect(told.at(-1)).toMatchObject({ output: "all done" })

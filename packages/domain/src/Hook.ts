@@ -16,17 +16,26 @@ const place = {
 /** How something ended: what it said, or the message of the error, which `failed` tells apart. */
 const end = { output: Schema.String, failed: Schema.optional(Schema.Literal(true)) }
 
-const call = { tool: Schema.String, input: Schema.Unknown }
+/** The id that the model gave a call. */
+const callID = Schema.optional(Schema.String)
 
-const question = { tool: Schema.String, request: PermissionRequest }
+const call = { tool: Schema.String, input: Schema.Unknown, callID }
+
+/** `input` holds the arguments of the call that asks, where there is one. */
+const question = { tool: Schema.String, request: PermissionRequest, input: Schema.optional(Schema.Unknown), callID }
 
 const payload = <E extends string, F extends Schema.Struct.Fields>(event: E, fields: F) =>
   Schema.Struct({ event: Schema.Literal(event), ...place, ...fields })
 
 /** What is told at each event. */
 export const hookPayloads = {
-  /** The first prompt of a session at the root since this process opened it. */
-  SessionStart: payload("SessionStart", {}),
+  /**
+   * The first prompt of a session at the root since this process opened it: a new session (`startup`), or one with messages
+   * (`resume`). Also sent after its conversation was shortened (`compact`).
+   */
+  SessionStart: payload("SessionStart", { source: Schema.Literal("startup", "resume", "compact") }),
+  /** This process closes a session at the root that it has prompted. Someone can resume the session later. */
+  SessionEnd: payload("SessionEnd", {}),
   /** A prompt of a session at the root, before it is stored. */
   UserPromptSubmit: payload("UserPromptSubmit", { prompt: Schema.String }),
   /** A call as the model wrote it, before it is checked; `input` is a string where it is no JSON. */
@@ -37,8 +46,8 @@ export const hookPayloads = {
   PostToolUse: payload("PostToolUse", { ...call, ...end }),
   /** A subagent begins to work. */
   SubagentStart: payload("SubagentStart", { prompt: Schema.String }),
-  /** A run of a subagent has an outcome. */
-  SubagentStop: payload("SubagentStop", end),
+  /** A run of a subagent is about to end; `again` where it has gone on because a hook of this event wanted it. */
+  SubagentStop: payload("SubagentStop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
   /** A turn of a session at the root has ended; `again` where that turn began because a hook of this event wanted it. */
   Stop: payload("Stop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
   /** A conversation is about to be shortened: by itself (`auto`), or because somebody asked for it. */
@@ -82,28 +91,39 @@ const answer = <D extends ReadonlyArray<"allow" | "deny" | "ask">, F extends Sch
 
 const context = { context: Schema.optional(Schema.String) }
 
+/** Ends the turn once the calls of this step are done. */
+const endsTurn = { endsTurn: Schema.optional(Schema.Literal(true)) }
+
 const onlyListens = answer(["allow"], {})
 
 /** What a hook of each event may answer; to answer nothing is to have no opinion. */
 export const hookAnswers = {
   /** `context` goes to the model with the prompt. */
   SessionStart: answer(["allow"], context),
+  SessionEnd: onlyListens,
   /** `deny`: the prompt is not taken; `context` goes to the model with it. */
   UserPromptSubmit: answer(["allow", "deny"], context),
   /**
    * `deny`: the call is not made; `ask`: not without a person's consent; `input` takes the place of the call's; with
-   * `consent` nobody is asked, and what rules deny stays denied.
+   * `consent` nobody is asked, and what rules deny stays denied. The model reads `context` below the result.
    */
   PreToolUse: answer(["allow", "deny", "ask"], {
+    ...context,
+    ...endsTurn,
     input: Schema.optional(Schema.Unknown),
     consent: Schema.optional(Schema.Literal(true))
   }),
-  /** `allow` and `deny` settle the question; `ask` leaves it to a person. */
-  PermissionRequest: answer(["allow", "deny", "ask"], {}),
+  /**
+   * `allow` and `deny` settle the question; `ask` leaves it to a person. With `allow`, `input` takes the place of the call's
+   * arguments, and the rules decide on them anew.
+   */
+  PermissionRequest: answer(["allow", "deny", "ask"], { ...endsTurn, input: Schema.optional(Schema.Unknown) }),
   /** `output` takes the place of the call's; `deny`: the model reads the reason in its place. */
-  PostToolUse: answer(["allow", "deny"], { output: Schema.optional(Schema.String) }),
-  SubagentStart: onlyListens,
-  SubagentStop: onlyListens,
+  PostToolUse: answer(["allow", "deny"], { ...endsTurn, output: Schema.optional(Schema.String) }),
+  /** The subagent reads `context` with its prompt. */
+  SubagentStart: answer(["allow"], context),
+  /** `deny`: the subagent goes on, with the reason as its prompt, where its turn has ended well. */
+  SubagentStop: answer(["allow", "deny"], {}),
   /** `deny`: another turn begins, with the reason as its prompt. */
   Stop: answer(["allow", "deny"], {}),
   PreCompact: onlyListens,

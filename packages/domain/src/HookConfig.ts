@@ -50,6 +50,7 @@ const list = Schema.optional(Schema.Array(HookConfig))
 /** The shell hooks of each event, in the order in which they run. */
 export const HooksConfig = Schema.Struct({
   SessionStart: list,
+  SessionEnd: list,
   UserPromptSubmit: list,
   PreToolUse: list,
   PermissionRequest: list,
@@ -83,8 +84,10 @@ const claudeList = Schema.optional(
 /** Hooks that are written for Claude Code, by its events: they are told in its words, and answer in them. */
 export const ClaudeHooksConfig = Schema.Struct({
   SessionStart: claudeList,
+  SessionEnd: claudeList,
   UserPromptSubmit: claudeList,
   PreToolUse: claudeList,
+  PermissionRequest: claudeList,
   PostToolUse: claudeList,
   PostToolUseFailure: claudeList,
   PreCompact: claudeList,

@@ -29,6 +29,10 @@ export interface ShellHookOptions {
   readonly directory?: string
   /** Keeps a record of those that run. Without it, what is left of one when this process crashes stays. */
   readonly processes?: typeof Processes.Service
+  /** Shows the user what hooks of Claude Code say to them. Where absent, it is logged as a warning. */
+  readonly tell?: (line: string) => Effect.Effect<void>
+  /** Whether questions are answered with yes; hooks of Claude Code are told so as `permission_mode`. */
+  readonly auto?: boolean
 }
 
 /** A hook did not do what hooks do. */
@@ -138,7 +142,13 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
         )
       )
     )
-    return [...own, ...claudeHooks(settings.claude_hooks ?? {}, claude)]
+    return [
+      ...own,
+      ...claudeHooks(settings.claude_hooks ?? {}, claude, {
+        tell: options.tell ?? ((line) => Effect.logWarning(line)),
+        bypasses: options.auto ?? false
+      })
+    ]
   })
 
 /** The hooks of the config and no others. */

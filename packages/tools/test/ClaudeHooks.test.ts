@@ -1,60 +1,16 @@
 /** What becomes of hooks that are written for Claude Code: a test for each row of the table in this package's README. */
 import { describe, expect, it } from "@effect/vitest"
-import { Config } from "@skein/core/Config"
-import { Hooks } from "@skein/core/Hooks"
-import type { ClaudeHooksConfig } from "@skein/domain/HookConfig"
-import type { SessionID } from "@skein/domain/Id"
-import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { bash, type Entries, own, run, saying, world } from "./support/claudeWorld.ts"
 import { gone, pidIn } from "./support/processes.ts"
-
-const bash = { name: "bash", permission: "bash" }
-
-/** A project with these scripts, and hooks of Claude Code's settings that work there. */
-const world = (config: ClaudeHooksConfig, files: Readonly<Record<string, string>> = {}) =>
-  Effect.gen(function*() {
-    const cwd = yield* Effect.acquireRelease(
-      Effect.sync(() => fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "skein-claude-hooks-")))),
-      (path) => Effect.sync(() => fs.rmSync(path, { recursive: true }))
-    )
-    for (const [name, text] of Object.entries(files)) fs.writeFileSync(join(cwd, name), text, { mode: 0o755 })
-    const log: Array<string> = []
-    const logger = Logger.make<unknown, void>(({ message }) => void log.push(String(message)))
-    const context = yield* Layer.build(
-      ShellHooks.layer({ environment: process.env, directory: cwd }).pipe(
-        Layer.provide(Config.layer({ claude_hooks: config, env: { FROM_SETTINGS: "yes" } }))
-      )
-    )
-    const service = yield* Effect.provide(Hooks, context)
-    const id = "ses_1" as SessionID
-    const at = { sessionID: id, rootID: id, path: ["build"], cwd }
-    const logged = Effect.provide(Logger.replace(Logger.defaultLogger, logger))
-    const read = (name: string) => fs.readFileSync(join(cwd, name), "utf8")
-    const json = (name: string): unknown => JSON.parse(read(name))
-    return { hooks: service, at, cwd, log, logged, read, json }
-  })
-
-type Entries = NonNullable<ClaudeHooksConfig["PreToolUse"]>
-
-const run = (...commands: ReadonlyArray<string>): Entries => [
-  { hooks: commands.map((command) => ({ type: "command", command })) }
-]
-
-/** A command that answers with this. */
-const saying = (answer: unknown) => `echo '${JSON.stringify(answer)}'`
 
 /** What hooks before a call of `bash` make of it. */
 const before = (entries: Entries, input: unknown = { command: "ls" }) =>
   Effect.flatMap(world({ PreToolUse: entries }), ({ at, hooks, logged }) => logged(hooks.preToolUse(at, bash, input)))
 
 const refusal = (entries: Entries) => Effect.map(Effect.flip(before(entries)), ({ message }) => message)
-
-const own = (event: string, said: object) => ({ hookSpecificOutput: { hookEventName: event, ...said } })
 
 describe("what hooks are told", () => {
   it.scopedLive.each<[string, unknown, string, unknown]>([
@@ -128,8 +84,10 @@ describe("what hooks are told", () => {
       })
       yield* hooks.sessionStart(at)
       yield* hooks.userPromptSubmit(at, "do it")
-      expect(yield* hooks.postToolUse(at, bash, { command: "ls" }, { output: "a" })).toBe("a")
-      expect(yield* hooks.postToolUse(at, bash, { command: "ls" }, { output: "b", failed: true })).toBe("b")
+      expect(yield* hooks.postToolUse(at, bash, { command: "ls" }, { output: "a" })).toEqual({ output: "a" })
+      expect(yield* hooks.postToolUse(at, bash, { command: "ls" }, { output: "b", failed: true })).toEqual({
+        output: "b"
+      })
       yield* hooks.stop(at, { output: "done" }, true)
       yield* hooks.subagentStart({ ...at, path: ["build", "explore"] }, "look")
       yield* hooks.subagentStop({ ...at, path: ["build", "explore"] }, { output: "seen" })
@@ -268,7 +226,8 @@ describe("what other events answer", () => {
     Effect.gen(function*() {
       const said = (command: string) =>
         Effect.flatMap(world({ PostToolUse: run(command) }), ({ at, hooks, logged }) =>
-          logged(hooks.postToolUse(at, bash, {}, { output: "done" })))
+          logged(Effect.map(hooks.postToolUse(at, bash, {}, { output: "done" }), ({ output }) =>
+            output)))
       expect(yield* said("echo lint failed >&2; exit 2")).toBe("done\n\nA hook says of this call: lint failed")
       expect(yield* said(saying({ decision: "block", reason: "fix it" }))).toBe(
         "done\n\nA hook says of this call: fix it"
@@ -323,13 +282,13 @@ describe("what other events answer", () => {
       const answer = saying({
         systemMessage: "look out",
         brandNew: 1,
-        ...own("PreToolUse", { additionalContext: "x" })
+        ...own("PreToolUse", { newer: "x" })
       })
-      const { at, hooks, log, logged } = yield* world({ PreToolUse: run(answer), SubagentStop: run("exit 2") })
+      const { at, hooks, log, logged, shown } = yield* world({ PreToolUse: run(answer), SubagentStop: run("exit 2") })
       yield* logged(hooks.preToolUse(at, bash, {}))
       yield* logged(hooks.preToolUse(at, bash, {}))
       expect(log.filter((line) => line.includes("means nothing here")).length).toBe(1)
-      expect(log.join()).toMatch(/brandNew, additionalContext/)
-      expect(log.filter((line) => line.endsWith("says: look out")).length).toBe(2)
+      expect(log.join()).toMatch(/brandNew, newer/)
+      expect(shown.filter((line) => line.endsWith(": look out")).length).toBe(2)
     }))
 })

@@ -86,7 +86,7 @@ describe("a shell hook", () => {
         "tool.execute.after": [{ command: "sed 's/.*\"output\":\"\\([^\"]*\\)\".*/{\"output\":\"\\1 twice\"}/'" }],
         PermissionRequest: [{ command: "echo '{\"decision\":\"allow\"}'" }]
       })
-      expect(yield* hooks.postToolUse(at, tool, input, { output: "once" })).toBe("once twice")
+      expect(yield* hooks.postToolUse(at, tool, input, { output: "once" })).toEqual({ output: "once twice" })
       const { path, rootID, sessionID } = at
       const request = {
         id: "per_1" as never,
@@ -98,7 +98,7 @@ describe("a shell hook", () => {
         always: [],
         metadata: {}
       }
-      expect(yield* hooks.permissionRequest(at, tool, request)).toBe(true)
+      expect(yield* hooks.permissionRequest(at, tool, request)).toEqual({ allows: true })
     }))
 
   it.scopedLive("sees what a shell needs of the environment, and no secret", () =>
@@ -205,14 +205,14 @@ describe("a shell hook that fails", () => {
     const logger = Logger.make<unknown, void>(({ message }) => void log.push(String(message)))
     return Effect.gen(function*() {
       const { at, hooks } = yield* world({
-        SubagentStop: [{ command: "exit 2" }],
+        SubagentStart: [{ command: "exit 2" }],
         PostToolUse: [{ command: "exit 3" }]
       })
-      yield* hooks.subagentStop(at, { output: "" })
-      expect(yield* hooks.postToolUse(at, tool, input, { output: "as it was" })).toBe("as it was")
+      yield* hooks.subagentStart(at, "")
+      expect(yield* hooks.postToolUse(at, tool, input, { output: "as it was" })).toEqual({ output: "as it was" })
       expect(log).toEqual([
         expect.stringMatching(
-          /^The SubagentStop hook \(exit 2\) failed: its answer has not the form of one to SubagentStop: decision/
+          /^The SubagentStart hook \(exit 2\) failed: its answer has not the form of one to SubagentStart: decision/
         ),
         expect.stringMatching(/^The PostToolUse hook \(exit 3\) failed: it ended with exit code 3\./)
       ])

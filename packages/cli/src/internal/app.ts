@@ -106,17 +106,24 @@ const skillsOf = Effect.map(
     )
 )
 
-/** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config. */
+/** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config, `tell` shows what hooks say to the user. */
 export const services = (
   { broken, directory, origins, permission, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
   asks: PermissionOptions["asks"],
-  heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks
+  heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks,
+  tell?: (line: string) => void
 ) =>
   Layer.unwrapEffect(
     Effect.gen(function*() {
       const { home } = yield* DataDirs
-      const hooks = ShellHooks.hooks({ environment: yield* environment, directory, processes: yield* Processes })
+      const hooks = ShellHooks.hooks({
+        environment: yield* environment,
+        directory,
+        processes: yield* Processes,
+        auto: asks === "auto",
+        ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
+      })
       return Skein.layer({
         provider: Providers.layer,
         storage: Layer.effect(SessionStorage, SessionStorage),

@@ -7,12 +7,6 @@ type Note = (at: Pick<LocatedEntry, "at" | "key">, message: string) => void
 
 const events = Object.keys(ClaudeHooksConfig.fields)
 
-/** What there is instead of an event that Skein does not tell of. */
-const missing: ReadonlyMap<string, string> = new Map([
-  ["SessionEnd", "Skein's sessions have no end: they can always be resumed, so these hooks are not run"],
-  ["PermissionRequest", "write it under hooks in skein.json; as it is here it is not run"]
-])
-
 /** Seconds that a hook may take at most. */
 const longest = 3_600
 
@@ -80,10 +74,7 @@ export const claudeHooksOf = ({ at, key, value }: LocatedEntry, note: Note): Rea
   const known = value.entries.flatMap((each) => {
     const path = `hooks.${each.key}`
     if (!events.includes(each.key)) {
-      note(
-        { at: each.at, key: path },
-        missing.get(each.key) ?? "Skein does not know this event, and does not run its hooks"
-      )
+      note({ at: each.at, key: path }, "Skein does not know this event, and does not run its hooks")
       return []
     }
     if (each.value.kind !== "array") {

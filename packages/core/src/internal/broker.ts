@@ -181,15 +181,21 @@ export const makeBroker = (options: PermissionOptions) =>
       }
       const caller = { name: tool.name, permission: ask.permission }
       if (hooks.hears("PermissionRequest", caller)) {
-        const allows = yield* Effect.mapError(
-          hooks.permissionRequest(placeOf(subject), caller, request),
-          ({ message }) => denied(ask, "hook", false, message)
+        const { allows, changed } = yield* Effect.mapError(
+          hooks.permissionRequest(placeOf(subject), caller, request, call?.about),
+          ({ endsTurn = false, message }) => denied(ask, "hook", endsTurn, message)
         )
-        if (allows && !alwaysAsks(ask)) return yield* unlessDenied(subject, tool, ask)
+        if (allows && !alwaysAsks(ask)) {
+          yield* unlessDenied(subject, tool, ask)
+          if (changed === undefined) return
+          if (call?.changed !== undefined) return call.changed(changed.input)
+          const why = "Permission denied: a hook changes the arguments of a call whose arguments cannot change here."
+          return yield* denied(ask, "hook", false, why)
+        }
       }
       if (options.asks === "auto" && !alwaysAsks(ask)) return
       if (hooks.hears("Notification", caller)) {
-        const notified = hooks.notification(placeOf(subject), caller, request)
+        const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
         // The question does not wait for it; where there is none, the program might end before it is told.
         yield* options.asks === "person" ? Effect.forkIn(notified, lifetime) : notified
       }

@@ -210,7 +210,7 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
       )
       : undefined
     const context = yield* Layer.build(
-      services(settled, bounded(settled.agents, root, flags["max-steps"]), asks, heard)
+      services(settled, bounded(settled.agents, root, flags["max-steps"]), asks, heard, shown.presenter.note)
     )
     return yield* watched(Effect.provide(prompted(input, target, Fiber.join(reading), shown, progress), context))
   })

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 const factsOf = (payload: HookPayload): string => {
   switch (payload.event) {
     case "SessionStart":
+    case "SessionEnd":
     case "UserPromptSubmit":
       return `cwd=${payload.cwd}`
     case "PreToolUse":

@@ -46,6 +46,13 @@ export interface Unfinished {
 /** Nothing is known. */
 export const nothing: Unfinished = { text: "", usage: none }
 
+/** Whether a hook has ended the turn, and not a rule or a person. */
+const endedByHook = ({ parts }: Turn): boolean =>
+  parts.some((part) =>
+    part.type === "tool" && part.state.status !== "pending" && part.state.metadata?.["endsTurn"] === true
+    && part.state.metadata["permission"] === undefined
+  )
+
 /** The result of a turn; `denials` counts what was not permitted in the whole tree for lack of a person, or by one. */
 export const ofTurn = (turn: Turn, denials: number): RunResult => {
   const { info, sessionID, text, usage } = turn
@@ -72,7 +79,9 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
       ...base,
       outcome: "denied",
       exitCode: ExitCode.denied,
-      error: { tag: "denied", message: "The turn ended, since something that the agent needs was not permitted." }
+      error: endedByHook(turn)
+        ? { tag: "hook", message: "A hook ended the turn." }
+        : { tag: "denied", message: "The turn ended, since something that the agent needs was not permitted." }
     }
   }
   if (text === "") {

@@ -8,7 +8,7 @@ import { Hooks } from "../../Hooks.ts"
 import { Permission } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
-import { afterCall, insisting, placeOf } from "../hooks/callHooks.ts"
+import { afterCall, insisting, placeOf, withContexts } from "../hooks/callHooks.ts"
 import { type Live, personAnswers } from "../session/live.ts"
 import { callerOf, subjectOf } from "../session/offer.ts"
 import { readsOnly } from "../verdict.ts"
@@ -85,5 +85,6 @@ export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) 
   for (const each of insisting(yield* tool.authorise(input, context), tool, input, before)) yield* ask(each)
   const result: ToolResult = yield* tool.execute(input, context)
   const read = yield* afterCall(hooks, live, tool, by ?? call.told ?? input, result.output)
-  return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, read) }
+  const output = withContexts(read.output, before?.contexts)
+  return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, output) }
 })

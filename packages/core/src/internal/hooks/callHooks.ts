@@ -4,7 +4,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { HookRefused } from "../../HookError.ts"
-import type { HookPlace, Hooks } from "../../Hooks.ts"
+import type { AfterCall, HookPlace, Hooks } from "../../Hooks.ts"
 import type { AnyTool, PermissionAsk } from "../../Tool.ts"
 import { askedOf } from "../session/checkCall.ts"
 import { type Live, pathOf } from "../session/live.ts"
@@ -26,9 +26,21 @@ export interface Before {
   /** Why a person is to be asked, whatever the rules say. */
   readonly asks: string | undefined
   readonly consents: boolean
+  /** What the model is to read below the result. */
+  readonly contexts: ReadonlyArray<string>
   /** Why it is not to be made. */
   readonly refusal: HookRefused | undefined
 }
+
+/** A call with the arguments that a hook gives it. */
+export const withInput = (part: ToolPart, input: unknown): ToolPart => ({
+  ...part,
+  state: { status: "pending", input: JSON.stringify(input) ?? "null" }
+})
+
+/** A result with what hooks have said before the call below it. */
+export const withContexts = (output: string, contexts: ReadonlyArray<string> = []): string =>
+  [output, ...contexts.map((text) => `A hook says of this call: ${text}`)].join("\n\n")
 
 const unheard = Effect.succeed(undefined)
 
@@ -36,13 +48,17 @@ const unheard = Effect.succeed(undefined)
 export const beforeCall = (hooks: Service, live: Live, part: ToolPart, tool: AnyTool | undefined) =>
   tool === undefined || !hooks.hears("PreToolUse", tool)
     ? unheard
-    : Effect.map(Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part))), (decided): Before => {
-      if (Either.isLeft(decided)) return { part, asks: undefined, consents: false, refusal: decided.left }
-      const { asks, changed, consents = false } = decided.right
-      if (changed === undefined) return { part, asks, consents, refusal: undefined }
-      const input = JSON.stringify(changed.input) ?? "null"
-      return { part: { ...part, state: { status: "pending", input } }, asks, consents, refusal: undefined }
-    })
+    : Effect.map(
+      Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part), part.callID)),
+      (decided): Before => {
+        if (Either.isLeft(decided)) {
+          return { part, asks: undefined, consents: false, contexts: [], refusal: decided.left }
+        }
+        const { asks, changed, consents = false, contexts = [] } = decided.right
+        const made = changed === undefined ? part : withInput(part, changed.input)
+        return { part: made, asks, consents, contexts, refusal: undefined }
+      }
+    )
 
 /** What a call needs consent for where a hook wants a person to be asked, or gives consent itself. */
 export const insisting = (
@@ -69,8 +85,8 @@ export const afterCall = (
   tool: AnyTool | undefined,
   input: unknown,
   output: string,
-  failed = false
-): Effect.Effect<string, HookRefused> =>
+  { callID, failed = false }: { readonly callID?: string; readonly failed?: boolean } = {}
+): Effect.Effect<AfterCall, HookRefused> =>
   tool === undefined || !hooks.hears("PostToolUse", tool)
-    ? Effect.succeed(output)
-    : hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) })
+    ? Effect.succeed({ output })
+    : hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) }, callID)

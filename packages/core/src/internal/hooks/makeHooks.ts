@@ -3,7 +3,7 @@ import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HookRefused } from "../../HookError.ts"
-import type { BeforeCall, Hook, Hooks } from "../../Hooks.ts"
+import type { BeforeCall, Hook, Hooks, QuestionAnswered } from "../../Hooks.ts"
 import type { Caller } from "../../Permission.ts"
 import { consult, contextOf, words } from "./consult.ts"
 import { matches } from "./matches.ts"
@@ -13,11 +13,16 @@ interface Listener {
   readonly means: (of: Caller) => boolean
 }
 
-const blocked = ({ event, name }: Hook, reason: string | undefined, what: string) =>
+const blocked = (
+  { event, name }: Hook,
+  { endsTurn, reason }: { readonly reason?: string | undefined; readonly endsTurn?: true | undefined },
+  what: string
+) =>
   new HookRefused({
     event,
     hook: name,
     reason: "blocked",
+    ...(endsTurn === undefined ? {} : { endsTurn }),
     message: `${what} by a hook (${name})${reason === undefined || reason === "" ? "." : `: ${words(reason)}`}`
   })
 
@@ -44,6 +49,8 @@ const agentOf = (path: ReadonlyArray<string>): Caller => {
   const name = path.at(-1) ?? ""
   return { name, permission: name }
 }
+
+const idOf = (callID: string | undefined) => callID === undefined || callID === "" ? {} : { callID }
 
 /** Makes the service of these hooks. */
 export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeof Hooks> => {
@@ -74,14 +81,17 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
         consult<"PreToolUse">(hook, { ...payload, tool: tool.name, input }),
         (why) => closed(hook, why, "The call was not made")
       )
-      if (answer.decision === "deny") return yield* blocked(hook, answer.reason, "The call was blocked")
+      if (answer.decision === "deny") return yield* blocked(hook, answer, "The call was blocked")
       decided = {
         ...decided,
         ...(answer.decision === "ask"
           ? { asks: words(answer.reason ?? `The hook ${hook.name} asks for consent.`) }
           : {}),
         ...(answer.input === undefined ? {} : { changed: { input: answer.input } }),
-        ...(answer.consent === undefined ? {} : { consents: answer.consent })
+        ...(answer.consent === undefined ? {} : { consents: answer.consent }),
+        ...(answer.context === undefined
+          ? {}
+          : { contexts: [...decided.contexts ?? [], contextOf(answer.context)] })
       }
     }
     return decided
@@ -90,46 +100,50 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
   const permissionRequest = Effect.fnUntraced(function*(payload: HookPayload<"PermissionRequest">, tool: Caller) {
     let allows = false
     let asks = false
+    let changed: QuestionAnswered["changed"]
     for (const hook of of("PermissionRequest", tool)) {
-      const { decision, reason } = yield* Effect.mapError(
-        consult<"PermissionRequest">(hook, payload),
+      const answer = yield* Effect.mapError(
+        consult<"PermissionRequest">(hook, changed === undefined ? payload : { ...payload, input: changed.input }),
         (why) => closed(hook, why, "Permission denied")
       )
-      if (decision === "deny") return yield* blocked(hook, reason, "Permission denied")
-      allows ||= decision === "allow"
-      asks ||= decision === "ask"
+      if (answer.decision === "deny") return yield* blocked(hook, answer, "Permission denied")
+      allows ||= answer.decision === "allow"
+      asks ||= answer.decision === "ask"
+      if (answer.decision === "allow" && answer.input !== undefined) changed = { input: answer.input }
     }
-    return allows && !asks
+    return { allows: allows && !asks, ...(changed === undefined || asks ? {} : { changed }) }
   })
 
   const postToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PostToolUse">, tool: Caller) {
     let { output } = payload
+    let ends = false
     for (const hook of of("PostToolUse", tool)) {
       const answer = yield* heeded<"PostToolUse">(hook, { ...payload, output })
       if (answer?.decision === "deny") {
         const what = payload.failed === true
           ? "The call failed, and its error was withheld"
           : "The call was made, and its result withheld"
-        return yield* blocked(hook, answer.reason, what)
+        return yield* blocked(hook, answer, what)
       }
       output = answer?.output?.toWellFormed() ?? output
+      ends ||= answer?.endsTurn === true
     }
-    return output
+    return { output, ...(ends ? { endsTurn: true as const } : {}) }
   })
 
-  const sessionStart = Effect.fnUntraced(function*(payload: HookPayload<"SessionStart">) {
+  const begins = Effect.fnUntraced(function*(payload: HookPayload<"SessionStart"> | HookPayload<"SubagentStart">) {
     const contexts: Array<string> = []
-    for (const hook of of("SessionStart", agentOf(payload.path))) {
-      const answer = yield* heeded<"SessionStart">(hook, payload)
+    for (const hook of of(payload.event, agentOf(payload.path))) {
+      const answer = yield* heeded<"SessionStart" | "SubagentStart">(hook, payload)
       if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
     }
     return contexts
   })
 
-  const stop = Effect.fnUntraced(function*(payload: HookPayload<"Stop">) {
+  const stops = Effect.fnUntraced(function*(payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) {
     const reasons: Array<string> = []
-    for (const hook of of("Stop", agentOf(payload.path))) {
-      const answer = yield* heeded<"Stop">(hook, payload)
+    for (const hook of of(payload.event, agentOf(payload.path))) {
+      const answer = yield* heeded<"Stop" | "SubagentStop">(hook, payload)
       if (answer?.decision === "deny") {
         reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} has you go on.`)
       }
@@ -141,7 +155,7 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
     const contexts: Array<string> = []
     for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {
       const answer = yield* heeded<"UserPromptSubmit">(hook, payload)
-      if (answer?.decision === "deny") return yield* blocked(hook, answer.reason, "The prompt was blocked")
+      if (answer?.decision === "deny") return yield* blocked(hook, answer, "The prompt was blocked")
       if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
     }
     return contexts
@@ -149,17 +163,20 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
 
   return {
     hears: (event, whom) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
-    sessionStart: (at) => sessionStart({ event: "SessionStart", ...at }),
+    sessionStart: (at, source = "startup") => begins({ event: "SessionStart", ...at, source }),
+    sessionEnd: (at) => tell({ event: "SessionEnd", ...at }),
     userPromptSubmit: (at, prompt) => userPromptSubmit({ event: "UserPromptSubmit", ...at, prompt }),
-    preToolUse: (at, tool, input) => preToolUse({ event: "PreToolUse", ...at, tool, input }),
-    permissionRequest: (at, tool, request) =>
-      permissionRequest({ event: "PermissionRequest", ...at, tool: tool.name, request }, tool),
-    postToolUse: (at, tool, input, end) =>
-      postToolUse({ event: "PostToolUse", ...at, tool: tool.name, input, ...end }, tool),
-    subagentStart: (at, prompt) => tell({ event: "SubagentStart", ...at, prompt }),
-    subagentStop: (at, end) => tell({ event: "SubagentStop", ...at, ...end }),
-    stop: (at, end, again = false) => stop({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
+    preToolUse: (at, tool, input, callID) => preToolUse({ event: "PreToolUse", ...at, tool, input, ...idOf(callID) }),
+    permissionRequest: (at, tool, request, call) =>
+      permissionRequest({ event: "PermissionRequest", ...at, tool: tool.name, request, ...call }, tool),
+    postToolUse: (at, tool, input, end, callID) =>
+      postToolUse({ event: "PostToolUse", ...at, tool: tool.name, input, ...end, ...idOf(callID) }, tool),
+    subagentStart: (at, prompt) => begins({ event: "SubagentStart", ...at, prompt }),
+    subagentStop: (at, end, again = false) =>
+      stops({ event: "SubagentStop", ...at, ...end, ...(again ? { again } : {}) }),
+    stop: (at, end, again = false) => stops({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
     preCompact: (at, trigger) => tell({ event: "PreCompact", ...at, trigger }),
-    notification: (at, tool, request) => tell({ event: "Notification", ...at, tool: tool.name, request }, tool)
+    notification: (at, tool, request, call) =>
+      tell({ event: "Notification", ...at, tool: tool.name, request, ...call }, tool)
   }
 }

@@ -5,11 +5,15 @@ import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type { HookRefused } from "../../HookError.ts"
 import { type HookEnd, Hooks } from "../../Hooks.ts"
 import type { Turn } from "../../Session.ts"
 import type { Live } from "../session/live.ts"
 import { placeOf } from "./callHooks.ts"
+
+/** How long all SessionEnd hooks may take: the program waits for them as it ends. */
+const longestEnd = "4 seconds"
 
 const promptOf = (parts: ReadonlyArray<PartInput>): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.prompt] : []).join("\n")
@@ -19,8 +23,11 @@ const promptOf = (parts: ReadonlyArray<PartInput>): string =>
  * with is told as its start: users prompt roots. What hooks tell the model goes along with the prompt.
  */
 export const promptHooks = (hooks: Context.Tag.Service<typeof Hooks>) => {
-  const begun = new WeakSet<Live>()
-  return (live: Live, parts: ReadonlyArray<PartInput>): Effect.Effect<ReadonlyArray<PartInput>, HookRefused> =>
+  const begun = new Set<Live>()
+  const submitted = (
+    live: Live,
+    parts: ReadonlyArray<PartInput>
+  ): Effect.Effect<ReadonlyArray<PartInput>, HookRefused> =>
     Effect.suspend(() => {
       if (live.parent !== undefined) return Effect.succeed(parts)
       const at = placeOf(live)
@@ -28,10 +35,30 @@ export const promptHooks = (hooks: Context.Tag.Service<typeof Hooks>) => {
       const first = !begun.has(live)
       begun.add(live)
       return Effect.map(
-        first ? Effect.zipWith(hooks.sessionStart(at), submitted, (a, b) => [...a, ...b]) : submitted,
+        first
+          ? Effect.zipWith(
+            hooks.sessionStart(at, live.info.turn === undefined ? "startup" : "resume"),
+            submitted,
+            (a, b) => [...a, ...b]
+          )
+          : submitted,
         (contexts) => [...parts, ...contexts.map((text): PartInput => ({ type: "text", text, synthetic: true }))]
       )
     })
+  /**
+   * Tells that this process closes the sessions that it has prompted. A fiber of its own does it, since the one that closes
+   * them may be interrupted.
+   */
+  const ended = Effect.suspend(() =>
+    Effect.forEach(begun, (live) => hooks.sessionEnd(placeOf(live)), { concurrency: "unbounded", discard: true })
+  ).pipe(
+    Effect.timeoutOption(longestEnd),
+    Effect.interruptible,
+    Effect.fork,
+    Effect.flatMap(Fiber.await),
+    Effect.when(() => begun.size > 0)
+  )
+  return { submitted, ended }
 }
 
 const endOf = (exit: Exit.Exit<Turn, { readonly message: string }>): HookEnd => {
@@ -46,16 +73,25 @@ export const turnEnded = (live: Live, exit: Exit.Exit<Turn, { readonly message: 
     ? Effect.flatMap(Hooks, (hooks) => hooks.stop(placeOf(live), endOf(exit), again))
     : Effect.succeed(undefined)
 
-/** Tells that a subagent begins to work. */
+/** Tells that a subagent begins to work; what hooks tell it with its prompt. */
 export const runBegins = (live: Live, prompt: string) =>
   Effect.flatMap(Hooks, (hooks) => hooks.subagentStart(placeOf(live), prompt))
 
-/** Tells of the outcome of a run, unless the run is being given up: nobody waits for a hook then. */
+/** Tells that a subagent has ended a turn well; what it is prompted with next, if a hook wants it to go on. */
+export const runEnds = (live: Live, output: string, again: boolean) =>
+  Effect.flatMap(Hooks, (hooks) => hooks.subagentStop(placeOf(live), { output }, again))
+
+/**
+ * Tells of the outcome of a run, unless hooks were told of it as its last turn ended, or the run is being given up: nobody
+ * waits for a hook then.
+ */
 export const runEnded = (live: Live, outcome: Outcome) =>
-  Effect.flatMap(Hooks, (hooks) =>
-    Effect.exit(Effect.interruptible(
-      hooks.subagentStop(placeOf(live), {
-        output: outcome.status === "failed" ? outcome.error.message : outcome.text,
-        ...(outcome.status === "completed" ? {} : { failed: true })
-      })
-    )))
+  outcome.status === "completed"
+    ? Effect.void
+    : Effect.flatMap(Hooks, (hooks) =>
+      Effect.exit(Effect.interruptible(
+        hooks.subagentStop(placeOf(live), {
+          output: outcome.status === "failed" ? outcome.error.message : outcome.text,
+          failed: true
+        })
+      )))

@@ -61,7 +61,7 @@ export const makeSession = Effect.gen(function*() {
   const ids = yield* Ids
   const leases = yield* Leases
   const { settings } = yield* Config
-  const submitted = promptHooks(yield* Hooks)
+  const { ended, submitted } = promptHooks(yield* Hooks)
   const recovery = yield* Recovery
   const context = yield* servicesForLater<LoopServices>()
 
@@ -238,6 +238,8 @@ export const makeSession = Effect.gen(function*() {
       live.messages !== undefined
         ? Effect.succeed(live.messages.map(snapshot))
         : Effect.map(storage.messages(id), (found) => found.rows))
+
+  yield* Effect.addFinalizer(() => ended)
 
   return {
     create,

@@ -120,7 +120,7 @@ const endOf = (live: Live, from: number, wanted: Wanted | undefined): TurnEnd | 
   if (last.info.error?.tag === "steps") return "steps"
   if (last.info.error !== undefined) return undefined
   const calls = callsIn(last)
-  if (calls.some(({ state }) => state.status === "error" && state.metadata?.["endsTurn"] === true)) return "denied"
+  if (calls.some(({ state }) => state.status !== "pending" && state.metadata?.["endsTurn"] === true)) return "denied"
   if (calls.some((part) => answerIn(part) !== undefined)) return "completed"
   return calls.length === 0 && wanted === undefined ? "completed" : undefined
 }

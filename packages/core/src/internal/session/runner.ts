@@ -1,6 +1,7 @@
 /** Owns the fibers of the loops: starts one where there is something to answer, and stops a tree of them. */
 import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
+import type { PartInput } from "@skein/domain/Part"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -79,7 +80,12 @@ const tell = Effect.fnUntraced(
 )
 
 /** How often in a row hooks may have a session go on. */
-const mostAgain = 8
+export const mostAgain = 8
+
+/** What a session is prompted with because a hook wants it to go on. */
+export const goOnParts = (text: string): ReadonlyArray<PartInput> => [
+  { type: "text", text: `A hook wants you to go on:\n\n${text}`, synthetic: true }
+]
 
 /** Prompts a session anew because a hook wants it to go on; whether that could be stored. */
 const promptAgain = Effect.fnUntraced(
@@ -90,7 +96,7 @@ const promptAgain = Effect.fnUntraced(
       id: yield* ids.make("msg"),
       sessionID: live.info.id,
       kind: "prompt",
-      parts: [{ type: "text", text: `A hook wants you to go on:\n\n${text}`, synthetic: true }],
+      parts: goOnParts(text),
       time: { created: yield* Clock.currentTimeMillis }
     }
     yield* journal.commit([{ _tag: "Inbox", row }], [])

@@ -26,7 +26,7 @@ import {
   type ToolResult,
   Tools
 } from "../../Tool.ts"
-import { afterCall, beforeCall, insisting } from "../hooks/callHooks.ts"
+import { afterCall, beforeCall, insisting, withContexts, withInput } from "../hooks/callHooks.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { readsOnly } from "../verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -104,6 +104,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   let cutOff: ToolError | undefined
   /** What is known of a call that has ended, and is not yet told. */
   let reached: string | undefined
+  /** What hooks before the call have the model read below its result. */
+  let contexts: ReadonlyArray<string> = []
   /** Runs of whose outcome the result tells. */
   const told = new Set<RunID>()
 
@@ -160,10 +162,16 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       () => Effect.sync(() => personAnswers(live, false))
     )
 
-  const ask = (each: PermissionAsk) =>
+  const ask = (each: PermissionAsk, changed?: (input: unknown) => void) =>
     Effect.flatMap(permission.decide(subject, caller, each), (action) => {
       if (action === "allow") return Effect.void
-      const authorise = permission.authorise(subject, caller, each, { partID: part.id, resumes })
+      const asking = { partID: part.id, resumes, about: { input: given, callID: part.callID } }
+      const authorise = permission.authorise(
+        subject,
+        caller,
+        each,
+        changed === undefined ? asking : { ...asking, changed }
+      )
       return action === "ask" ? call.waiting(whileAsking(authorise)) : authorise
     })
 
@@ -196,12 +204,23 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     return known?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
   }
 
+  const readAgain = (made: ToolPart) => {
+    input = checkCall(made, step, known)
+    given = Either.getOrElse(input, () => askedOf(made))
+  }
+
+  /** A hook has consented to the call with other arguments: what rules deny stays denied. */
+  const allowedAs = (tool: AnyTool, changed: { readonly input: unknown }) =>
+    Effect.gen(function*() {
+      readAgain(withInput(part, changed.input))
+      if (Either.isLeft(input)) return yield* input.left
+      for (const each of yield* tool.authorise(given, context)) yield* ask({ ...each, consented: true })
+    })
+
   const begin = Effect.gen(function*() {
     const before = yield* beforeCall(hooks, live, part, hooked)
-    if (before !== undefined && before.part !== part) {
-      input = checkCall(before.part, step, known)
-      given = Either.getOrElse(input, () => askedOf(before.part))
-    }
+    contexts = before?.contexts ?? []
+    if (before !== undefined && before.part !== part) readAgain(before.part)
     // Calls that cannot be parsed may loop as well. The session loop counts cut-off calls and answers by itself.
     if (step.finish !== "length" && !isAnswer && isDoomLoop(live, live.messages ?? [], part, given)) {
       yield* ask(doomLoopAsk(caller.name, given))
@@ -210,7 +229,13 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     if (Either.isLeft(input)) return yield* input.left
     if (known === undefined) return yield* refused("unknown_tool", part.tool)
     const asks = yield* known.authorise(given, context)
-    for (const each of insisting(asks, known, given, before)) yield* ask(each)
+    let changed: { readonly input: unknown } | undefined
+    for (const each of insisting(asks, known, given, before)) {
+      yield* ask(each, (input) => {
+        changed = { input }
+      })
+    }
+    if (changed !== undefined) yield* allowedAs(known, changed)
     live.unbegun.add(part.id)
     yield* failpoint("intent_before_commit")
     yield* become(begunAs(current, known, given, now(), leases.epoch(live.info.rootID)))
@@ -260,41 +285,49 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     )
     const result: ToolResult = yield* tool.waits ? call.waiting(effect) : place.work(effect)
     reached = "The call was made. It was stopped while a hook looked at its result, which is not known."
-    const read = yield* afterCall(hooks, live, hooked, given, result.output)
-    const output = yield* cut(live.info.id, `${part.id}.txt`, read)
+    const read = yield* afterCall(hooks, live, hooked, given, result.output, part)
+    const output = yield* cut(live.info.id, `${part.id}.txt`, withContexts(read.output, contexts))
     yield* failpoint(tool.name === "task" ? "child_done_before_parent_result" : "exit_before_result_commit")
     yield* close({
       status: "completed",
       input: given,
       output,
       title: result.title,
-      metadata: result.metadata,
+      metadata: read.endsTurn === undefined ? result.metadata : { ...result.metadata, endsTurn: true },
       ...(result.attachments === undefined ? {} : { attachments: result.attachments }),
       time: { start: started(), end: now() }
     })
     if (changesFiles(tool)) rootOf(live).changed++
-    return { endsTurn: false } satisfies Called
+    return { endsTurn: read.endsTurn === true } satisfies Called
   })
 
   /** Stores a failure as the hooks after the call have worded it. */
   const failWith = ({ message, tag }: ErrorInfo, metadata?: Readonly<Record<string, unknown>>) =>
     Effect.suspend(() => {
       reached = message
-      return afterCall(hooks, live, hooked, given, message, true).pipe(
-        Effect.catchAll((refusal) => Effect.succeed(refusal.message)),
-        Effect.flatMap((words) => fail(given, { tag, message: words }, metadata))
+      return afterCall(hooks, live, hooked, given, message, { callID: part.callID, failed: true }).pipe(
+        Effect.catchAll(({ endsTurn, message: output }) =>
+          Effect.succeed({ output, ...(endsTurn === undefined ? {} : { endsTurn }) })
+        ),
+        Effect.flatMap(({ endsTurn = false, output }) =>
+          Effect.as(
+            fail(
+              given,
+              { tag, message: withContexts(output, contexts) },
+              endsTurn ? { ...metadata, endsTurn } : metadata
+            ),
+            { endsTurn } satisfies Called
+          )
+        )
       )
     })
 
   return yield* run.pipe(
     Effect.catchTags({
       ToolError: (error) =>
-        Effect.as(
-          failWith(
-            { tag: error.kind, message: error.kind === "task" ? error.message : said(error.message) },
-            error.metadata
-          ),
-          { endsTurn: false }
+        failWith(
+          { tag: error.kind, message: error.kind === "task" ? error.message : said(error.message) },
+          error.metadata
         ),
       // The call was not made, so no hook after it hears of it.
       PermissionDenied: (error) =>
@@ -316,20 +349,17 @@ export const toolCall = Effect.fnUntraced(function*(options: {
           fail(
             given,
             { tag: "hook", message: said(error.message) },
-            { hook: error.hook },
+            { hook: error.hook, ...(error.endsTurn === undefined ? {} : { endsTurn: true }) },
             error.event === "PreToolUse"
           ),
-          { endsTurn: false }
+          { endsTurn: error.endsTurn === true }
         )
     }),
     Effect.catchAllDefect((defect) =>
-      Effect.as(
-        failWith({
-          tag: "defect",
-          message: executionFailed(defect instanceof Error ? defect.message : String(defect))
-        }),
-        { endsTurn: false }
-      )
+      failWith({
+        tag: "defect",
+        message: executionFailed(defect instanceof Error ? defect.message : String(defect))
+      })
     ),
     Effect.onInterrupt(() => {
       // What the call would have told is told in another way.

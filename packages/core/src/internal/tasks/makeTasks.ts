@@ -136,7 +136,7 @@ const carryOut = Effect.fnUntraced(function*(
     if (end !== undefined) return Effect.succeed(end)
     beginBudget(task, now)
     const ready = Effect.zipRight(reopenWorkspace(parent, task), runBegins(live, request.prompt))
-    const work = Effect.zipRight(ready, workRun(task, request, agent))
+    const work = Effect.flatMap(ready, (contexts) => workRun(task, request, agent, contexts))
     return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
   const told = (rows: ReadonlyArray<SummaryRow>) =>

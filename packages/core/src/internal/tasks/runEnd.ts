@@ -41,6 +41,11 @@ const endOfDenied = (turn: Turn): End => {
   const errors = turn.parts.flatMap((part) => part.type === "tool" && part.state.status === "error" ? [part.state] : [])
   const rejected = errors.find((state) => state.metadata?.["by"] === "rejected")
   if (rejected !== undefined) return { status: "denied", permission: String(rejected.metadata?.["permission"]) }
+  const hook = turn.parts.find((part) =>
+    part.type === "tool" && part.state.status !== "pending" && part.state.metadata?.["endsTurn"] === true
+    && (part.state.status !== "error" || part.state.metadata["permission"] === undefined)
+  )
+  if (hook !== undefined) return { status: "failed", error: { tag: "hook", message: "A hook has ended the turn." } }
   const loop = errors.find((state) => state.metadata?.["permission"] === "doom_loop")
   return {
     status: "failed",

@@ -8,9 +8,11 @@ import { failpoint } from "../../Failpoints.ts"
 import { type PromptError, Session } from "../../Session.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { firstOf } from "../firstOf.ts"
+import { runEnds } from "../hooks/turnHooks.ts"
 import { halt } from "../session/halt.ts"
+import { conclusion } from "../session/history.ts"
 import { type Live, wantsAnswer } from "../session/live.ts"
-import { atRest, goOn, hasOpenTurn, type LoopServices } from "../session/runner.ts"
+import { atRest, goOn, goOnParts, hasOpenTurn, type LoopServices, mostAgain } from "../session/runner.ts"
 import { SessionTable } from "../session/SessionTable.ts"
 import { clocks } from "./clocks.ts"
 import { type End, endOf, endOfStored, endOfTurn } from "./runEnd.ts"
@@ -28,8 +30,12 @@ type AttemptServices = Effect.Effect.Context<ReturnType<typeof attempt>> | LoopS
 type Prompt = string | ReadonlyArray<PartInput>
 
 /** What a subagent is told: all of it stands in the prompt. */
-const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest): Prompt =>
-  note === undefined ? prompt : [{ type: "text", text: note, synthetic: true }, { type: "text", text: prompt }]
+const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest, contexts: ReadonlyArray<string>): Prompt =>
+  note === undefined && contexts.length === 0 ? prompt : [
+    ...(note === undefined ? [] : [{ type: "text", text: note, synthetic: true } as const]),
+    { type: "text", text: prompt },
+    ...contexts.map((text) => ({ type: "text", text, synthetic: true } as const))
+  ]
 
 /** What a crash has left of a run: a turn that goes on or ended, or a prompt that was not even stored. */
 const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: TaskRequest) {
@@ -72,6 +78,32 @@ const attempts = (
       return attempts(live, attempt(live, retryText(end.error.message), request), request, left - 1)
     })
 
+/** What a subagent said last. */
+const lastSaid = ({ lastTurn, messages = [] }: Live): string => {
+  if (lastTurn !== undefined && Exit.isSuccess(lastTurn)) return lastTurn.value.text
+  const last = messages.findLast(({ info }) => info.role === "assistant")
+  return last === undefined ? "" : conclusion(last.parts)
+}
+
+/** Has a subagent whose turn has ended well go on as long as hooks want it to. */
+const held = Effect.fnUntraced(function*(
+  live: Live,
+  first: Effect.Effect<End, PromptError, AttemptServices>,
+  request: TaskRequest
+) {
+  let end = yield* first
+  for (let again = 0; end.status === "completed"; again++) {
+    const wanted = yield* runEnds(live, lastSaid(live), again > 0)
+    if (wanted === undefined) break
+    if (again === mostAgain) {
+      yield* Effect.logWarning(`SubagentStop hooks have had a subagent go on ${again} times in a row. It ends now.`)
+      break
+    }
+    end = yield* attempt(live, goOnParts(wanted), request)
+  }
+  return end
+})
+
 /** The end of a run that somebody asked to stop. */
 export const stoppedBy = ({ by, reason }: StopRequest): End => ({
   status: "stopped",
@@ -95,7 +127,12 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
 })
 
 /** Works on a run that has its slot. */
-export const workRun = Effect.fnUntraced(function*(task: RunningTask, request: TaskRequest, agent: AgentInfo) {
+export const workRun = Effect.fnUntraced(function*(
+  task: RunningTask,
+  request: TaskRequest,
+  agent: AgentInfo,
+  contexts: ReadonlyArray<string>
+) {
   const { live } = task
   live.captured = task.captured
   yield* failpoint("child_running")
@@ -104,17 +141,20 @@ export const workRun = Effect.fnUntraced(function*(task: RunningTask, request: T
     clocks(live, times, task.asked),
     (which) => ({ status: "timed_out", which, after: times[which] } satisfies End)
   )
+  const prompt = promptOf(task, request, contexts)
   const working = Effect.withFiberRuntime<End, PromptError, AttemptServices>((fiber) => {
     task.working = fiber
     live.form = request.output
     return Effect.ensuring(
-      attempts(
+      held(
         live,
-        task.isResumed
-          ? resumed(task, promptOf(task, request), request)
-          : attempt(live, promptOf(task, request), request),
-        request,
-        agent.maxRetries ?? 0
+        attempts(
+          live,
+          task.isResumed ? resumed(task, prompt, request) : attempt(live, prompt, request),
+          request,
+          agent.maxRetries ?? 0
+        ),
+        request
       ),
       Effect.sync(() => {
         live.form = undefined

@@ -4,11 +4,13 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { HookEnd } from "../hookProcess.ts"
 
-/** The events of Claude Code that are told here. */
+/** The events of Claude Code whose hooks run here. */
 export type ClaudeEvent =
   | "SessionStart"
+  | "SessionEnd"
   | "UserPromptSubmit"
   | "PreToolUse"
+  | "PermissionRequest"
   | "PostToolUse"
   | "PostToolUseFailure"
   | "PreCompact"
@@ -21,7 +23,7 @@ export type ClaudeEvent =
 export interface ClaudeAnswer {
   readonly decision: "allow" | "deny" | "ask" | undefined
   readonly reason: string | undefined
-  /** Why all work should end: `continue` was false. */
+  /** Why the turn should end: `continue` was false, or `interrupt` true. */
   readonly ends: string | undefined
   readonly input: Readonly<Record<string, unknown>> | undefined
   /** What the model is told besides. */
@@ -43,15 +45,28 @@ const common = {
   reason: text
 }
 
+const input = Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+
 const specific = {
   hookEventName: text,
   additionalContext: text,
   permissionDecision: Schema.optional(Schema.Literal("allow", "deny", "ask")),
   permissionDecisionReason: text,
-  updatedInput: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+  updatedInput: input
 }
 
-const Answer = Schema.Struct({ ...common, hookSpecificOutput: Schema.optional(Schema.Struct(specific)) })
+/** The answer to a question: an object where other events have a word. */
+const ruling = Schema.Struct({
+  behavior: Schema.Literal("allow", "deny"),
+  message: text,
+  interrupt: Schema.optional(Schema.Boolean),
+  updatedInput: input
+})
+
+const Answer = Schema.Struct({
+  ...common,
+  hookSpecificOutput: Schema.optional(Schema.Struct({ ...specific, decision: Schema.optional(ruling) }))
+})
 
 const json = Schema.decodeUnknownEither(Schema.parseJson())
 const decode = Schema.decodeUnknownEither(Answer, { errors: "first" })
@@ -66,11 +81,15 @@ const nothing: ClaudeAnswer = {
   unknown: []
 }
 
+/** What is said where a hook ends the turn and gives no reason. */
+const ended = "A hook has ended the turn."
+
 const decisions = { approve: "allow", block: "deny" } as const
 
 /** What each event hears of what can be said; the rest is told once. */
 const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
   SessionStart: new Set(["additionalContext"]),
+  SessionEnd: new Set(),
   UserPromptSubmit: new Set(["decision", "reason", "additionalContext", "continue", "stopReason"]),
   PreToolUse: new Set([
     "decision",
@@ -79,6 +98,17 @@ const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
     "stopReason",
     "permissionDecision",
     "permissionDecisionReason",
+    "updatedInput",
+    "additionalContext"
+  ]),
+  PermissionRequest: new Set([
+    "decision",
+    "reason",
+    "continue",
+    "stopReason",
+    "behavior",
+    "message",
+    "interrupt",
     "updatedInput"
   ]),
   PostToolUse: new Set(["decision", "reason", "continue", "stopReason", "additionalContext"]),
@@ -86,15 +116,20 @@ const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
   PreCompact: new Set(),
   Notification: new Set(),
   Stop: new Set(["decision", "reason", "continue", "stopReason"]),
-  SubagentStart: new Set(),
-  SubagentStop: new Set()
+  SubagentStart: new Set(["additionalContext"]),
+  SubagentStop: new Set(["decision", "reason", "continue", "stopReason"])
 }
+
+/** Whether an event heeds `continue: false`. */
+export const heeds = (event: ClaudeEvent): boolean => heard[event].has("continue")
 
 const always = new Set(["suppressOutput", "systemMessage", "hookSpecificOutput", "hookEventName"])
 
 const said = (value: unknown): ReadonlyArray<string> =>
   typeof value === "object" && value !== null
-    ? Object.entries(value).flatMap(([key, inner]) => key === "hookSpecificOutput" ? [key, ...said(inner)] : [key])
+    ? Object.entries(value).flatMap(([key, inner]) =>
+      key === "hookSpecificOutput" || key === "decision" ? [key, ...said(inner)] : [key]
+    )
     : []
 
 const answerIn = (event: ClaudeEvent, stdout: string): Either.Either<ClaudeAnswer, string> => {
@@ -107,13 +142,16 @@ const answerIn = (event: ClaudeEvent, stdout: string): Either.Either<ClaudeAnswe
   if (own.hookEventName !== undefined && own.hookEventName !== event) {
     return Either.left(`its answer is one to ${own.hookEventName}`)
   }
-  // What goes on needs no word: only `false` says anything.
+  // Only `false` says anything.
   const goesOn = rest.continue !== false
+  const ruled = event === "PermissionRequest" ? own.decision : undefined
+  const why = own.permissionDecisionReason ?? ruled?.message ?? reason
+  const interrupts = ruled?.behavior === "deny" && ruled.interrupt === true
   return Either.right({
-    decision: own.permissionDecision ?? (decision === undefined ? undefined : decisions[decision]),
-    reason: own.permissionDecisionReason ?? reason,
-    ends: goesOn ? undefined : stopReason ?? "A hook has ended the work.",
-    input: own.updatedInput,
+    decision: own.permissionDecision ?? ruled?.behavior ?? (decision === undefined ? undefined : decisions[decision]),
+    reason: why,
+    ends: goesOn ? interrupts ? why ?? ended : undefined : stopReason ?? ended,
+    input: ruled?.updatedInput ?? own.updatedInput,
     context: own.additionalContext,
     message: systemMessage,
     unknown: said(value.right).filter((key) =>

@@ -6,15 +6,23 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { HookEnd } from "../hookProcess.ts"
-import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent } from "./claudeAnswer.ts"
+import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent, heeds } from "./claudeAnswer.ts"
 import { claudeMatcher } from "./claudeMatcher.ts"
 import { type ClaudeCall, claudeCalls, ownInput } from "./claudeTools.ts"
 
 /** A hook did not do what hooks do. */
 class ClaudeHookFailed extends Data.TaggedError("ClaudeHookFailed")<{ readonly message: string }> {}
 
-/** Seconds that a hook may take where it does not say, and what all of one event may take. */
-const times = { usual: 60, all: 7_200 }
+/** Seconds that a hook may take where it does not say, also at the end of a session, and what all of one event may take. */
+const times = { usual: 60, end: 1.5, all: 7_200 }
+
+/** What there is besides the hooks themselves. */
+export interface ClaudeHookOptions {
+  /** Says a line to the user. */
+  readonly tell: (line: string) => Effect.Effect<void>
+  /** Whether questions are answered with yes: what Claude Code calls `bypassPermissions`. */
+  readonly bypasses: boolean
+}
 
 /** Runs a command with this input where a session works. */
 export type RunCommand = (
@@ -49,10 +57,13 @@ const meant = ({ hook, means }: Registered, names: ReadonlyArray<string>) =>
     return undefined
   })
 
-/** Says of each hook once what of its answers means nothing here. */
-const makeRemarks = () => {
+/** How much of a message the user is shown, in characters. */
+const longestMessage = 2_000
+
+/** Shows the user what hooks say to them, and logs once for each hook which fields of its answers have no effect. */
+const makeRemarks = ({ tell }: ClaudeHookOptions) => {
   const known = new Set<string>()
-  return ({ answer: { message, unknown }, job: { hook: { command } } }: Answered, event: ClaudeEvent) =>
+  return ({ answer: { ends, message, unknown }, job: { hook: { command } } }: Answered, event: ClaudeEvent) =>
     Effect.gen(function*() {
       const fresh = unknown.filter((field) => !known.has(`${event} ${command} ${field}`))
       for (const field of fresh) known.add(`${event} ${command} ${field}`)
@@ -61,19 +72,26 @@ const makeRemarks = () => {
           `A ${event} hook (${command}) answers with what means nothing here: ${fresh.join(", ")}.`
         )
       }
-      if (message !== undefined) {
-        yield* Effect.logWarning(`A ${event} hook (${command}) says: ${message.slice(0, 2_000)}`)
+      const shown = command.slice(0, 200)
+      if (message !== undefined && message.trim() !== "") {
+        yield* tell(`${event} hook (${shown}): ${message.slice(0, longestMessage)}`)
+      }
+      // Why a prompt is not taken is said in any case.
+      if (ends !== undefined && heeds(event) && event !== "UserPromptSubmit") {
+        yield* tell(`${event} hook (${shown}) ends the turn: ${ends.slice(0, longestMessage)}`)
       }
     })
 }
 
-const commonOf = (event: ClaudeEvent, { cwd, sessionID }: HookPayload) => ({
-  session_id: sessionID,
+const commonOf = (event: ClaudeEvent, { cwd, path, rootID, sessionID }: HookPayload, bypasses: boolean) => ({
+  // Subagents share the id of their root there.
+  session_id: rootID,
   // There is no such file here.
   transcript_path: "",
   cwd,
-  permission_mode: "default",
-  hook_event_name: event
+  permission_mode: path.at(-1) === "plan" ? "plan" : bypasses ? "bypassPermissions" : "default",
+  hook_event_name: event,
+  ...(path.length > 1 ? { agent_id: sessionID, agent_type: path.at(-1) ?? "" } : {})
 })
 
 const responseOf = (tool: string, { input, output }: HookPayload<"PostToolUse">, call: ClaudeCall): unknown => {
@@ -90,7 +108,9 @@ const toldOf = (
   const agent = payload.path.at(-1) ?? ""
   switch (payload.event) {
     case "SessionStart":
-      return { names: ["startup"], told: { source: "startup" } }
+      return { names: [payload.source], told: { source: payload.source } }
+    case "SessionEnd":
+      return { names: ["other"], told: { reason: "other" } }
     case "UserPromptSubmit":
       return { names: [], told: { prompt: payload.prompt } }
     case "Stop":
@@ -99,14 +119,12 @@ const toldOf = (
         told: { stop_hook_active: payload.again === true, last_assistant_message: payload.output }
       }
     case "SubagentStart":
-      return { names: [agent], told: { agent_id: payload.sessionID, agent_type: agent } }
+      return { names: [agent], told: {} }
     case "SubagentStop":
       return {
         names: [agent],
         told: {
-          stop_hook_active: false,
-          agent_id: payload.sessionID,
-          agent_type: agent,
+          stop_hook_active: payload.again === true,
           last_assistant_message: payload.output
         }
       }
@@ -124,9 +142,34 @@ const toldOf = (
 
 const reasonOf = ({ ends, reason }: ClaudeAnswer): string => ends ?? reason ?? ""
 
+const contextsOf = (answers: ReadonlyArray<Answered>) => {
+  const texts = answers.flatMap(({ answer }) => answer.context === undefined ? [] : [answer.context])
+  return texts.length === 0 ? {} : { context: texts.join("\n\n") }
+}
+
+/** Whether hooks allow a call: where it is several there, such as edits of several files, each of them. */
+const allowed = (
+  { cwd, input, tool }: HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest">,
+  answers: ReadonlyArray<Answered>
+): boolean => {
+  const allows = new Set(
+    answers.flatMap(({ answer, job }) => answer.decision === "allow" ? [JSON.stringify(job.call)] : [])
+  )
+  const calls = claudeCalls(tool, input, cwd)
+  return calls.length > 0 && calls.every((call) => allows.has(JSON.stringify(call)))
+}
+
+/** Whether one of these ends the turn. */
+const endOf = (answers: ReadonlyArray<Answered>) =>
+  answers.some(({ answer }) => answer.ends !== undefined) ? { endsTurn: true as const } : {}
+
 /** Makes the hooks of a config. */
-export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): ReadonlyArray<Hook> => {
-  const remarks = makeRemarks()
+export const claudeHooks = (
+  config: ClaudeHooksConfig,
+  command: RunCommand,
+  given: ClaudeHookOptions
+): ReadonlyArray<Hook> => {
+  const remarks = makeRemarks(given)
 
   const registered = (event: ClaudeEvent): ReadonlyArray<Registered> =>
     (config[event] ?? []).flatMap(({ hooks, matcher }) => {
@@ -137,7 +180,7 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
   const one = (event: ClaudeEvent, cwd: string) => (job: Job) =>
     Effect.gen(function*() {
       const { hook, run, told } = job
-      const seconds = hook.timeout ?? times.usual
+      const seconds = hook.timeout ?? (event === "SessionEnd" ? times.end : times.usual)
       const end = yield* run(`${JSON.stringify(told)}\n`, cwd).pipe(
         Effect.mapError(({ message }) => failed(hook, message)),
         Effect.timeoutFail({
@@ -174,7 +217,9 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
     const jobs: Array<Job> = []
     for (const each of hooks) {
       const isMeant = names.length === 0 || (yield* meant(each, names)) !== undefined
-      if (isMeant) jobs.push({ hook: each.hook, run: each.run, told: { ...commonOf(event, payload), ...own } })
+      if (isMeant) {
+        jobs.push({ hook: each.hook, run: each.run, told: { ...commonOf(event, payload, given.bypasses), ...own } })
+      }
     }
     return yield* all(event, jobs, payload.cwd, false)
   })
@@ -182,7 +227,7 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
   const callJobs = Effect.fnUntraced(function*(
     event: ClaudeEvent,
     hooks: ReadonlyArray<Registered>,
-    payload: HookPayload<"PreToolUse"> | HookPayload<"PostToolUse">
+    payload: HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest"> | HookPayload<"PostToolUse">
   ) {
     const jobs: Array<Job> = []
     for (const call of claudeCalls(payload.tool, payload.input, payload.cwd)) {
@@ -191,11 +236,19 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
         if (name === undefined) continue
         const after = payload.event === "PreToolUse"
           ? {}
+          : payload.event === "PermissionRequest"
+          ? { permission_suggestions: [] }
           : payload.failed === true
           ? { error: payload.output }
           : { tool_response: responseOf(payload.tool, payload, call) }
         const { hook, run } = each
-        const about = { ...commonOf(event, payload), tool_name: name, tool_input: call.input, ...after }
+        const about = {
+          ...commonOf(event, payload, given.bypasses),
+          tool_name: name,
+          tool_input: call.input ?? {},
+          ...(payload.callID === undefined ? {} : { tool_use_id: payload.callID }),
+          ...after
+        }
         jobs.push({ hook, run, call, told: about })
       }
     }
@@ -206,7 +259,7 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
   const preToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PreToolUse">) {
     const answers = yield* all("PreToolUse", yield* callJobs("PreToolUse", before, payload), payload.cwd, true)
     const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
-    if (denies !== undefined) return { decision: "deny" as const, reason: reasonOf(denies.answer) }
+    if (denies !== undefined) return { decision: "deny" as const, reason: reasonOf(denies.answer), ...endOf(answers) }
     const changes = answers.findLast(({ answer }) => answer.input !== undefined)
     if (changes?.job.call?.changeable === false) {
       return yield* failed(changes.job.hook, "it changes a patch, which cannot be turned back into one")
@@ -214,10 +267,30 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
     const input = changes?.answer.input === undefined ? {} : { input: ownInput(payload.tool, changes.answer.input) }
     const asks = answers.find(({ answer }) => answer.decision === "ask")
     if (asks !== undefined) {
-      return { decision: "ask" as const, reason: asks.answer.reason ?? "A hook asks for consent.", ...input }
+      return {
+        decision: "ask" as const,
+        reason: asks.answer.reason ?? "A hook asks for consent.",
+        ...input,
+        ...contextsOf(answers)
+      }
     }
-    const consent = answers.some(({ answer }) => answer.decision === "allow") ? { consent: true as const } : {}
-    return { ...input, ...consent }
+    const consent = allowed(payload, answers) ? { consent: true as const } : {}
+    return { ...input, ...consent, ...contextsOf(answers) }
+  })
+
+  const questions = registered("PermissionRequest")
+  const permissionRequest = Effect.fnUntraced(function*(payload: HookPayload<"PermissionRequest">) {
+    const event = "PermissionRequest"
+    const answers = yield* all(event, yield* callJobs(event, questions, payload), payload.cwd, true)
+    const denies = answers.find(({ answer }) => answer.ends !== undefined || answer.decision === "deny")
+    if (denies !== undefined) return { decision: "deny" as const, reason: reasonOf(denies.answer), ...endOf(answers) }
+    if (!allowed(payload, answers)) return undefined
+    const changed = answers.findLast(({ answer }) => answer.decision === "allow" && answer.input !== undefined)
+    if (changed?.answer.input === undefined) return { decision: "allow" as const }
+    if (changed.job.call?.changeable === false) {
+      return yield* failed(changed.job.hook, "it changes a patch, which cannot be turned back into one")
+    }
+    return { decision: "allow" as const, input: ownInput(payload.tool, changed.answer.input) }
   })
 
   const [after, afterFailure] = [registered("PostToolUse"), registered("PostToolUseFailure")]
@@ -227,19 +300,19 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
       : ["PostToolUse" as const, after]
     const answers = yield* all(event, yield* callJobs(event, hooks, payload), payload.cwd, false)
     const words = answers.flatMap(({ answer }) => [
-      ...(answer.decision === "deny" || answer.ends !== undefined ? [reasonOf(answer)] : []),
+      ...(answer.decision === "deny" ? [answer.reason ?? ""] : []),
       ...(answer.context === undefined ? [] : [answer.context])
     ]).filter((text) => text !== "")
     return words.length === 0
-      ? undefined
-      : { output: [payload.output, ...words.map((text) => `A hook says of this call: ${text}`)].join("\n\n") }
+      ? endOf(answers)
+      : {
+        ...endOf(answers),
+        output: [payload.output, ...words.map((text) => `A hook says of this call: ${text}`)].join("\n\n")
+      }
   })
 
   const [starts, prompts, stops] = [registered("SessionStart"), registered("UserPromptSubmit"), registered("Stop")]
-  const contextsOf = (answers: ReadonlyArray<Answered>) => {
-    const texts = answers.flatMap(({ answer }) => answer.context === undefined ? [] : [answer.context])
-    return texts.length === 0 ? {} : { context: texts.join("\n\n") }
-  }
+  const [subStarts, subStops] = [registered("SubagentStart"), registered("SubagentStop")]
   const sessionStart = (payload: HookPayload<"SessionStart">) =>
     Effect.map(told("SessionStart", starts, payload), contextsOf)
 
@@ -251,13 +324,16 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
         : { decision: "deny" as const, reason: reasonOf(denies.answer) }
     })
 
-  const stop = (payload: HookPayload<"Stop">) =>
-    Effect.map(told("Stop", stops, payload), (answers) => {
+  const stop = (payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) =>
+    Effect.map(told(payload.event, payload.event === "Stop" ? stops : subStops, payload), (answers) => {
       // Who wants an end stands over who wants to go on.
       if (answers.some(({ answer }) => answer.ends !== undefined)) return undefined
       const reasons = answers.flatMap(({ answer }) => answer.decision === "deny" ? [answer.reason ?? ""] : [])
       return reasons.length === 0 ? undefined : { decision: "deny" as const, reason: reasons.join("\n\n") }
     })
+
+  const subagentStart = (payload: HookPayload<"SubagentStart">) =>
+    Effect.map(told("SubagentStart", subStarts, payload), contextsOf)
 
   const listens = (event: Extract<HookEvent, ClaudeEvent>, hooks = registered(event)) =>
     hooks.length === 0
@@ -268,12 +344,14 @@ export const claudeHooks = (config: ClaudeHooksConfig, command: RunCommand): Rea
     ...(starts.length === 0 ? [] : [on("SessionStart", sessionStart, options)]),
     ...(prompts.length === 0 ? [] : [on("UserPromptSubmit", userPromptSubmit, options)]),
     ...(before.length === 0 ? [] : [on("PreToolUse", preToolUse, options)]),
+    ...(questions.length === 0 ? [] : [on("PermissionRequest", permissionRequest, options)]),
     ...(after.length + afterFailure.length === 0 ? [] : [on("PostToolUse", postToolUse, options)]),
     ...(stops.length === 0 ? [] : [on("Stop", stop, options)]),
     ...listens("PreCompact"),
     ...listens("Notification"),
-    ...listens("SubagentStart"),
-    ...listens("SubagentStop")
+    ...(subStarts.length === 0 ? [] : [on("SubagentStart", subagentStart, options)]),
+    ...(subStops.length === 0 ? [] : [on("SubagentStop", stop, options)]),
+    ...listens("SessionEnd")
   ]
 }
 
