@@ -31,17 +31,17 @@ export const promptHooks = (hooks: Context.Tag.Service<typeof Hooks>) => {
     Effect.suspend(() => {
       if (live.parent !== undefined) return Effect.succeed(parts)
       const at = placeOf(live)
-      const submitted = hooks.userPromptSubmit(at, promptOf(parts))
+      const taken = hooks.userPromptSubmit(at, promptOf(parts))
       const first = !begun.has(live)
       begun.add(live)
       return Effect.map(
         first
           ? Effect.zipWith(
             hooks.sessionStart(at, live.info.turn === undefined ? "startup" : "resume"),
-            submitted,
+            taken,
             (a, b) => [...a, ...b]
           )
-          : submitted,
+          : taken,
         (contexts) => [...parts, ...contexts.map((text): PartInput => ({ type: "text", text, synthetic: true }))]
       )
     })

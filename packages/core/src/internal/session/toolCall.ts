@@ -73,7 +73,7 @@ const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
 const executionFailed = (message: string): string =>
   message.trim() === "" ? "Tool execution failed" : `Tool execution failed: ${message}`
 
-const endsTurn = (error: PermissionDenied): boolean =>
+const isTurnEnd = (error: PermissionDenied): boolean =>
   error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected")
 
 /** Runs one call to its end. It never fails but by storage: what goes wrong becomes the call's result. */
@@ -231,8 +231,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     const asks = yield* known.authorise(given, context)
     let changed: { readonly input: unknown } | undefined
     for (const each of insisting(asks, known, given, before)) {
-      yield* ask(each, (input) => {
-        changed = { input }
+      yield* ask(each, (by) => {
+        changed = { input: by }
       })
     }
     if (changed !== undefined) yield* allowedAs(known, changed)
@@ -338,11 +338,11 @@ export const toolCall = Effect.fnUntraced(function*(options: {
             {
               permission: error.permission,
               by: error.by,
-              ...(endsTurn(error) ? { endsTurn: true } : {})
+              ...(isTurnEnd(error) ? { endsTurn: true } : {})
             },
             true
           ),
-          { endsTurn: endsTurn(error) }
+          { endsTurn: isTurnEnd(error) }
         ),
       HookRefused: (error) =>
         Effect.as(
