@@ -65,6 +65,39 @@ describe("sessions", () => {
     expect((await json(place, ["sessions"])).value).toMatchObject([{ id: first, title: "A better one" }])
   })
 
+  it("are meant by the beginning of an id where only one begins so", async () => {
+    const place = world({ "a.txt": "a" })
+    const offline = ["run", "-m", "offline/survey", "--format", "quiet"]
+    for (const title of ["First", "Second"]) await place.run([...offline, "--title", title, "what is a?"])
+    const [{ id: second }, { id: first }] = (await json(place, ["sessions", "list"])).value
+    const same = [...first].findIndex((character, i) => character !== second[i])
+    const short = first.slice(0, -2)
+    const both = first.slice(0, same)
+
+    expect((await place.run(["sessions", "show", short])).stdout).toContain(`First\n${first} in `)
+    for (const { rootID } of (await json(place, ["tasks", "list", short])).value) expect(rootID).toBe(first)
+    expect((await place.run(["permissions", "-s", short])).code).toBe(0)
+    expect(JSON.parse((await place.run(["sessions", "export", short])).stdout).sessions[0].info.id).toBe(first)
+    expect((await place.run(["sessions", "resume", short])).stderr).toContain(`nothing to go on with in ${first}`)
+    expect((await place.run([...offline, "-s", short, "and b?"])).code).toBe(0)
+    expect((await json(place, ["sessions", "show", first])).value.messages.length).toBeGreaterThan(2)
+    expect((await place.run(["sessions", "rename", short, "Third"])).code).toBe(0)
+    const forked = (await place.run(["sessions", "fork", short])).stdout.trim()
+    expect((await json(place, ["sessions", "show", forked])).value.session.title).toContain("Third")
+
+    for (const args of [["sessions", "delete", both], ["tasks", "list", both], [...offline, "-s", both, "go"]]) {
+      const { code, stderr } = await place.run(args)
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`begin with ${both}: ${first}, `)
+      })
+      expect(stderr).toContain(second)
+    }
+    expect((await place.run(["sessions", "delete", "ses_"])).stderr).toContain("There is no session ses_.")
+    expect((await place.run(["sessions", "delete", second])).code).toBe(0)
+    expect((await json(place, ["sessions", "list"])).value).toHaveLength(2)
+  })
+
   it("of none say how one begins", async () => {
     expect(await world().run(["sessions"])).toMatchObject({
       code: 0,

@@ -57,6 +57,29 @@ describe("tasks", () => {
     }
   })
 
+  it("are meant by the beginning of their id, and by the ids of their runs", async () => {
+    const place = await made()
+    const runs: ReadonlyArray<{ readonly id: string; readonly taskID: string }> = JSON.parse(
+      (await place.run(["tasks", "list", "--format", "json"])).stdout
+    )
+    const [first = "", second = ""] = runs.map(({ taskID }) => taskID)
+    const same = [...first].findIndex((character, i) => character !== second[i])
+    const whole = await place.run(["tasks", "show", first])
+    for (const id of [first.slice(0, same + 1), runs[0]?.id ?? "", (runs[0]?.id ?? "").slice(0, -1)]) {
+      expect(await place.run(["tasks", "show", id])).toEqual(whole)
+      expect((await place.run(["tasks", "wait", id])).stdout).toContain("child plain is done")
+      expect((await place.run(["tasks", "stop", id])).stdout).toContain(`The task ${first} was not at work`)
+      expect((await place.run(["tasks", "send", id, "more"])).stderr).toContain(`The task ${first} is not at work`)
+    }
+    for (const command of ["show", "wait", "stop"]) {
+      expect(await place.run(["tasks", command, first.slice(0, same)])).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining(`${first}, ${second}. Write more of the one that you mean.`)
+      })
+    }
+  })
+
   it("that have not settled are shown with what they wait for", async () => {
     const hanging = async (request: LlmRequest): Promise<LlmAnswer | string> => {
       const last = request.messages.at(-1)

@@ -132,6 +132,12 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   /** Fails with reason `gone` where nobody can find any more what is committed; absent where that cannot be. */
   readonly intact?: Effect.Effect<void, StorageError>
   readonly session: (id: SessionID) => Effect.Effect<Option.Option<SessionInfo>, StorageError>
+  /** The ids that begin with these characters, in their order, at most `limit`. A task's id is that of its session. */
+  readonly ids: (
+    of: "sessions" | "tasks" | "runs",
+    start: string,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** Who holds the tree of a root session, as of the last commit of any process. */
   readonly lease: (rootID: SessionID) => Effect.Effect<Option.Option<StoredLease>, StorageError>
   /** Sessions, newest change first. `roots`: only those without a parent. */

@@ -97,6 +97,15 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         return Effect.void
       }),
     session: (id) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
+    ids: (of, start, limit) =>
+      read(() => {
+        const found = new Set<string>(
+          of === "sessions"
+            ? HashMap.keys(state.sessions)
+            : HashMap.toValues(state.runs).map(({ id, taskID }) => of === "tasks" ? taskID : id)
+        )
+        return [...found].filter((id) => id.startsWith(start)).toSorted(Order.string).slice(0, limit)
+      }),
     lease: (rootID) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         Option.map(HashMap.get(state.sessions, rootID), ({ lease }) => ({

@@ -54,6 +54,16 @@ const toApproval = (row: ApprovalRow): Approval => ({
   created: row.created
 })
 
+/** Where ids are stored: each column has an index that finds those with the same beginning. */
+const idColumns = {
+  sessions: { table: "session", column: "id" },
+  tasks: { table: "run", column: "task_id" },
+  runs: { table: "run", column: "id" }
+} as const
+
+/** Sorts after every character of an id. */
+const behind = "~"
+
 /** Makes the part of the port that reads. */
 export const makeQueries = (
   read: Select,
@@ -80,6 +90,17 @@ export const makeQueries = (
         read<Row>("session", "SELECT id, data FROM session WHERE id = ?", [id]),
         (rows) => oneReadable("session", rows, decodeSession)
       ),
+    ids: (of, start, limit) => {
+      const { column, table } = idColumns[of]
+      return Effect.map(
+        read<{ readonly id: string }>(
+          "ids",
+          `SELECT DISTINCT ${column} AS id FROM ${table} WHERE ${column} >= ? AND ${column} < ? ORDER BY ${column} LIMIT ?`,
+          [start, `${start}${behind}`, limit]
+        ),
+        (rows) => rows.map(({ id }) => id)
+      )
+    },
     lease: (rootID) =>
       Effect.map(
         read<LeaseRow>("lease", `SELECT owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id = ?`, [

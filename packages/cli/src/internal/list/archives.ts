@@ -4,7 +4,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
 import { exportTree, importTree } from "@skein/core/SessionArchive"
-import { Ids, type SessionID } from "@skein/domain/Id"
+import { Ids } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -16,6 +16,7 @@ import { UsageError } from "../../UsageError.ts"
 import { escapeLine } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { fileReason } from "../fileReason.ts"
+import { sessionOf } from "../ids.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
 import { database, readableDatabase, warnUnreadable } from "./sessions.ts"
 
@@ -56,9 +57,10 @@ export const exportSession = ({ flags, operands: [id = ""] }: {
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const path = flags.output === undefined ? undefined : resolve(yield* currentDirectory, flags.output)
+    const session = yield* sessionOf(id)
     const done = yield* path === undefined
-      ? exportTree(id as SessionID, toOutput(stdio))
-      : intoFile(path, (write) => exportTree(id as SessionID, write))
+      ? exportTree(session.id, toOutput(stdio))
+      : intoFile(path, (write) => exportTree(session.id, write))
     if (path !== undefined) {
       const what = `${numberOf(done.sessions, "session")} with ${numberOf(done.messages, "message")}`
       stdio.err(escapeLine(`${path}: ${what}, from the root ${done.root}.`))

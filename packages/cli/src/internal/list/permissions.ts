@@ -1,16 +1,14 @@
 /** What `skein permissions` does. */
 import { Permission } from "@skein/core/Permission"
-import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, services, settle, storage } from "../app.ts"
 import { escapeLine } from "../escape.ts"
+import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
 import { readableDatabase } from "./sessions.ts"
@@ -28,8 +26,7 @@ const scopeOf = Effect.fnUntraced(function*({ dir, session }: Place) {
   if (session === undefined) {
     return { projectID: yield* Effect.flatMap(directoryOf(dir), projectOf), rootID: undefined }
   }
-  const found = yield* Effect.flatMap(SessionStorage, (store) => store.session(session as SessionID))
-  return Option.isSome(found) ? found.value : yield* notFound(session)
+  return yield* sessionOf(session)
 })
 
 /** Lists what was allowed. */
@@ -56,12 +53,14 @@ export const listPermissions = ({ flags }: {
   }).pipe(Effect.provide(readableDatabase(flags.db)))
 
 /** Takes one back. */
-export const revokePermission = ({ flags, operands: [id = ""] }: {
+export const revokePermission = ({ flags, operands: [given = ""] }: {
   readonly flags: Place
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const { projectID } = yield* scopeOf(flags)
+    const approvals = yield* Effect.flatMap(SessionStorage, (store) => store.approvals(projectID))
+    const id = (yield* among(given, approvals.map((each) => each.id))) ?? given
     const settled = yield* Effect.flatMap(directoryOf(flags.dir), settle)
     yield* Effect.provide(Permission.revoke(projectID, id), services(settled, settled.agents, "nobody"))
     const stdio = yield* Stdio

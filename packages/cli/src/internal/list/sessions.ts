@@ -1,6 +1,5 @@
 /** What `skein sessions` does. */
 import { Session } from "@skein/core/Session"
-import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -10,12 +9,12 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, readableStorage, services, settle, storage } from "../app.ts"
 import { escapeLine, escapeText } from "../escape.ts"
+import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { callLine } from "../run/callLine.ts"
 import { formatCount } from "../tree/treeLine.ts"
@@ -91,13 +90,6 @@ export const listSessions = ({ flags }: {
 const leftText = (rootID: SessionID) =>
   `${rootID} was interrupted: the process that worked on it has ended. Go on with: ${howToResume(rootID)}`
 
-const existing = (id: string) =>
-  Effect.flatMap(SessionStorage, (store) =>
-    Effect.flatMap(
-      store.session(id as SessionID),
-      Option.match({ onNone: () => Effect.fail(notFound(id)), onSome: Effect.succeed })
-    ))
-
 const partText = (part: Part): string => {
   switch (part.type) {
     case "text":
@@ -141,7 +133,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
   Effect.gen(function*() {
     const store = yield* SessionStorage
     const stdio = yield* Stdio
-    const session = yield* existing(id)
+    const session = yield* sessionOf(id)
     const messages = yield* store.messages(session.id)
     const children = yield* store.sessions({ parentID: session.id })
     yield* warnUnreadable([...messages.unreadable, ...children.unreadable])
@@ -165,10 +157,10 @@ export const showSession = ({ flags, operands: [id = ""] }: {
 const changing = <A>(
   db: string | undefined,
   id: string,
-  use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session | Stdio>
+  use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session | SessionStorage | Stdio>
 ) =>
   Effect.flatMap(
-    existing(id),
+    sessionOf(id),
     (session) =>
       Effect.flatMap(settle(session.directory), (settled) =>
         Effect.provide(use(session), services(settled, settled.agents, "nobody")))
@@ -212,6 +204,13 @@ export const renameSession = ({ flags, operands: [id = "", ...title] }: {
       Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done)
   )
 
+/** The message that is meant; what is none is refused by the session. */
+const messageOf = Effect.fnUntraced(function*(id: SessionID, given: string) {
+  const store = yield* SessionStorage
+  const { rows } = yield* store.messages(id)
+  return ((yield* among(given, rows.map(({ info }) => info.id))) ?? given) as MessageID
+})
+
 /** Copies one, and prints the id of the copy. */
 export const forkSession = ({ flags, operands: [id = ""] }: {
   readonly flags: { readonly at: string | undefined; readonly db: string | undefined }
@@ -221,7 +220,7 @@ export const forkSession = ({ flags, operands: [id = ""] }: {
     Effect.gen(function*() {
       const stdio = yield* Stdio
       const service = yield* Session
-      const options = flags.at === undefined ? {} : { messageID: flags.at as MessageID }
+      const options = flags.at === undefined ? {} : { messageID: yield* messageOf(session.id, flags.at) }
       stdio.out(`${(yield* service.fork(session.id, options)).id}\n`)
       return ExitCode.done
     }))

@@ -12,7 +12,6 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform, storage } from "../app.ts"
-import { escapeLine } from "../escape.ts"
 import { errorLine } from "../explain.ts"
 import { newestRun, runText } from "./tasks.ts"
 
@@ -66,14 +65,12 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
     const run = yield* newestRun(id)
     if (run.state === "settled") return yield* settledAlready(run)
     if (yield* say({ kind: "steer", parts: [{ type: "text", text: text.toWellFormed() }] }, run)) {
-      stdio.out(`The task ${escapeLine(id)} reads it at its next step.\n`)
+      stdio.out(`The task ${run.taskID} reads it at its next step.\n`)
       return ExitCode.done
     }
     stdio.err(
       errorLine(
-        `No process answers for the task ${
-          escapeLine(id)
-        }: it may have ended. The message is kept, and read when the task goes on.`
+        `No process answers for the task ${run.taskID}: it may have ended. The message is kept, and read when the task goes on.`
       )
     )
     return ExitCode.failed
@@ -88,13 +85,13 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
     const stdio = yield* Stdio
     const run = yield* newestRun(id)
     if (run.state === "settled") {
-      stdio.out(`The task ${escapeLine(id)} was not at work: it has settled (${run.outcome?.status}).\n`)
+      stdio.out(`The task ${run.taskID} was not at work: it has settled (${run.outcome?.status}).\n`)
       return ExitCode.done
     }
     const { reason } = flags
     const stop = { runID: run.id, ...(reason === undefined ? {} : { reason }) }
     const heard = yield* say({ kind: "stop", parts: [], stop }, run)
-    const settled = Effect.repeat(Effect.zipLeft(newestRun(id), Effect.sleep(pace)), {
+    const settled = Effect.repeat(Effect.zipLeft(newestRun(run.taskID), Effect.sleep(pace)), {
       until: ({ id: newest, state }) => state === "settled" || newest !== run.id
     })
     const end = heard ? yield* Effect.timeoutOption(settled, stopping) : Option.none()
@@ -105,12 +102,8 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
     stdio.err(
       errorLine(
         heard
-          ? `The task ${escapeLine(id)} was told, and has not come to its end yet. See \`skein tasks show ${
-            escapeLine(id)
-          }\`.`
-          : `No process answers for the task ${escapeLine(id)}: it may have ended. See \`skein tasks show ${
-            escapeLine(id)
-          }\`.`
+          ? `The task ${run.taskID} was told, and has not come to its end yet. See \`skein tasks show ${run.taskID}\`.`
+          : `No process answers for the task ${run.taskID}: it may have ended. See \`skein tasks show ${run.taskID}\`.`
       )
     )
     return ExitCode.failed

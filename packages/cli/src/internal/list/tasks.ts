@@ -1,6 +1,6 @@
 /** What `skein tasks` does but for worktrees: reads what is stored of tasks, whichever process runs them. */
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { SessionID } from "@skein/domain/Id"
+import type { RunID, SessionID } from "@skein/domain/Id"
 import { reason, type TaskRun } from "@skein/domain/Outcome"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Clock from "effect/Clock"
@@ -15,6 +15,7 @@ import { platform, storage } from "../app.ts"
 import { formatDuration } from "../duration.ts"
 import { escapeLine, escapeText } from "../escape.ts"
 import { errorLine } from "../explain.ts"
+import { sessionOf, stored } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatCount } from "../tree/treeLine.ts"
 import { howToResume, isLeft } from "./interrupted.ts"
@@ -55,14 +56,9 @@ export const listTasks = ({ flags, operands: [given] }: {
   Effect.gen(function*() {
     const store = yield* SessionStorage
     const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
-    const named = given === undefined ? undefined : yield* store.session(given as SessionID)
-    if (named !== undefined && Option.isNone(named)) {
-      return yield* new UsageError({
-        message: `There is no session ${escapeLine(given ?? "")}. See \`skein sessions\` for those that there are.`
-      })
-    }
+    const named = given === undefined ? undefined : yield* sessionOf(given)
     const { rows: [newest] } = yield* store.sessions({ projectID, roots: true, limit: 1 })
-    const rootID = named === undefined ? newest?.id : Option.getOrThrow(named).rootID
+    const rootID = named === undefined ? newest?.id : named.rootID
     const runs = rootID === undefined ? [] : (yield* store.runs({ rootID })).rows
     const depths = new Map(
       rootID === undefined ? [] : (yield* store.sessions({ rootID })).rows.map(({ depth, id }) => [id, depth] as const)
@@ -110,13 +106,23 @@ export const runText = (run: TaskRun, now: number, isLeftOver = false): string =
   return `${head}${why}${outcome.text === "" ? "" : `\n${escapeText(outcome.text)}\n`}${where}`
 }
 
-/** The newest run of a task. */
-export const newestRun = (id: string) =>
-  Effect.flatMap(SessionStorage, (store) =>
-    Effect.flatMap(store.runs({ taskID: id as SessionID }), ({ rows }) => {
-      const run = rows.at(-1)
-      return run === undefined ? Effect.fail(noTask(id)) : Effect.succeed(run)
-    }))
+const isOfRun = (given: string): boolean => given.startsWith("run_")
+
+/** The runs that an id means: those of a task, oldest first, or a single one. */
+const runsOf = Effect.fnUntraced(function*(given: string) {
+  const store = yield* SessionStorage
+  if (isOfRun(given)) {
+    const runID = yield* stored("runs", given)
+    const run = runID === undefined ? Option.none() : yield* store.run(runID as RunID)
+    return Option.isSome(run) ? [run.value] as const : yield* noTask(given)
+  }
+  const taskID = yield* stored("tasks", given)
+  const [first, ...more] = taskID === undefined ? [] : (yield* store.runs({ taskID: taskID as SessionID })).rows
+  return first === undefined ? yield* noTask(given) : [first, ...more] as const
+})
+
+/** The newest of the runs that an id means. */
+export const newestRun = (id: string) => Effect.map(runsOf(id), (runs) => runs.at(-1) ?? runs[0])
 
 /** Shows the runs of a task. */
 export const showTask = ({ flags, operands: [id = ""] }: {
@@ -124,11 +130,9 @@ export const showTask = ({ flags, operands: [id = ""] }: {
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const store = yield* SessionStorage
     const stdio = yield* Stdio
-    const { rows: runs } = yield* store.runs({ taskID: id as SessionID })
+    const runs = yield* runsOf(id)
     const [first] = runs
-    if (first === undefined) return yield* noTask(id)
     if (flags.format === "json") stdio.out(`${JSON.stringify(runs, undefined, 2)}\n`)
     else {
       const now = yield* Clock.currentTimeMillis
@@ -153,7 +157,8 @@ export const waitForTasks = ({ flags, operands }: {
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    yield* Effect.forEach(operands, newestRun)
+    const ids = yield* Effect.forEach(operands, (given) =>
+      Effect.map(newestRun(given), ({ id, taskID }) => isOfRun(given) ? id : taskID))
     const look = (id: string) =>
       Effect.gen(function*() {
         const run = yield* newestRun(id)
@@ -163,8 +168,9 @@ export const waitForTasks = ({ flags, operands }: {
         yield* Effect.sleep(pace)
         return run
       })
-    const settled = (id: string) => Effect.repeat(look(id), { until: (run) => run.state === "settled" })
-    const waited = Effect.forEach(operands, settled, { concurrency: "unbounded" })
+    const settled = (id: string) =>
+      Effect.repeat(look(id), { until: (run) => run.state === "settled" })
+    const waited = Effect.forEach(ids, settled, { concurrency: "unbounded" })
     const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)
     if (Option.isNone(found)) {
       stdio.err(errorLine("The time to wait is over, and not all of the tasks have settled. `skein tasks` shows them."))

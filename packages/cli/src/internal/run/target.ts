@@ -1,11 +1,9 @@
 /** Decides which session a prompt goes to, and where that works. */
-import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { UsageError } from "../../UsageError.ts"
+import { sessionOf } from "../ids.ts"
 import { checkDirectory, directoryOf, projectOf } from "../place.ts"
 
 /** Where a prompt goes. */
@@ -44,9 +42,7 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
     if (flags.continue) {
       return yield* new UsageError({ message: "--session and --continue exclude each other. Leave one of them out." })
     }
-    const found = yield* storage.session(flags.session as SessionID)
-    if (Option.isNone(found)) return yield* notFound(flags.session)
-    return yield* existing(found.value, flags.dir)
+    return yield* existing(yield* sessionOf(flags.session), flags.dir)
   }
   const directory = yield* directoryOf(flags.dir)
   const projectID = yield* projectOf(directory)

@@ -15,6 +15,7 @@ export const {
   approvals,
   commit,
   events,
+  ids: storedIDs,
   inbox: inboxOf,
   lease,
   messages,

@@ -16,6 +16,7 @@ import {
   runs,
   sessionOf,
   sessions,
+  storedIDs,
   type Tests,
   todos
 } from "./access.ts"
@@ -60,6 +61,26 @@ export const lists: Tests = {
     expect(yield* use(idsOf({ parentID: ids.ses("a") }))).toEqual([ids.run("2")])
     expect(yield* use(idsOf({ rootID: ids.ses("root"), unsettled: true }))).toEqual(["2", "3"].map(ids.run))
     expect(yield* use(idsOf({ rootID: ids.ses("b") }))).toEqual([])
+  }),
+
+  "finds ids by how they begin": Effect.fnUntraced(function*(use) {
+    yield* use(commit([
+      write.session(session("ab1")),
+      write.session(session("ab2", { parent: "ab1" })),
+      write.session(session("abz", { parent: "ab1" })),
+      write.session(session("ac", { parent: "ab1" })),
+      write.run(run("r1", "ab2")),
+      write.run(run("r2", "ab2")),
+      write.run(run("q", "abz"))
+    ]))
+    const ses = (...names: ReadonlyArray<string>): ReadonlyArray<string> => names.map(ids.ses)
+    expect(yield* use(storedIDs("sessions", ids.ses("ab"), 9))).toEqual(ses("ab1", "ab2", "abz"))
+    expect(yield* use(storedIDs("sessions", ids.ses("ab"), 2))).toEqual(ses("ab1", "ab2"))
+    expect(yield* use(storedIDs("sessions", ids.ses("ab2"), 2))).toEqual(ses("ab2"))
+    expect(yield* use(storedIDs("sessions", ids.ses("b"), 2))).toEqual([])
+    // A root is no task, and a task with two runs is one.
+    expect(yield* use(storedIDs("tasks", ids.ses("a"), 9))).toEqual(ses("ab2", "abz"))
+    expect(yield* use(storedIDs("runs", ids.run("r"), 9))).toEqual(["r1", "r2"].map(ids.run))
   }),
 
   "keeps approvals by project until they are removed": Effect.fnUntraced(function*(use) {

@@ -1,0 +1,49 @@
+/** Finds what a shortened id means: every command takes the beginning of an id where only one id begins so. */
+import { notFound } from "@skein/core/SessionError"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { UsageError } from "../UsageError.ts"
+import { escapeLine } from "./escape.ts"
+
+/** How many ids are listed that may be meant. */
+const listed = 5
+
+/** How many ids to look for, so that one more than what is listed can be told. */
+const looked = listed + 1
+
+/** At least one character behind the kind: `ses_` alone names nothing. */
+const mayBegin = /^[a-z]+_[0-9a-z]+$/
+
+/** The one that is meant among ids that begin so, sorted; undefined where there is none. */
+const only = (given: string, ids: ReadonlyArray<string>): Effect.Effect<string | undefined, UsageError> => {
+  const [first, second] = ids
+  if (second === undefined || first === given) return Effect.succeed(first)
+  const more = ids.length > listed ? " and more" : ""
+  return new UsageError({
+    message: `Several ids begin with ${escapeLine(given)}: ${
+      ids.slice(0, listed).join(", ")
+    }${more}. Write more of the one that you mean.`
+  })
+}
+
+/** The id in a list that is meant. */
+export const among = (given: string, ids: ReadonlyArray<string>): Effect.Effect<string | undefined, UsageError> =>
+  mayBegin.test(given)
+    ? only(given, ids.filter((id) => id.startsWith(given)).toSorted().slice(0, looked))
+    : Effect.succeed(undefined)
+
+/** The stored id that is meant. */
+export const stored = (of: "sessions" | "tasks" | "runs", given: string) =>
+  mayBegin.test(given)
+    ? Effect.flatMap(SessionStorage, (store) => Effect.flatMap(store.ids(of, given, looked), (ids) => only(given, ids)))
+    : Effect.succeed(undefined)
+
+/** The session that is meant; fails where there is none. */
+export const sessionOf = Effect.fnUntraced(function*(given: string) {
+  const store = yield* SessionStorage
+  const id = yield* stored("sessions", given)
+  const found = id === undefined ? Option.none() : yield* store.session(id as SessionID)
+  return Option.isSome(found) ? found.value : yield* notFound(given)
+})
