@@ -46,7 +46,7 @@ describe("signals", () => {
       const ended = await running.ended
       expect(performance.now() - began).toBeLessThan(5_000)
       expect(ended).toMatchObject({ code, stdout: "" })
-      const [, id] = /^skein: The run was stopped by SIG\w+\. Go on with `skein sessions resume (ses_\w+)`\.\n$/.exec(
+      const [, id] = /^skein: Stopped by (?:Ctrl-C|SIG\w+)\. Go on with `skein sessions resume (ses_\w+)`\.\n$/.exec(
         ended.stderr
       ) ?? []
       expect(id).toBeDefined()

@@ -215,7 +215,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const { run } = await world(writes)
     const { code, plain } = await run(["go"], [{ after: "Enter confirms", send: "4\r" }])
     expect(code).toBe(3)
-    expect(plain).toContain("skein: The turn ended, since something that the agent needs was not permitted.")
+    expect(plain).toContain("skein: You said no to 1 call, so the turn ended. Go on with: skein run -s ses_")
     expect(plain).not.toContain("Run it on a terminal")
   })
 
@@ -325,7 +325,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const { run } = await world(() => ({ text: "I begin", hangs: true }))
     const { code, plain } = await run(["go"], [{ after: "I begin", send: "\u0003" }])
     expect(code).toBe(130)
-    expect(plain).toMatch(/skein: The run was stopped by SIGINT\. Go on with `skein sessions resume ses_\w+`\.\r\n$/)
+    expect(plain).toMatch(/skein: Stopped by Ctrl-C\. Go on with `skein sessions resume ses_\w+`\.\r\n$/)
   })
 
   it("NO_COLOR has no colours, and a dumb terminal gets plain lines", async () => {

@@ -39,7 +39,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       const onSignal = (by: SignalName) => {
         // What has to go with the process (process groups of tools) listens for its exit.
         if (reason !== undefined) process.exit(exitCodeOf(by))
-        stop({ by, exitCode: exitCodeOf(by), message: `The run was stopped by ${by}.` })
+        stop({ by, exitCode: exitCodeOf(by), message: `Stopped by ${by === "SIGINT" ? "Ctrl-C" : by}.` })
       }
       const names = Object.keys(signals) as Array<SignalName>
       yield* Effect.acquireRelease(

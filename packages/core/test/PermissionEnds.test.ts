@@ -104,7 +104,12 @@ describe("a question of a child", () => {
       yield* Fiber.await(turn)
       expect(yield* waiting).toEqual([])
       expect(heard.of("permission.replied").map(({ properties }) => properties)).toEqual([
-        { id: requests[0]!.id, reply: "reject", message: "The call was stopped before anybody answered." }
+        {
+          id: requests[0]!.id,
+          reply: "reject",
+          message: "The call was stopped before anybody answered.",
+          withdrawn: true
+        }
       ])
       expect(yield* Effect.flip(Permission.reply(requests[0]!.id, "once"))).toMatchObject({
         _tag: "PermissionNotFound"

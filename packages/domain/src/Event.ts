@@ -113,6 +113,8 @@ export const properties = {
     id: PermissionID,
     reply: PermissionReply,
     message: Schema.optional(Schema.String),
+    /** Nobody answered: the call was stopped first. */
+    withdrawn: Schema.optional(Schema.Literal(true)),
     /** Of `always`: whether it holds for this tree of sessions, or for the project. */
     scope: Schema.optional(Schema.Literal("tree", "project"))
   }),

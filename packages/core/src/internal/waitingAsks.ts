@@ -16,6 +16,8 @@ import { logUnstored } from "./logUnstored.ts"
 export interface Answer {
   readonly reply: PermissionReply
   readonly message?: string
+  /** Nobody answered: the call was stopped first. */
+  readonly withdrawn?: true
   readonly scope?: "tree" | "project"
 }
 
@@ -39,7 +41,11 @@ export const noQuestion = (id: PermissionID) =>
   new PermissionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
 
 const expired: Answer = { reply: "reject", message: "Nobody answered within 24 hours." }
-const withdrawn: Answer = { reply: "reject", message: "The call was stopped before anybody answered." }
+const withdrawn: Answer = {
+  reply: "reject",
+  message: "The call was stopped before anybody answered.",
+  withdrawn: true
+}
 
 /** How questions and their ends are stored and told. */
 interface Tell {

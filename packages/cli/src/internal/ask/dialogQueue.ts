@@ -56,6 +56,11 @@ export class DialogQueue {
     return shown
   }
 
+  /** Whether a key has answered this question. */
+  isAnswered(id: PermissionRequest["id"]): boolean {
+    return this.#isAnswered && this.#current?.request.id === id
+  }
+
   /** The question that is on the screen from now on; undefined where none waits. */
   show(now: number): DialogState | undefined {
     // One that is on the screen stays there until it has its answer.

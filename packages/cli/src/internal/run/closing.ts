@@ -51,6 +51,11 @@ export const closingLines = (
   asked: Asked & { readonly readerIsGone: boolean }
 ): ReadonlyArray<string> => {
   if (asked.readerIsGone) return []
+  if (result.error?.tag === "denied" && asked.canAsk && denials.count > 0 && result.sessionID !== undefined) {
+    const calls = `${denials.count} ${denials.count === 1 ? "call" : "calls"}`
+    const next = result.stored === false ? "" : ` Go on with: skein run -s ${result.sessionID} "…"`
+    return [errorLine(`You said no to ${calls}, so the turn ended.${next}`), ...interruptedLines(result)]
+  }
   const denied = denials.count === 0
     ? []
     : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]

@@ -12,7 +12,9 @@ export class Denials {
     if (event.type !== "permission.replied") return
     const request = this.#asked.get(event.properties.id)
     this.#asked.delete(event.properties.id)
-    if (request !== undefined && event.properties.reply === "reject") this.#denied.push(request)
+    if (request !== undefined && event.properties.reply === "reject" && event.properties.withdrawn !== true) {
+      this.#denied.push(request)
+    }
   }
 
   /** How many questions were answered by no. */

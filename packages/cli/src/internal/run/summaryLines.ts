@@ -37,7 +37,9 @@ const fileLine = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
 /** How to go on; where something went wrong, the line that says so says this too. */
 const sessionLine = ({ error, outcome, sessionID }: RunResult): ReadonlyArray<string> => {
   if (sessionID === undefined) return []
-  const next = error === undefined || outcome === "denied" ? `, go on with: skein run -s ${sessionID} "…"` : ""
+  const next = error === undefined || (outcome === "denied" && error.tag !== "denied")
+    ? `, go on with: skein run -s ${sessionID} "…"`
+    : ""
   return [`session ${sessionID}${next}`]
 }
 

@@ -26,6 +26,12 @@ const tail = { alone: 4, asking: 1 }
 /** The least rows that the tree takes above a question. */
 const leastTree = 2
 
+/** For how long no more calls have gone on by an "always" when they are counted, in milliseconds. */
+const settled = 500
+
+/** What stands for the answer of a question whose call was stopped. */
+const notAnswered = "stopped, not answered"
+
 /** When it is: milliseconds since 1970, and those of a clock that only goes forward. */
 export interface Moment {
   readonly now: number
@@ -48,6 +54,9 @@ export class LiveView {
   readonly changed = new ChangedFiles()
   readonly #looks: Looks
   #columns = 80
+  #saidAlways = false
+  /** The calls that went on by an "always" that answered another question, and when the last one was noticed. */
+  #released: { count: number; since: number | undefined } = { count: 0, since: undefined }
 
   constructor(session: SessionInfo, now: number, looks: Looks) {
     this.tree = new AgentTree(session, now)
@@ -92,6 +101,7 @@ export class LiveView {
   view(size: { readonly columns: number; readonly rows: number }, { now, steady }: Moment): View {
     const columns = Math.max(20, size.columns)
     this.#columns = columns
+    this.#tellReleased(steady)
     const above = this.transcript.take()
     const question = this.#question(columns, size.rows - 1 - leastTree - tail.asking, steady)
     const growing = this.transcript.answer.growing
@@ -107,18 +117,39 @@ export class LiveView {
 
   /** Everything that stays and was not seen yet, once the run has ended. */
   finish(): ReadonlyArray<string> {
+    this.#tellReleased()
     return this.transcript.finish()
   }
 
   /** What was answered stays to be read; a question that was never shown needs no answer there. */
-  #answered({ id, message, reply, scope }: EventProperties<"permission.replied">): void {
+  #answered({ id, message, reply, scope, withdrawn }: EventProperties<"permission.replied">): void {
+    const isOurs = this.dialogs.isAnswered(id)
+    const dialog = this.dialogs.remove(id)
+    if (withdrawn === true) return this.#record(dialog, notAnswered)
+    if (reply === "once" && !isOurs && this.#saidAlways) {
+      this.#released = { count: this.#released.count + 1, since: undefined }
+      return
+    }
+    this.#tellReleased()
+    this.#saidAlways ||= reply === "always"
     const given = reply === "reject" ? "no" : reply === "once" ? "once" : `always in this ${scope ?? "tree"}`
-    this.#record(this.dialogs.remove(id), `${given}${message === undefined ? "" : `: ${message}`}`)
+    this.#record(dialog, `${given}${message === undefined ? "" : `: ${message}`}`)
   }
 
   /** The same of a question that is not about permission. */
   #ended({ answers, id, reply }: EventProperties<"question.replied">): void {
-    this.#record(this.dialogs.remove(id), reply === "answered" ? answers.join(", ") : "no answer")
+    const answer = reply === "answered" ? answers.join(", ") : reply === "withdrawn" ? notAnswered : "no answer"
+    this.#record(this.dialogs.remove(id), answer)
+  }
+
+  /** How many waiting calls an "always" lets go on as well, once no more of them follow. */
+  #tellReleased(steady = Number.POSITIVE_INFINITY): void {
+    const { count, since } = this.#released
+    if (count === 0) return
+    if (since === undefined) this.#released.since = steady
+    if (steady !== Number.POSITIVE_INFINITY && steady - (since ?? steady) < settled) return
+    this.#released = { count: 0, since: undefined }
+    this.note(`always: also lets ${count} waiting ${count === 1 ? "call" : "calls"} go on`)
   }
 
   #record(dialog: Dialog | undefined, answer: string): void {

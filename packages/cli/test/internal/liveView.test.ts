@@ -1,0 +1,62 @@
+/** What stays to be read of questions. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { expect, it } from "vitest"
+import { closingLines } from "../../src/internal/run/closing.ts"
+import { Denials } from "../../src/internal/run/denials.ts"
+import type { RunResult } from "../../src/internal/run/result.ts"
+import { colourless } from "../../src/internal/terminal/style.ts"
+import { LiveView } from "../../src/internal/tree/liveView.ts"
+import { permission } from "../support/dialogs.ts"
+
+const world = () => {
+  const session = { id: "ses_1", agent: "build", title: "t" } as SessionInfo
+  const view = new LiveView(session, 0, { style: colourless, colors: new Map(), hasKeys: true })
+  const denials = new Denials()
+  const tell = (type: string, properties: object) => {
+    const event = { type, sessionID: "ses_1", timestamp: 0, depth: 0, properties } as unknown as Event
+    denials.see(event)
+    view.see(event)
+  }
+  const draw = (steady: number) => view.view({ columns: 80, rows: 40 }, { now: 0, steady }).above
+  return { view, denials, draw, tell, ask: (id: string) => tell("permission.asked", permission(id).request) }
+}
+
+it("an always counts the waiting calls that it lets go on, in one line", () => {
+  const { ask, draw, tell } = world()
+  for (let i = 0; i < 8; i++) ask(`per_${i}`)
+  draw(0)
+  tell("permission.replied", { id: "per_0", reply: "always", scope: "tree" })
+  expect(draw(100)).toEqual(["? build > general: edit a.txt", "  → always in this tree"])
+  for (let i = 1; i < 8; i++) {
+    tell("permission.replied", { id: `per_${i}`, reply: "once" })
+    expect(draw(100 + i * 100)).toEqual([])
+  }
+  expect(draw(2_000)).toEqual(["always: also lets 7 waiting calls go on"])
+  expect(draw(4_000)).toEqual([])
+})
+
+it("a question whose call was stopped is not told as a refusal", () => {
+  const { ask, denials, draw, tell, view } = world()
+  ask("per_0")
+  ask("per_1")
+  draw(0)
+  for (const id of ["per_0", "per_1"]) {
+    tell("permission.replied", { id, reply: "reject", message: "Stopped.", withdrawn: true })
+  }
+  expect(view.finish()).toEqual(["? build > general: edit a.txt", "  → stopped, not answered"])
+  expect(denials.count).toBe(0)
+})
+
+it("a person who said no is told that this ended the turn", () => {
+  const { ask, denials, tell } = world()
+  for (const id of ["per_0", "per_1"]) {
+    ask(id)
+    tell("permission.replied", { id, reply: "reject" })
+  }
+  const result = { outcome: "denied", sessionID: "ses_1", error: { tag: "denied", message: "x" } } as RunResult
+  const asked = { auto: false, canAsk: true, onTerminal: true, readerIsGone: false }
+  expect(closingLines(result, denials, asked)).toEqual([
+    "skein: You said no to 2 calls, so the turn ended. Go on with: skein run -s ses_1 \"…\""
+  ])
+})
