@@ -106,7 +106,7 @@ describe.each([100, 1_000])("%i agents", (count) => {
     const lines = frame(many(), 80, 12)
     expect(lines).toHaveLength(12)
     expect(lines.filter((line) => line.includes("thinks"))).toHaveLength(6)
-    expect(lines.filter((line) => line.includes("waits for your answer: edit"))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes("asks: edit"))).toHaveLength(1)
     expect(lines.flatMap((line) => /place (\d+)/.exec(line)?.[1] ?? [])).toEqual(["1", "2", "3", "4"])
     expect(lines.at(-1)).toBe(`… and ${count - 10} more: ${count - 20} queued, 3 failed, 7 done`)
   })
@@ -119,4 +119,15 @@ describe.each([100, 1_000])("%i agents", (count) => {
     }
     expect(frame(many(), 60, count + 1)).toHaveLength(count + 1)
   })
+})
+
+it.each([60, 80])("tells those that wait for an answer apart at %i columns", (columns) => {
+  const told = new TreeStory("build", "t").busy("root")
+  for (const part of ["a", "b"]) {
+    told.delegate(part, "general", `Build part ${part} of it all`).busy(part).step(part, 2_300, "0.0047")
+      .tell(part, "permission.asked", { id: `per_${part}`, permission: "bash" })
+  }
+  const [, first = "", second = ""] = frame(told.at(6_800), columns, 24, 6_800)
+  expect(first).toMatch(/^├─ ○ general {2}Build part a of it.* {2}asks: bash .*6\.8 s$/)
+  expect(second).toMatch(/^└─ ○ general {2}Build part b of it.* {2}asks: bash .*6\.8 s$/)
 })

@@ -47,7 +47,7 @@ export const toneOf = ({ asks, state }: AgentNode): Tone => {
 /** What it does now, or why it does nothing. */
 const activityOf = ({ asks, calls, state }: AgentNode, place: number | undefined, now: number): string => {
   const [ask] = asks.values()
-  if (ask !== undefined) return `waits for your answer: ${ask}`
+  if (ask !== undefined) return `asks: ${ask}`
   switch (state.type) {
     case "settled":
       return state.outcome === "completed" ? "" : `${state.outcome.replaceAll("_", " ")}: ${state.reason}`
@@ -69,11 +69,12 @@ const activityOf = ({ asks, calls, state }: AgentNode, place: number | undefined
 const roomy = { all: 110, most: 76 }
 
 /** The least that the activity and the name of the task keep where both are long, in columns. */
-const least = { activity: 24, title: 10 }
+const least = { activity: 24, title: 16 }
 
 const figuresOf = (
   { ended, queued, queuedSince, ...node }: AgentNode,
-  { columns, now }: Frame
+  { columns, now }: Frame,
+  isShort = false
 ): string => {
   const { cost, tokens: { input, output } } = node.usage
   const tokens = input + output
@@ -82,9 +83,9 @@ const figuresOf = (
   const isQueued = node.state.type === "queued"
   return [
     ...(node.steps === 0 || columns < roomy.all ? [] : [`${node.steps} ${node.steps === 1 ? "step" : "steps"}`]),
-    ...(tokens === 0 ? [] : [`${formatCount(tokens)}${columns < roomy.most ? "" : " tokens"}`]),
+    ...(tokens === 0 ? [] : [`${formatCount(tokens)}${isShort || columns < roomy.most ? "" : " tokens"}`]),
     // What the whole tree costs stands at its root, also where there is little room.
-    ...(cost === "unknown" || cost === "0" || (columns < roomy.most && node.parentID !== undefined)
+    ...(cost === "unknown" || cost === "0" || ((isShort || columns < roomy.most) && node.parentID !== undefined)
       ? []
       : [formatCost(cost)]),
     ...(waited < 1_000 || (columns < roomy.most && !isQueued) ? [] : [`${formatDuration(waited)} queued`]),
@@ -99,9 +100,12 @@ const clean = (text: string): string => escapeLine(text.slice(0, 300))
 const fitBoth = (title: string, activity: string, room: number): string => {
   const words = [title, activity].filter((text) => text !== "").join("  ")
   if (title === "" || activity === "" || widthOf(words) <= room) return fit(words, room)
-  const forTitle = Math.max(least.title, room - 2 - Math.min(widthOf(activity), Math.max(least.activity, room * 0.6)))
+  const forTitle = Math.max(
+    Math.min(least.title, room - 2 - Math.min(widthOf(activity), least.title)),
+    room - 2 - Math.min(widthOf(activity), Math.max(least.activity, room * 0.6))
+  )
   // Where there is not even room for that much, what it does counts.
-  if (room < least.title + 8) return fit(activity, room)
+  if (room < 18) return fit(activity, room)
   const cut = fit(title, Math.min(widthOf(title), Math.floor(forTitle)))
   return `${cut}  ${fit(activity, room - widthOf(cut) - 2)}`
 }
@@ -111,10 +115,14 @@ export const agentLine = (node: AgentNode, branch: string, place: number | undef
   const { columns, now } = frame
   const tone = toneOf(node)
   const name = `${branch}${glyphs[tone]} ${clean(node.agent)}  `
-  const right = figuresOf(node, frame)
-  // The last column stays free: a terminal may go to the next line as soon as it is written.
-  const room = columns - 1 - widthOf(name) - widthOf(right) - 2
   const words = { title: clean(node.title), activity: clean(activityOf(node, place, now)) }
+  const needed = widthOf(words.title) + 2 + widthOf(words.activity)
+  // The last column stays free: a terminal may go to the next line as soon as it is written.
+  const roomBeside = (figures: string) => columns - 1 - widthOf(name) - widthOf(figures) - 2
+  const figures = figuresOf(node, frame)
+  const isWhole = columns >= roomy.all || node.parentID === undefined || roomBeside(figures) >= needed
+  const right = isWhole ? figures : figuresOf(node, frame, true)
+  const room = roomBeside(right)
   if (room < 8) {
     return { tone, agent: node.agent, text: fit(`${name}${words.activity || words.title}`.trimEnd(), columns - 1) }
   }
