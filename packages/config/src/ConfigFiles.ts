@@ -11,6 +11,7 @@ import { DataDirs } from "./DataDirs.ts"
 import type { BrokenAgent } from "./internal/agentFiles.ts"
 import type { WhyNot } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
+import { mergeProject } from "./internal/mergeProject.ts"
 import { admit } from "./internal/projectTrust.ts"
 import {
   at,
@@ -56,8 +57,8 @@ export interface LoadedConfig {
 
 /**
  * Reads the config that holds for a directory: the user's, then that of each directory from the top of the tree down, then
- * the overrides, each over those before it. In one directory skein.json stands over the files of agents. Fails with
- * everything that is wrong in all files of config of Skein at once. A file of an agent that is wrong takes only that agent
+ * the overrides, each over those before it. In one directory skein.json stands over the files of agents. A file of another
+ * tool lifts nothing that a file before it denies or asks about. Fails with everything that is wrong in all files of config of Skein at once. A file of an agent that is wrong takes only that agent
  * away, and a file of another tool never makes it fail.
  */
 export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptions) {
@@ -70,12 +71,13 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       for (const { path, program } of place.foreign) {
         const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
         const readForeign = yield* Effect.promise(() => foreignReaders[program]())
-        contents.push({ broken: [], ...(yield* readForeign(source, whyNot)), files: [path] })
+        contents.push({ broken: [], ...(yield* readForeign(source, whyNot)), files: [path], layer: program })
       }
       // Most starts find nothing, and then need neither a parser nor the schema.
       if (place.agents.length > 0) {
         const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
-        contents.push(yield* readAgents(place.agents, { home: dirs.home, whyNot, project, seen }))
+        const { foreign, ...agents } = yield* readAgents(place.agents, { home: dirs.home, whyNot, project, seen })
+        contents.push({ tree: foreign, issues: [], warnings: [], broken: [], files: [], layer: "agents" }, agents)
       }
       const { file } = place
       if (file !== undefined) {
@@ -98,7 +100,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
 
   const nothing = record([], { name: "default" })
   const user = own.map(({ tree }) => tree).reduce(merge, nothing)
-  const theirs = others.flat().map(({ tree }) => tree).reduce(merge, nothing)
+  const theirs = mergeProject(others.flat())
   const { tree: confined, widenings } = admit(user, theirs)
   const project = widenings.length === 0
     ? { tree: confined, items: [], warnings: [] }
@@ -143,6 +145,8 @@ const foreignReaders = {
 interface PlaceContent extends Pick<LoadedConfig, "broken" | "files" | "warnings"> {
   readonly tree: SourcedRecord
   readonly issues: ReadonlyArray<ConfigIssue>
+  /** Which files of another tool it comes from. */
+  readonly layer?: "claude" | "opencode" | "agents"
 }
 
 const unreadServers = (file: string): ConfigIssue => ({

@@ -6,7 +6,8 @@ import type { WhyNot } from "./foreign.ts"
 import { type ForeignAgentContent, readForeignAgent } from "./foreignAgentFile.ts"
 import type { AgentHome } from "./locateFiles.ts"
 import { listMarkdown, outside } from "./markdownFiles.ts"
-import { merge, record, type SourcedRecord } from "./sourced.ts"
+import { limitsOf, mergeForeign } from "./mergeProject.ts"
+import { at, merge, record, type SourcedRecord } from "./sourced.ts"
 
 /** An agent that cannot be used, and why. */
 export interface BrokenAgent {
@@ -16,7 +17,10 @@ export interface BrokenAgent {
 
 /** What the agents of a place say. */
 interface AgentsContent {
+  /** Those of Skein. */
   readonly tree: SourcedRecord
+  /** Those of other tools. */
+  readonly foreign: SourcedRecord
   readonly issues: ReadonlyArray<ConfigIssue>
   readonly warnings: ReadonlyArray<ConfigIssue>
   readonly broken: ReadonlyArray<BrokenAgent>
@@ -32,22 +36,33 @@ interface Surroundings {
 
 /**
  * Reads all agents below these directories. An agent of a later directory takes the place of one of that name in an earlier
- * one, and one that cannot be used as well: nothing takes its place. `seen` are the directories that were read before, to
+ * one, and one that cannot be used as well: nothing takes its place. Between other tools, the limits of both hold. `seen` are the directories that were read before, to
  * which links may lead.
  */
 export const readAgents = Effect.fnUntraced(function*(homes: ReadonlyArray<AgentHome>, around: Surroundings) {
   const issues: Array<ConfigIssue> = []
   const warnings: Array<ConfigIssue> = []
   const agents = new Map<string, AgentContent>()
+  const foreign = new Set<string>()
   for (const home of homes) {
     const own = yield* readHome(home, around)
     issues.push(...own.issues)
     warnings.push(...own.warnings)
-    for (const [name, content] of own.agents) agents.set(name, content)
+    for (const [name, content] of own.agents) {
+      const before = agents.get(name)
+      if (home.foreign === undefined || before === undefined) agents.set(name, content)
+      else agents.set(name, besides(before, content))
+      if (home.foreign !== undefined) foreign.add(name)
+      else foreign.delete(name)
+    }
   }
   const contents = [...agents.values()]
+  const treeOf = (isForeign: boolean) =>
+    contents.filter(({ name }) => foreign.has(name) === isForeign).map(({ tree }) => tree)
+      .reduce(merge, record([], { name: "default" }))
   return {
-    tree: contents.map(({ tree }) => tree).reduce(merge, record([], { name: "default" })),
+    tree: treeOf(false),
+    foreign: treeOf(true),
     issues,
     warnings: [...warnings, ...contents.flatMap((content) => content.warnings)],
     broken: contents.flatMap((content) =>
@@ -56,6 +71,18 @@ export const readAgents = Effect.fnUntraced(function*(homes: ReadonlyArray<Agent
     files: contents.flatMap(({ issues: wrong, tree }) => wrong.length === 0 ? [tree.origin.name] : [])
   } satisfies AgentsContent
 })
+
+/**
+ * An agent that another tool has as well: the later file is used, within the limits of both. If the limits of the earlier
+ * one are not understood, there is no such agent.
+ */
+const besides = (before: AgentContent, content: AgentContent): AgentContent => {
+  if (before.issues.some(({ kind }) => kind === "restriction")) return before
+  const agent = at(before.tree, "record", ["agent", content.name])
+  if (agent === undefined || content.issues.length > 0) return content
+  const agents = record([[content.name, limitsOf(agent)]], agent.origin)
+  return { ...content, tree: mergeForeign(record([["agent", agents]], agent.origin), content.tree) }
+}
 
 /** The agents of one home, by name. */
 const readHome = Effect.fnUntraced(function*(home: AgentHome, { project, seen, ...around }: Surroundings) {

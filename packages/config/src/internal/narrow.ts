@@ -20,6 +20,8 @@ const intersection = (a: Region, b: Region): Region | undefined => {
 
 const same = (a: Region, b: Region): boolean => a.permission === b.permission && a.pattern === b.pattern
 
+const strictness = { allow: 0, ask: 1, deny: 2 } as const
+
 /**
  * The rules to append to `base`, so that what `base` denies stays denied, and the rest is as if `over` had been appended.
  * A last match can only lift a denial, so after each rule that would do so come the denials of `base` again, cut down to
@@ -27,23 +29,38 @@ const same = (a: Region, b: Region): boolean => a.permission === b.permission &&
  * can say, the result is stricter than that, never laxer.
  */
 export const narrow = <R extends Rule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
-  over.flatMap((rule) => rule.action === "deny" ? [rule] : confine(base, rule))
+  over.flatMap((rule) => rule.action === "deny" ? [rule] : confine(base, rule, ({ action }) => action === "deny"))
 
-const confine = <R extends Rule>(base: ReadonlyArray<R>, rule: R): ReadonlyArray<R> => {
+/** The rules to append to `base`, as `narrow` gives them, so that what `base` asks about is not allowed either. */
+export const tighten = <R extends Rule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
+  over.flatMap((rule) => {
+    const isStricter = ({ action }: Rule) => strictness[action] > strictness[rule.action]
+    // Such a question, repeated in full, would lift denials outside of what the rule covers.
+    const isUncut = rule.action === "allow"
+      && base.some((each) => each.action === "ask" && !apart(each, rule) && intersection(each, rule) === undefined)
+    return isUncut ? narrow(base, [{ ...rule, action: "ask" }]) : confine(base, rule, isStricter)
+  })
+
+const confine = <R extends Rule>(
+  base: ReadonlyArray<R>,
+  rule: R,
+  isStricter: (before: Rule) => boolean
+): ReadonlyArray<R> => {
   let rules = [rule]
-  let denied = false
+  let restricted = false
   for (const before of base) {
-    if ((before.action !== "deny" && !denied) || apart(before, rule)) continue
+    const restricts = isStricter(before)
+    if ((!restricts && !restricted) || apart(before, rule)) continue
     const region = intersection(before, rule)
-    if (before.action === "deny") {
-      denied = true
+    if (restricts) {
+      restricted = true
       if (region === undefined) rules.push(before)
       else if (same(region, rule)) rules = [{ ...before, ...region }]
       else rules.push({ ...before, ...region })
     } else if (region !== undefined) {
       if (same(region, rule)) {
         rules = [rule]
-        denied = false
+        restricted = false
       } else rules.push({ ...rule, ...region })
     }
   }

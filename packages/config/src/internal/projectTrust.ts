@@ -5,8 +5,9 @@
 import { defaultRules } from "@skein/core/Agent"
 import { defaults } from "@skein/core/Config"
 import type { Rule } from "@skein/domain/Rule"
+import { common } from "./mergeProject.ts"
 import { inside, narrow } from "./narrow.ts"
-import { coversAll, overlaps } from "./pattern.ts"
+import { overlaps } from "./pattern.ts"
 import {
   at,
   type Origin,
@@ -273,10 +274,3 @@ export const admit = (
 
 const names = (leaf: SourcedLeaf | undefined): ReadonlyArray<string> | undefined =>
   Array.isArray(leaf?.value) ? leaf.value.map(String) : undefined
-
-const common = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArray<string> => [
-  ...new Set([
-    ...a.filter((name) => b.some((wide) => coversAll(wide, name))),
-    ...b.filter((name) => a.some((wide) => coversAll(wide, name)))
-  ])
-]

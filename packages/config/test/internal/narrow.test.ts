@@ -2,7 +2,7 @@ import { evaluate, stricter } from "@skein/core/Ruleset"
 import type { Action, Rule } from "@skein/domain/Rule"
 import * as FastCheck from "effect/FastCheck"
 import { expect, it } from "vitest"
-import { inside, narrow, within } from "../../src/internal/narrow.ts"
+import { inside, narrow, tighten, within } from "../../src/internal/narrow.ts"
 
 const rulesOf = (permission: FastCheck.Arbitrary<string>, pattern: FastCheck.Arbitrary<string>) =>
   FastCheck.array(
@@ -42,6 +42,30 @@ it("is never laxer than that, whatever the wildcards are", () => {
     FastCheck.property(wild, wild, calls, (base, over, { pattern, permission }) => {
       const found = evaluate([...base, ...narrow(base, over)], permission, pattern) ?? "allow"
       expect(stricter(found, wanted(base, over, permission, pattern) ?? "allow")).toBe(found)
+    }),
+    { numRuns: 10_000 }
+  )
+})
+
+it("lifts neither denials nor questions where it tightens, and changes nothing else", () => {
+  FastCheck.assert(
+    FastCheck.property(tidy, tidy, calls, (base, over, { pattern, permission }) => {
+      const before = evaluate(base, permission, pattern)
+      const plain = evaluate([...base, ...over], permission, pattern)
+      const wanted = before === undefined || plain === undefined ? plain : stricter(before, plain)
+      expect(evaluate([...base, ...tighten(base, over)], permission, pattern)).toBe(wanted)
+    }),
+    { numRuns: 3000 }
+  )
+})
+
+it("never loosens where it tightens, whatever the wildcards are", () => {
+  FastCheck.assert(
+    FastCheck.property(wild, wild, calls, (base, over, { pattern, permission }) => {
+      const before = evaluate(base, permission, pattern) ?? "allow"
+      const plain = evaluate([...base, ...over], permission, pattern) ?? "allow"
+      const found = evaluate([...base, ...tighten(base, over)], permission, pattern) ?? "allow"
+      expect(stricter(found, stricter(before, plain))).toBe(found)
     }),
     { numRuns: 10_000 }
   )
