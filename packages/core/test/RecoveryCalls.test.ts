@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
 import type { Life } from "./support/mortal.ts"
+import { setBy } from "./support/setBy.ts"
 import { callsMade, expectStill, said } from "./support/tree.ts"
 
 const options = {}
@@ -280,6 +281,45 @@ describe("a question that waited", () => {
           })
       }
     )
+  })
+
+  const year = Duration.toMillis("365 days")
+
+  it.each(
+    [
+      ["an hour more where the clock was set a year forward", 0, year, "1 hour"],
+      ["a day where the clock was set a year back", year, 0, "24 hours"]
+    ] as const
+  )("has %s while no process asked it", (_, first, second, left) => {
+    let ended = false
+    generations(
+      {
+        options: asks,
+        tools: hourFirst("act", ask, ["before"]),
+        scripts: calling("act"),
+        dies: Duration.toMillis("1 minute"),
+        program: Effect.clockWith((clock) => Effect.withClock(go, setBy(clock, first)))
+      },
+      {
+        options: asks,
+        tools: hourFirst("act", ask, ["before"]),
+        scripts: { build: ["I see"] },
+        program: (id) =>
+          Effect.gen(function*() {
+            const permission = yield* Permission
+            const clock = yield* Effect.clock
+            const waiting = yield* Effect.fork(Effect.withClock(resumed(id), setBy(clock, second)))
+            yield* Effect.sleep(Duration.subtract(left, "1 minute"))
+            expect(yield* permission.pending()).toHaveLength(1)
+            yield* Effect.sleep("2 minutes")
+            expect(yield* permission.pending()).toEqual([])
+            yield* Fiber.join(waiting)
+            expect((yield* callsMade(id)).map(said)).toEqual([expect.stringContaining("within 24 hours")])
+            ended = true
+          })
+      }
+    )
+    expect(ended).toBe(true)
   })
 
   it("ends its turn where it was rejected, also where the process died before the turn had ended", () => {

@@ -21,6 +21,12 @@ import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./wai
 /** How long a question may wait before it counts as rejected. */
 const patience = Duration.hours(24)
 
+/**
+ * How long a question that outlived its process waits at least and at most. A clock that was set forward looks like time
+ * that has passed, and one that was set back like a question from the future: neither may reject it unseen or keep it.
+ */
+const patienceAgain = { minimum: Duration.hours(1), maximum: patience }
+
 /** An answer as the log of events has it. */
 const answerOf = ({ message, reply }: EventProperties<"permission.replied">): Answer => ({
   reply,
@@ -201,8 +207,10 @@ export const makeBroker = (options: PermissionOptions) =>
       }
       if (options.asks !== "person") return yield* askNobody(subject, request, ask)
       const now = yield* Clock.currentTimeMillis
-      const waited = Duration.millis(now - (before?.at ?? now))
-      yield* heed(ask, yield* waiting.wait({ request, subject, tool, ask }, Duration.subtract(patience, waited)))
+      const left = before === undefined
+        ? patience
+        : Duration.clamp(Duration.millis(before.at + Duration.toMillis(patience) - now), patienceAgain)
+      yield* heed(ask, yield* waiting.wait({ request, subject, tool, ask }, left))
       yield* unlessDenied(subject, tool, ask)
     })
 

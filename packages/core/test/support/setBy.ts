@@ -1,0 +1,16 @@
+/** A wall clock that somebody has set. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+/** A clock that shows another date, and on which time passes as on the one given. */
+export const setBy = (clock: Clock.Clock, milliseconds: number): Clock.Clock => {
+  const now = () => clock.unsafeCurrentTimeMillis() + milliseconds
+  return {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: now,
+    unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+    currentTimeMillis: Effect.sync(now),
+    currentTimeNanos: clock.currentTimeNanos,
+    sleep: (duration) => clock.sleep(duration)
+  }
+}
