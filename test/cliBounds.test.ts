@@ -1,0 +1,44 @@
+/** The built program and an answer whose arguments are far too long: what it sends back stays small. */
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+for (
+  const [name, pieces] of [["in one event", 1], ["in 400 events", 400]] as const
+) {
+  it(`sends none of 20 MB of arguments back that came ${name}`, async () => {
+    let asked = 0
+    const piece = "x".repeat(20_000_000 / pieces)
+    const begin = {
+      tool_calls: [{ index: 0, id: "call_0", function: { name: "todowrite", arguments: "{\"todos\":\"" } }]
+    }
+    const more = { tool_calls: [{ index: 0, function: { arguments: piece } }] }
+    const end = { tool_calls: [{ index: 0, function: { arguments: "\"}" } }] }
+    const deltas = [begin, ...Array.from({ length: pieces }, () => more), end]
+    const llm = await startLlm(() => {
+      asked++
+      if (asked === 1) return { calls: [{ tool: "todowrite", args: { todos: [] } }] }
+      return asked === 2 ? { deltas, finish: "tool_calls" } : "I go on."
+    })
+    const place = sandbox({ llm: llm.url })
+    cleanup.push(llm.close, place.remove)
+    const first = await place.run(["run", "-m", "openai/m", "Begin."])
+    expect(first.code).toBe(1)
+    expect(first.stderr).toContain("limits.answer")
+    for (const prompt of ["And now?", "And then?"]) {
+      const next = await place.run(["run", "-c", "-m", "openai/m", prompt])
+      expect(next.code, next.stderr).toBe(0)
+      expect(next.stdout).toContain("I go on.")
+    }
+    // The answer that was too long is not asked for again by itself, and nothing of it is sent.
+    expect(llm.requests).toHaveLength(4)
+    for (const { messages } of llm.requests) expect(JSON.stringify(messages).length).toBeLessThan(50_000)
+  })
+}
