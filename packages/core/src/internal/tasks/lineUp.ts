@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { setStatus } from "../session/setStatus.ts"
 import { Alarms } from "./Alarms.ts"
 import type { RunningTask } from "./runningTask.ts"
@@ -30,7 +31,9 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
       // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
       const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }], []))
-      return Effect.asVoid(Effect.fork(Effect.ignoreLogged(storing)))
+      return Effect.asVoid(
+        Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
+      )
     })
   })
   task.callOff = alarms.set(task.asked + task.timeout, () => {

@@ -128,9 +128,14 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* journal.commit([change(live, now, { turn: { ...turn, ended: { at, how: "stopped" } } })], [])
 })
 
-/** The session that a run belongs to; undefined where it cannot be read. */
-const holderOf = ({ parentID }: TaskRun) =>
-  Effect.flatMap(SessionTable, (table) => Effect.orElseSucceed(table.open(parentID), () => undefined))
+/** A session to take up; undefined where it was removed meanwhile, or cannot be read, which the log says. */
+const openIfReadable = (id: SessionID) =>
+  Effect.flatMap(SessionTable, (table) => table.open(id)).pipe(
+    Effect.catchTag("SessionNotFound", () => Effect.succeed(undefined)),
+    Effect.catchAll((error) =>
+      Effect.as(Effect.logError(`The session ${id} could not be taken up`, error.message), undefined)
+    )
+  )
 
 /** Whether whoever asked for a run knows how it ended. */
 const isTold = Effect.fnUntraced(function*(row: TaskRun, { inbox }: Live) {
@@ -141,7 +146,7 @@ const isTold = Effect.fnUntraced(function*(row: TaskRun, { inbox }: Live) {
 /** The session of a task that is to be kept only until its outcome was told: a crash may have come right after that. */
 const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   const table = yield* SessionTable
-  const holder = yield* holderOf(row)
+  const holder = yield* openIfReadable(row.parentID)
   const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => Effect.succeed(undefined))
   if (holder === undefined || child === undefined) return
   holder.disposable.set(row.id, row.taskID)
@@ -196,7 +201,6 @@ export const makeRecover = <E extends { readonly message: string }>(
 
   return Effect.fnUntraced(function*(root: Live, asked: Live): Effect.fn.Return<void, StorageError, TaskServices> {
     const storage = yield* SessionStorage
-    const table = yield* SessionTable
     const rootID = root.info.id
     const all = (yield* storage.runs({ rootID })).rows
     const runs = all.filter(({ state }) => state !== "settled")
@@ -214,7 +218,7 @@ export const makeRecover = <E extends { readonly message: string }>(
       if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
       const { turn } = info
       if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
-      const live = yield* Effect.orElseSucceed(table.open(info.id), () => undefined)
+      const live = yield* openIfReadable(info.id)
       if (live === undefined) continue
       if (isStopping(info) || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
       // The turn of a task goes on when its run has its slot.

@@ -74,7 +74,12 @@ export const settleRun = Effect.fnUntraced(function*(
   const { live } = task
   const now = yield* Clock.currentTimeMillis
   // What could not be stored is no longer in memory; what could be is read again.
-  if (end.status === "failed") yield* Effect.orElseSucceed(table.history(live), () => [])
+  if (end.status === "failed") {
+    yield* Effect.catchAll(
+      table.history(live),
+      (error) => Effect.logWarning(`The last words of the task ${task.row.taskID} could not be read`, error.message)
+    )
+  }
   task.isSettling = true
   const { row: run } = task
   // Who holds the tree next goes on with the run, and with its worktree.
