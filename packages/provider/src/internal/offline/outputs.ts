@@ -18,7 +18,9 @@ const notesOf = (output: string): ReadonlyArray<string> => {
 
 /** What an output says at its end that it could not read. */
 export const unreadable = (output: string): ReadonlyArray<string> =>
-  notesOf(output).filter((line) => /could not be read/i.test(line)).map((line) => line.trim().slice(1, -1))
+  notesOf(output).filter((line) => /not everything could be read|could not be read/i.test(line)).map((line) =>
+    line.trim().slice(1, -1)
+  )
 
 /** Whether an output says at its end that it is not all there is. */
 export const isCut = (output: string): boolean => notesOf(output).some((line) => cutNote.test(line))
