@@ -11,10 +11,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { join } from "node:path"
 import { agents } from "./shapes/agents.ts"
+import { commands } from "./shapes/commands.ts"
+import { configs } from "./shapes/configs.ts"
 import type { Shape } from "./shapes/shape.ts"
 import { loadIn, notIn, workspace } from "./workspace.ts"
 
-const shapes: ReadonlyArray<Shape> = agents
+const shapes: ReadonlyArray<Shape> = [...agents, ...commands, ...configs]
 
 /** What becomes of the files, in one line: `silent`, or how many remarks of each kind. */
 const resultOf = Effect.fnUntraced(function*({ files }: Shape) {
@@ -54,9 +56,9 @@ const resultOf = Effect.fnUntraced(function*({ files }: Shape) {
 })
 
 layer(NodeFileSystem.layer)("shapes of other tools' files", (it) => {
-  it.effect("are at least 150, each with a name of its own", () =>
+  it.effect("are at least 250, each with a name of its own", () =>
     Effect.sync(() => {
-      expect(shapes.length).toBeGreaterThanOrEqual(150)
+      expect(shapes.length).toBeGreaterThanOrEqual(250)
       expect(new Set(shapes.map(({ what }) => what)).size).toBe(shapes.length)
     }))
 

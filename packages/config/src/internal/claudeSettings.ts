@@ -50,9 +50,8 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   }
 })
 
-const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyArray<LocatedEntry> => {
-  const hasNoHooks = tree.entries.some(({ key, value }) => key === "disableAllHooks" && plain(value) === true)
-  return tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
+const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyArray<LocatedEntry> =>
+  tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { key, value } = each
     const noteAt = (place: Pick<LocatedEntry, "at" | "key">, message: string) =>
       told.notes.push({ at: place.at, key: place.key, message: `${place.key}: ${message}` })
@@ -67,11 +66,8 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyAr
         )
       case "env":
         return isNothing(value) ? [] : variablesOf(each, noteAt)
-      case "disableAllHooks":
-        if (plain(value) === true) note("the hooks of this file are not run; those of other files are")
-        return []
       case "hooks":
-        return isNothing(value) || hasNoHooks ? [] : claudeHooksOf(each, noteAt)
+        return isNothing(value) ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
         return permissionsOf(each, told)
       default:
@@ -82,7 +78,6 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyAr
         return []
     }
   })
-}
 
 /** Variables as config has them. */
 const variablesOf = (
@@ -123,10 +118,11 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): Reado
   let isUnclear = false
   for (const each of value.entries) {
     const { key } = each
+    if (isNothing(each.value)) continue
     const path = `${top}.${key}`
     const note = (message: string) => told.notes.push({ at: each.at, key: path, message: `${path}: ${message}` })
     const action = actions.find((name) => name === key) ?? actions.find((name) => name === nearest(key, actions))
-    if (action !== undefined && !isNothing(each.value)) {
+    if (action !== undefined) {
       const items = each.value.kind === "array" ? each.value.items : [each.value]
       if (each.value.kind === "array" || each.value.kind === "string") lists.get(action)?.push(...items)
       else if (action === "allow") note("this is no list of rules such as \"Bash(git status)\"")
@@ -140,7 +136,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): Reado
       if (plain(each.value) !== "default") note("Skein has no such mode; rules and flags decide")
     } else if (key === "additionalDirectories") note("allow external_directory in your own skein.json")
     else if (
-      seemsToRestrict(key) && !isNothing(each.value) && each.value.kind !== "boolean" && !/^(?:disable|skip)/.test(key)
+      seemsToRestrict(key) && each.value.kind !== "boolean" && !/^(?:disable|skip)/.test(key)
     ) {
       isUnclear = true
       told.loud.push(unread(each.at, path))

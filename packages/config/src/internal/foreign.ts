@@ -79,6 +79,9 @@ export const namesOf = (value: Located): ReadonlyArray<string> | undefined => {
 /** Whether a text still has the blanks of a template to be filled in: `{{NAME}}`. */
 export const hasBlanks = (value: string): boolean => /\{\{[^{}]*\}\}/.test(value)
 
+/** Whether a prompt still has such blanks. Their names are in capitals; anything else in braces may belong to a program. */
+export const hasPromptBlanks = (prompt: string): boolean => /(?<!\$)\{\{\s*[A-Z][A-Z0-9_ -]*\}\}/.test(prompt)
+
 /** Whether a key seems to restrict, so that it must not be passed over where it is not understood. */
 export const seemsToRestrict = (key: string): boolean =>
   /permission|restrict|forbid|disallow|den(?:y|ied)|readonly|sandbox|allow|block|blacklist|whitelist/.test(wordOf(key))

@@ -12,6 +12,7 @@ import {
   entry,
   type Foreign,
   hasBlanks,
+  hasPromptBlanks,
   isNothing,
   seemsToRestrict,
   text,
@@ -104,6 +105,10 @@ export const foreignCommandAt = (source: ForeignCommandSource, value: Located): 
   if (refused !== undefined) return leftOut(source, told(refused), "restriction")
   if (!isName(name) || hasBlanks(name)) {
     return leftOut(source, { ...value.at, message: "this is no name for a command" })
+  }
+  const blank = entries.find((each) => each.value.kind === "string" && hasPromptBlanks(each.value.value))
+  if (blank !== undefined) {
+    return leftOut(source, told({ at: blank.at, key: blank.key, message: "it is a template; fill in its blanks" }))
   }
   const last = new Map(entries.map((each) => [each.key, each]))
   const tree: Located = { ...value, entries: [...last.values()] }
