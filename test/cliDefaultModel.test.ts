@@ -23,7 +23,7 @@ it("one key chooses its provider and that provider's default model, and this is 
   const ended = await place.run(["run", "go"], { env })
   expect(ended).toMatchObject({ code: 0, stdout: "Hello.\n" })
   expect(ended.stderr).toContain(
-    "deepseek/deepseek-flash answers, because DEEPSEEK_API_KEY is set (choose another with"
+    "model: deepseek/deepseek-flash (DEEPSEEK_API_KEY is set; -m chooses another)\n"
   )
   expect(llm.requests[0]?.headers.authorization).toBe("Bearer sk-canary")
 })
@@ -33,7 +33,7 @@ it("of several keys the first in order chooses, and the others are named", async
   const env = { GROQ_API_KEY: "g", GROQ_BASE_URL: llm.url, MISTRAL_API_KEY: "m", TOGETHER_API_KEY: "t" }
   const { stderr } = await place.run(["run", "go"], { env })
   expect(stderr).toContain(
-    "groq/openai/gpt-oss-120b answers, because GROQ_API_KEY is set; also set: MISTRAL_API_KEY, TOGETHER_API_KEY ("
+    "model: groq/openai/gpt-oss-120b (GROQ_API_KEY is set, and also MISTRAL_API_KEY, TOGETHER_API_KEY; -m chooses"
   )
 })
 
@@ -50,5 +50,15 @@ it("without a key the variables and the offline survey are named", async () => {
 it("a model that is named is not commented on", async () => {
   const { llm, place } = await world()
   const env = { OPENAI_API_KEY: "o", OPENAI_BASE_URL: llm.url }
-  expect((await place.run(["run", "-m", "openai/m", "go"], { env })).stderr).not.toContain("answers")
+  expect((await place.run(["run", "-m", "openai/m", "go"], { env })).stderr).not.toMatch(/answers|model:/)
+})
+
+it("it is said once a session, and not before a usage error", async () => {
+  const { llm, place } = await world()
+  const env = { OPENAI_API_KEY: "o", OPENAI_BASE_URL: llm.url }
+  expect((await place.run(["run", "go"], { env })).stderr).toContain("model: openai/")
+  expect((await place.run(["run", "-c", "go"], { env })).stderr).not.toContain("model:")
+  const refused = await place.run(["run", "--command", "nosuch", "go"], { env })
+  expect(refused.code).toBe(2)
+  expect(refused.stderr).not.toContain("model:")
 })

@@ -121,14 +121,19 @@ const prompted = Effect.fnUntraced(function*(
   if (flags.agent !== undefined) yield* checkPrimary(agent, agents.all)
   const model = yield* readModel(flags.model)
   const fallback = yield* checkModels(model ?? target.session?.model, agent)
-  const said = fallback === undefined ? undefined : yield* defaultNote(fallback)
-  if (said !== undefined) presenter.note(said)
+  // Whoever goes on with a session knows it.
+  let modelNote = fallback === undefined || target.session !== undefined ? undefined : yield* defaultNote(fallback)
   const asked = yield* reading
   // What is not there is told before there is a session.
   const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory)
   const points = yield* Failpoints
   const stdio = yield* Stdio
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
+    // By then nothing is left that could refuse what was typed.
+    if (event.type === "message.updated" && modelNote !== undefined) {
+      presenter.note(modelNote)
+      modelNote = undefined
+    }
     progress.denials.see(event)
     if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
     points.hit("ack_sent")

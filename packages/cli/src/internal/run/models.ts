@@ -23,15 +23,14 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
 /** Says which model answers where neither a flag, an agent nor the config names one, and how to have another. */
 export const defaultNote = Effect.fnUntraced(function*(fallback: string) {
   const { keyName, model, otherKeys } = yield* chooseModel
-  const another = "choose another with --model PROVIDER/MODEL or \"model\" in skein.json"
   if (fallback === "offline/survey") {
     return `No model is configured, so ${fallback} answers: it surveys the files, offline, and is no AI. Set one of ${
       keyNames.join(", ")
-    }, or ${another}.`
+    }, or choose another with --model PROVIDER/MODEL or "model" in skein.json.`
   }
   if (formatRef(model) !== fallback || keyName === undefined) return undefined
-  const others = otherKeys.length === 0 ? "" : `; also set: ${otherKeys.join(", ")}`
-  return `${fallback} answers, because ${keyName} is set${others} (${another})`
+  const others = otherKeys.length === 0 ? "" : `, and also ${otherKeys.join(", ")}`
+  return `model: ${fallback} (${keyName} is set${others}; -m chooses another)`
 })
 
 /** Fails where none of the models that would be tried can be had; tells the default one, where it comes to that. */
