@@ -54,7 +54,7 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   finish: Schema.optional(FinishReason),
   /** How long the provider asked to wait, in milliseconds. */
   retryAfter: Schema.optional(Schema.Number),
-  /** How often it is worth asking at most, where that is less than usual. */
+  /** After how many such failures in a row to give up, where that is less than usual. */
   tries: Schema.optional(Schema.Number)
 }) {}
 

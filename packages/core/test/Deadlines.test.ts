@@ -131,4 +131,20 @@ describe("the deadlines of a stream", () => {
         expect(asked - 1).toBe(again)
       })
   )
+
+  it.effect("counts such failures in a row, so that other ones before them take no try away", () =>
+    Effect.gen(function*() {
+      const few = { reason: "network", retryable: true, message: "refused", tries: 2 } as const
+      const often = { reason: "server", retryable: true, message: "broken" } as const
+      const failures = [few, often, often, few, often, few].map((each) => new ModelError(each))
+      let asked = 0
+      const { exit } = yield* prompted(
+        () =>
+          Effect.suspend(() => failures[asked++] ?? new ModelError({ ...few, retryable: false, message: "the end" })),
+        undefined,
+        20
+      )
+      expect(exit).toMatchObject({ left: { message: "the end" } })
+      expect(asked).toBe(7)
+    }))
 })

@@ -84,10 +84,10 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
   return failed(`the connection to ${url.host} failed`, `If that goes on, check ${setting}.`)
 }
 
-/** A success that is no stream of events. A page is of another server; JSON may be one bad answer of the right one. */
+/** A success that is not a stream of events. A page comes from another server; JSON may be one bad answer of the right one. */
 export const wrongAnswer = ({ kind, status, url }: WrongAnswer, address: Address): Verdict => ({
   reason: "bad_response",
-  ...(/json/i.test(kind) ? { retryable: true, tries: triesForAddress } : { retryable: false }),
+  retryable: /json/i.test(kind),
   says: `got something else than a stream of events: ${plain(url)} answered ${status} with ${kind}`,
   mend: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
 })

@@ -140,7 +140,8 @@ export const modelCall = <E, F>(options: {
       away = false
       return Effect.zipRight(resumed, ask(request))
     })
-  const tryFrom = (attempt: number, empty: number): Effect.Effect<void, ModelError | E | F> => {
+  // `hopeless` counts failures in a row that are worth fewer tries than usual.
+  const tryFrom = (attempt: number, empty: number, hopeless: number): Effect.Effect<void, ModelError | E | F> => {
     const trying = (request: ModelRequest) =>
       Effect.catchAll(sent(request), (error) =>
         error.retryable
@@ -153,17 +154,18 @@ export const modelCall = <E, F>(options: {
       const failure = ended.left
       const { delay, error } = failure
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
+      const inRow = error.tries === undefined ? 0 : hopeless + 1
       if (
-        !error.retryable || attempt >= Math.min(retry.attempts, error.tries ?? retry.attempts) ||
+        !error.retryable || attempt >= retry.attempts || inRow >= (error.tries ?? Infinity) ||
         nothing >= triesForNothing
       ) return Effect.fail(error)
       away = true
       countRetry(model.info, error.reason)
       return failed(failure).pipe(
         Effect.zipRight(Effect.sleep(Duration.millis(delay))),
-        Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing)))
+        Effect.zipRight(Effect.suspend(() => tryFrom(attempt + 1, nothing, inRow)))
       )
     })
   }
-  return tryFrom(1, 0)
+  return tryFrom(1, 0, 0)
 }
