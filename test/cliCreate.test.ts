@@ -85,7 +85,7 @@ describe("skein init", () => {
   it("writes skein.json with a schema for editors, says what else is read, and writes over nothing", async () => {
     const { project, run } = await place([], {
       "opencode.json": "{}",
-      ".claude/agents/a.md": "text",
+      ".claude/agents/a.md": "---\nname: a\ndescription: does it\n---\ntext\n",
       "CLAUDE.md": "Hi"
     })
     const first = await run(["init"])

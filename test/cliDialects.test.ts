@@ -39,7 +39,7 @@ const task = (agent: string): LlmAnswer => ({
 /** What `skein config --notes` lists, in a line each. */
 const notes = async (run: Awaited<ReturnType<typeof open>>["run"]) =>
   (await run(["config", "--notes"])).stdout.split("\n").slice(1)
-    .filter((line) => line !== "").map((line) => line.replace(/\S*\/project\//, "").replaceAll(/ {2,}/g, " "))
+    .filter((line) => line !== "").map((line) => line.replace(/\S*\/project\//, "").replaceAll("\t", " "))
 
 it("a project for OpenCode has its agents, its rules, its prompts and its instructions", async () => {
   const { llm, run } = await open("opencode", {

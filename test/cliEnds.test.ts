@@ -169,7 +169,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
       text: "So far",
       error: "stopped",
       how: "stopped",
-      stderr: new RegExp(`stopped by ${signal}`)
+      stderr: new RegExp(`Stopped by ${signal === "SIGINT" ? "Ctrl-C" : signal}`)
     }] as const
   ),
   ["a subagent that fails, and a root that answers", {

@@ -254,17 +254,34 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
     ]],
     ["a list", "[]", ["restriction FILE:1:1 this file is left out: it must be an object"]],
     ["no JSON", "{ \"model\": }", ["restriction FILE:1:12 this file is left out: expected a value"]],
+    ["rules in no JSON", "{ \"permission\": { \"bash\": \"deny\" }, }x", [
+      "restriction FILE:1:38 this file cannot be read: this is no JSON value; strings and keys need double quotes; it may hold rules, so everything asks until you correct it"
+    ]],
     ["a key twice", "{ \"model\": \"a/b\",\n\"model\": \"c/d\" }", [
       "note FILE:2:1 the key \"model\" stands in line 1 already; keep one"
     ]],
     ["too much", `{ "username": "${"x".repeat(1024 * 1024)}" }`, [
-      "restriction FILE this file is left out: it is too large: 1025 KiB, and 1024 KiB is the most"
+      "restriction FILE this file cannot be read: it is too large: 1025 KiB, and 1024 KiB is the most; it may hold rules, so everything asks until you correct it"
     ]]
   ])("stops nothing where it is written otherwise: %s", ([, content, expected]) =>
     Effect.map(
       remarks({ [file]: content }),
       (found) => expect(found).toEqual(expected.map((message) => message.replace("FILE", file)))
     ))
+
+  it.scoped.each(
+    [
+      [file, "{ \"permission\": { \"bash\": \"deny\" }, }x", true],
+      [file, "{ \"model\": }", false],
+      ["project/.claude/settings.json", "{ \"permissions\": { \"deny\": [\"Read(a.txt)\"] },}x", true],
+      ["project/.claude/settings.json", "{ \"hooks\": { \"PreToolUse\": [ }", true],
+      ["project/.claude/settings.json", "{ \"theme\": }", false]
+    ] as const
+  )("in %s that cannot be read, %s: everything asks is %s", ([path, content, asks]) =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({ [path]: content })
+      expect(settings.permission).toEqual(asks ? [{ permission: "*", pattern: "*", action: "ask" }] : undefined)
+    }))
 
   it.scoped("has everything asked for where what it restricts is not understood", () =>
     Effect.gen(function*() {

@@ -50,8 +50,9 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   }
 })
 
-const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyArray<LocatedEntry> =>
-  tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
+const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyArray<LocatedEntry> => {
+  const hasNoHooks = tree.entries.some(({ key, value }) => key === "disableAllHooks" && plain(value) === true)
+  return tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { key, value } = each
     const noteAt = (place: Pick<LocatedEntry, "at" | "key">, message: string) =>
       told.notes.push({ at: place.at, key: place.key, message: `${place.key}: ${message}` })
@@ -66,8 +67,11 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyAr
         )
       case "env":
         return isNothing(value) ? [] : variablesOf(each, noteAt)
+      case "disableAllHooks":
+        if (plain(value) === true) note("the hooks of this file are not run; those of other files are")
+        return []
       case "hooks":
-        return isNothing(value) ? [] : claudeHooksOf(each, noteAt)
+        return isNothing(value) || hasNoHooks ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
         return permissionsOf(each, told)
       default:
@@ -78,6 +82,7 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyAr
         return []
     }
   })
+}
 
 /** Variables as config has them. */
 const variablesOf = (

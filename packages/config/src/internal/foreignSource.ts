@@ -2,23 +2,47 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
-import { type ConfigContent, issueIn, onlyIssues } from "./configFile.ts"
+import { type ConfigContent, issueIn, onlyIssues, settleContent } from "./configFile.ts"
+import { entry, text } from "./foreign.ts"
 import { type Fault, type LocatedObject, parseLenient } from "./located.ts"
 import { readLenient } from "./readText.ts"
 
 /** A remark on another tool's file, unless it is said already what kind of remark it is. */
 export const asNote = (issue: ConfigIssue): ConfigIssue => ({ kind: "note", ...issue })
 
-/** The document in such a file, or what is told where there is none that could be read. */
+/** What a file that restricts something says somewhere, in either tool's words. */
+const restricts = /permission|"(?:deny|ask|hooks|tools|disallowed\w*)"/i
+
+const start = { line: 1, column: 1 }
+
+/** A rule by which everything asks. */
+const asking = (path: string): ConfigContent =>
+  settleContent(
+    {
+      tree: { kind: "object", at: start, entries: [entry("permission", start, text("ask", start))] },
+      faults: [],
+      refused: []
+    },
+    path
+  )
+
+/** The document in such a file, or what stands in for it where it cannot be read: rules that nobody can read must not be dropped. */
 export const parseForeign = Effect.fnUntraced(function*(path: string) {
-  // The rules in it would count, so that it is said aloud that they do not.
+  const read = yield* Effect.either(readLenient(path))
+  const isDoubtful = Either.isLeft(read) || restricts.test(read.right)
   const without = (issue: Omit<ConfigIssue, "file">): { readonly content: ConfigContent } => ({
     content: {
-      ...onlyIssues(path, []),
-      warnings: [{ file: path, ...issue, message: `this file is left out: ${issue.message}`, kind: "restriction" }]
+      ...(isDoubtful ? asking(path) : onlyIssues(path, [])),
+      warnings: [{
+        file: path,
+        ...issue,
+        message: isDoubtful
+          ? `this file cannot be read: ${issue.message}; it may hold rules, so everything asks until you correct it`
+          : `this file is left out: ${issue.message}`,
+        kind: "restriction"
+      }]
     }
   })
-  const read = yield* Effect.either(readLenient(path))
   if (Either.isLeft(read)) return without(read.left)
   const parsed = yield* Effect.either(Effect.try({
     try: () => parseLenient(read.right),
