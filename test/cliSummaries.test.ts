@@ -47,7 +47,7 @@ describe("skein sessions summarize", () => {
     })
     expect(llm.requests.at(-1)?.last).toContain("Files changed:\n- new.txt (write by build)")
     expect((await place.run(["sessions"])).stdout).toMatch(
-      /^SESSION .* TITLE {2}SUMMARY\nses_\w+ .* Write {2}Made new\.txt\.\n$/
+      /^SESSION\t.*\tTITLE\tSUMMARY\nses_\w+\t.*\tWrite\tMade new\.txt\.\n$/
     )
     const [listed] = await sessions("list")
     expect(listed).toMatchObject({
