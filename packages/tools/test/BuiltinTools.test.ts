@@ -29,15 +29,19 @@ describe("BuiltinTools", () => {
           expect(typeof tool.describe === "string" || (yield* tool.describe(context()))).toBeUndefined()
         } else expect(tool.describe, tool.name).toMatch(/^.{20}/)
         const schema = JSONSchema.make(tool.parameters) as unknown as {
-          readonly properties: Record<string, { readonly description: string }>
+          readonly properties: Record<
+            string,
+            { readonly description: string; readonly anyOf?: ReadonlyArray<object> }
+          >
         }
         // What models take: an object, and no reference where a description stands beside it.
         expect(schema, tool.name).toMatchObject({ type: "object", additionalProperties: false })
         for (const [name, property] of Object.entries(schema.properties)) {
-          expect(property, `${tool.name}.${name}`).toMatchObject({
-            type: expect.any(String),
-            description: expect.stringMatching(/^.{10}/)
-          })
+          expect(property, `${tool.name}.${name}`).toMatchObject({ description: expect.stringMatching(/^.{10}/) })
+          // One type, or several of which each is named: a duration is a number or a text.
+          for (const form of property.anyOf ?? [property]) {
+            expect(form, `${tool.name}.${name}`).toMatchObject({ type: expect.any(String) })
+          }
         }
       }
     }).pipe(Effect.provide(Workspace.layer)))

@@ -54,8 +54,11 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
           (server) => Effect.sync(() => server.close())
         )
       }
+      // A directory for temporary files, where this Node may lie, is another one in the sandbox.
+      const node = at("node")
+      fs.copyFileSync(process.execPath, node)
       const talk = (socket: string) =>
-        `exec ${process.execPath} -e 'require("net").connect(process.argv[1]).on("error", () => process.exit(3)).on("data", (d) => console.log(String(d)))' ${socket}`
+        `exec ${node} -e 'require("net").connect(process.argv[1]).on("error", () => process.exit(3)).on("data", (d) => console.log(String(d)))' ${socket}`
       yield* Effect.gen(function*() {
         for (const socket of sockets) {
           expect(yield* runIn({ directory: repo, approved: [] }, talk(socket))).toMatchObject({ code: 3 })
@@ -67,7 +70,7 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
         expect(yield* runIn({ directory: repo, approved: sockets }, talk(sockets[1] ?? ""))).toMatchObject({
           output: "heard\n"
         })
-        const own = `${process.execPath} -e '
+        const own = `${node} -e '
           const net = require("net")
           net.createServer((c) => c.end("own")).listen("mine", () => {
             net.connect("mine").on("data", (d) => { console.log(String(d)); process.exit() })
