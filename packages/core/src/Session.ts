@@ -15,10 +15,10 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./HookError.ts"
-import { answerOf as answerOfParts } from "./internal/session/history.ts"
+import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
+import { SessionTable } from "./internal/live/SessionTable.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { Recovery } from "./internal/session/Recovery.ts"
-import { SessionTable } from "./internal/session/SessionTable.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
 import type {
   BudgetExhausted,

@@ -12,7 +12,7 @@ import { AgentNotGenerated, GeneratedAgent } from "../GeneratedAgent.ts"
 import { Governor } from "../Governor.ts"
 import { countUsage } from "../Metrics.ts"
 import { type ModelRequest, type PromptMessage, Provider, type RequestOrigin } from "../Provider.ts"
-import { modelCall } from "./session/modelCall.ts"
+import { modelCall } from "./model/modelCall.ts"
 
 /** What somebody wants an agent for. */
 export interface AgentWish {

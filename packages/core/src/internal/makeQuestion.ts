@@ -10,8 +10,8 @@ import * as Option from "effect/Option"
 import { type EventSource, Journal } from "../Journal.ts"
 import { notWaiting, Unanswered } from "../QuestionError.ts"
 import type { ToolContext } from "../Tool.ts"
+import { currentCall } from "./calls/currentCall.ts"
 import { logUnstored } from "./logUnstored.ts"
-import { currentCall } from "./session/currentCall.ts"
 
 /** How long a question may wait. */
 const patience = Duration.hours(24)

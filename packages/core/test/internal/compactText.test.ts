@@ -1,6 +1,6 @@
 import * as FastCheck from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { portionsOf } from "../../src/internal/session/compactText.ts"
+import { portionsOf } from "../../src/internal/compact/compactText.ts"
 
 const numbered = (count: number, size: number) => Array.from({ length: count }, (_, n) => `#${n} `.padEnd(size, "x"))
 

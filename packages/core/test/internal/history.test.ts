@@ -4,8 +4,8 @@ import type { Part, ToolState } from "@skein/domain/Part"
 import { none } from "@skein/domain/Usage"
 import * as FastCheck from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { makePrompt, missingResult } from "../../src/internal/session/history.ts"
-import type { LiveMessage } from "../../src/internal/session/live.ts"
+import { makePrompt, missingResult } from "../../src/internal/conversation/makePrompt.ts"
+import type { LiveMessage } from "../../src/internal/live/live.ts"
 
 const sessionID = "ses_1" as SessionID
 const base = { id: "prt_0" as PartID, sessionID, messageID: "msg_0" as MessageID }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { checker } from "../../src/internal/session/jsonChecker.ts"
+import { checker } from "../../src/internal/conversation/jsonChecker.ts"
 
 const endless = `${"a".repeat(100)}!`
 

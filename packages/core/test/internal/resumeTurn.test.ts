@@ -3,7 +3,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import { outputForm } from "../../src/internal/session/outputForm.ts"
+import { outputForm } from "../../src/internal/conversation/outputForm.ts"
 import { type Generation, generations, go, resumed } from "../support/generations.ts"
 
 describe("a task that is to answer in a form, and goes on", () => {

@@ -2,7 +2,7 @@
 import { type Account, type Bound, type Budget, open, type Spent } from "@skein/domain/Budget"
 import { addCost, type Usage } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
-import { type Live, waitedForPeople } from "../session/live.ts"
+import { type Live, waitedForPeople } from "../live/live.ts"
 
 /** An exact amount of what a budget bounds. */
 export type Amount = BigDecimal.BigDecimal

@@ -1,7 +1,7 @@
 /** Decides whether what is held of a budget can come back: somebody who holds it must be able to go on. */
 import type { Bound } from "@skein/domain/Budget"
 import * as BigDecimal from "effect/BigDecimal"
-import type { Live } from "../session/live.ts"
+import type { Live } from "../live/live.ts"
 import { heldOf } from "./held.ts"
 import { lineOf, type Reservation } from "./reservations.ts"
 

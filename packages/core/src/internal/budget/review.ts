@@ -5,7 +5,7 @@ import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
 import { ModelUnavailable } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
-import type { Live } from "../session/live.ts"
+import type { Live } from "../live/live.ts"
 import { type Left, leftFor, lineOf } from "./reservations.ts"
 
 /** From which share of a budget on a model is told. */

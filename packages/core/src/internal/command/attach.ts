@@ -3,7 +3,7 @@ import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import type { PermissionDenied } from "../../PermissionError.ts"
-import type { Live } from "../session/live.ts"
+import type { Live } from "../live/live.ts"
 import { callTool } from "./callTool.ts"
 
 /** How many names are looked for: a text that somebody pastes may be full of them. */

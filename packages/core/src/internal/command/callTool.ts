@@ -8,9 +8,9 @@ import { Hooks } from "../../Hooks.ts"
 import { Permission } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
-import { afterCall, insisting, placeOf, withContexts } from "../hooks/callHooks.ts"
-import { type Live, personAnswers } from "../session/live.ts"
-import { callerOf, subjectOf } from "../session/offer.ts"
+import { callerOf, subjectOf } from "../calls/offer.ts"
+import { type Live, personAnswers } from "../live/live.ts"
+import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
 import { readsOnly } from "../verdict.ts"
 
 /** What is called. */

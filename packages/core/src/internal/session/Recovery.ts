@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StorageError } from "../../StorageError.ts"
-import { type Live, rootOf } from "./live.ts"
+import { type Live, rootOf } from "../live/live.ts"
 
 /** Goes on with what was left of the tree of this root, the session included that somebody asks for. */
 type Recover = (root: Live, asked: Live) => Effect.Effect<void, StorageError>

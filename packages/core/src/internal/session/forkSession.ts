@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { ForkRefused } from "../../SessionError.ts"
 import { orUnreadable, SessionStorage, type Write } from "../../SessionStorage.ts"
+import { isLeaving, type Live, snapshot } from "../live/live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 import { anew, renameMessages } from "../renamed.ts"
-import { endAnswer, endCall } from "./closeTurn.ts"
-import { isLeaving, type Live, snapshot } from "./live.ts"
-import { untitled } from "./makeTitle.ts"
-import { SessionTable } from "./SessionTable.ts"
+import { untitled } from "../summary/makeTitle.ts"
+import { endAnswer, endCall } from "../turn/closeTurn.ts"
 
 const messagesOf = Effect.fnUntraced(function*({ info: { id }, messages }: Live) {
   if (messages !== undefined) return messages.map(snapshot)

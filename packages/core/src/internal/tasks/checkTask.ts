@@ -8,8 +8,8 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../Tasks.ts"
-import { ancestorsOf, type Live } from "../session/live.ts"
-import { SessionTable } from "../session/SessionTable.ts"
+import { ancestorsOf, type Live } from "../live/live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 
 const isSessionID = Schema.is(SessionID)
 

@@ -1,7 +1,7 @@
 /** The clocks of a run: how long it may take, and how long it may be silent. They stand still while a person is asked. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { type Live, waitedForPeople } from "../session/live.ts"
+import { type Live, waitedForPeople } from "../live/live.ts"
 
 /** While a person is asked there is nothing to measure: look again now and then, in milliseconds. */
 const lookAgain = 1_000

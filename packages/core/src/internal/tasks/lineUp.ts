@@ -4,10 +4,10 @@ import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
+import type { RunningTask } from "../live/runningTask.ts"
+import { setStatus } from "../live/setStatus.ts"
 import { logUnstored } from "../logUnstored.ts"
-import { setStatus } from "../session/setStatus.ts"
 import { Alarms } from "./Alarms.ts"
-import type { RunningTask } from "./runningTask.ts"
 
 /** Asks for the slot of a run whose turn has come; with the slot, or once its time is over, the run begins. */
 const approach = Effect.fnUntraced(function*(task: RunningTask) {

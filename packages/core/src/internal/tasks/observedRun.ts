@@ -3,9 +3,9 @@ import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { countRun } from "../../Metrics.ts"
-import { sessionAttributes, usageAttributes } from "../session/spanAttributes.ts"
+import type { RunningTask } from "../live/runningTask.ts"
+import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
-import type { RunningTask } from "./runningTask.ts"
 
 /** Ends that somebody wanted. */
 const wanted = new Set<Outcome["status"]>(["completed", "stopped"])

@@ -9,9 +9,9 @@ import * as Exit from "effect/Exit"
 import type { IsolationRefused } from "../../Isolation.ts"
 import type { PromptError, Turn } from "../../Session.ts"
 import type { BudgetExhausted } from "../../SessionError.ts"
-import { conclusion } from "../session/history.ts"
-import type { Live } from "../session/live.ts"
-import { saidFrom } from "../session/saidNow.ts"
+import { conclusion } from "../conversation/makePrompt.ts"
+import { saidFrom } from "../conversation/saidNow.ts"
+import type { Live } from "../live/live.ts"
 
 /** The end of a run before its id, text and figures are put to it. */
 export type End =

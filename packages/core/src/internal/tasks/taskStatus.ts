@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { TaskStatus } from "../../Tasks.ts"
-import type { Live } from "../session/live.ts"
-import { SessionTable } from "../session/SessionTable.ts"
+import type { Live } from "../live/live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 
 const callsOf = (live: Live | undefined) =>
   (live?.messages ?? []).flatMap(({ parts }) => parts.flatMap((part) => part.type === "tool" ? [part] : []))

@@ -1,0 +1,86 @@
+/** Decides whether a call can be made at all: what the model wrote, read as the arguments of a tool that it was offered. */
+import type { ToolPart } from "@skein/domain/Part"
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { deepest, isTextNested } from "../../Nesting.ts"
+import { type AnyTool, ToolError } from "../../Tool.ts"
+import type { Step } from "../turn/modelStep.ts"
+import { wellFormed } from "../wellFormed.ts"
+
+/** What has to be known of an answer to judge its calls. */
+export type Answered = Pick<Step, "calls" | "finish" | "offered">
+
+/** A call that was not made, and why, in words that the model can act on. */
+export const refused = (kind: string, message: string) => new ToolError({ kind, message })
+
+const parseJson = Schema.decodeUnknownEither(Schema.parseJson())
+
+const writtenOf = ({ state }: ToolPart): string => state.status === "pending" ? state.input : ""
+
+/** What the model wrote for a call: JSON where it is that, else the text. */
+export const askedOf = (part: ToolPart): unknown => {
+  const text = writtenOf(part)
+  return isTextNested(text) ? text : Either.getOrElse(parseJson(text), () => text)
+}
+
+/** Reads what the model wrote; every way in which it can be wrong has a sentence that the model can act on. */
+const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined) => {
+  const text = writtenOf(part)
+  if (finish === "length") {
+    return Either.left(
+      refused(
+        "cut_off",
+        "The answer was cut off at its length limit, so this call was not run. Answer in smaller pieces."
+      )
+    )
+  }
+  if (tool === undefined || !offered.includes(tool.name)) {
+    return Either.left(
+      refused("unknown_tool", `There is no tool "${part.tool.slice(0, 64)}" here. Tools: ${offered.join(", ")}.`)
+    )
+  }
+  if (isTextNested(text)) {
+    return Either.left(
+      refused(
+        "invalid_arguments",
+        `invalid arguments for ${tool.name}: they are nested more than ${deepest} levels deep. Send flatter ones.`
+      )
+    )
+  }
+  const json = parseJson(text.trim() === "" ? "{}" : text)
+  if (Either.isLeft(json)) {
+    return Either.left(
+      refused("invalid_arguments", `invalid arguments for ${tool.name}: they are not JSON. Send one JSON object.`)
+    )
+  }
+  const decoded = Schema.decodeUnknownEither(tool.parameters)(wellFormed(json.right), {
+    onExcessProperty: "error",
+    errors: "all"
+  })
+  if (Either.isRight(decoded)) return Either.right(decoded.right)
+  const issues = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
+  const told = issues.slice(0, 8).map(({ message, path }) =>
+    `${[tool.name, ...path.map(String)].join(".")}: ${message}`
+  )
+  return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: ${told.join("; ")}`))
+}
+
+/** A second call with the id of an earlier one of the same message. */
+const isDouble = ({ calls }: Answered, part: ToolPart): boolean =>
+  part.callID !== "" && calls.find((each) => each.callID === part.callID)?.id !== part.id
+
+/** The arguments of a call, or what is wrong with it. */
+export const checkCall = (
+  part: ToolPart,
+  answered: Answered,
+  tool: AnyTool | undefined
+): Either.Either<unknown, ToolError> =>
+  isDouble(answered, part)
+    ? Either.left(
+      refused(
+        "duplicate_id",
+        `The id ${part.callID} names an earlier call of this answer. Give each call an id of its own.`
+      )
+    )
+    : read(part, answered, tool)

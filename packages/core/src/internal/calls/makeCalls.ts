@@ -1,0 +1,40 @@
+/** Makes calls of a session at the same time, and counts which of them only wait for others. */
+import * as Effect from "effect/Effect"
+import type { Call } from "../../Governor.ts"
+import { grantWaiting } from "../budget/requests.ts"
+import type { Live } from "../live/live.ts"
+
+/** A call that counts as waiting while it waits in one place at least. */
+const watched = (live: Live, call: Call) => {
+  let waits = 0
+  const begin = Effect.sync(() => {
+    if (waits++ > 0) return
+    live.calls.waiting++
+    // While all calls wait, budget that the session holds comes back only when others go on.
+    grantWaiting(live)
+  })
+  const end = Effect.sync(() => {
+    if (--waits === 0) live.calls.waiting--
+  })
+  const waiting: Call["waiting"] = (effect) => call.waiting(Effect.acquireUseRelease(begin, () => effect, () => end))
+  return { waiting }
+}
+
+/** Makes calls with the slot of their session; gives their results in order. */
+export const makeCalls = <A, B, E, R>(
+  live: Live,
+  inputs: ReadonlyArray<A>,
+  body: (input: A, call: Call) => Effect.Effect<B, E, R>
+): Effect.Effect<Array<B>, E, R> =>
+  live.slot.calls(inputs, (input, call) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        live.calls.open++
+      }),
+      () => body(input, watched(live, call)),
+      () =>
+        Effect.sync(() => {
+          live.calls.open--
+          grantWaiting(live)
+        })
+    ))

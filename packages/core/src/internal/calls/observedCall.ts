@@ -1,0 +1,54 @@
+/** One tool call as it is seen from outside: in a span of its own, and counted. */
+import type { ToolPart } from "@skein/domain/Part"
+import * as Effect from "effect/Effect"
+import { countCall } from "../../Metrics.ts"
+import { Tools } from "../../Tool.ts"
+import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { Live, LiveMessage } from "../live/live.ts"
+import { sessionAttributes } from "../live/spanAttributes.ts"
+import { traced } from "../traced.ts"
+import { toolOf } from "./startCalls.ts"
+
+/** How a call ended, by what is kept of it; a call that nothing is kept of was cut off. */
+const outcomeOf = (message: LiveMessage, { id }: ToolPart): string => {
+  const part = message.parts.find((each) => each.id === id)
+  if (part?.type !== "tool") return "interrupted"
+  if (part.state.status === "completed") return "completed"
+  return part.state.status === "error" ? part.state.error.tag : "interrupted"
+}
+
+/** Runs a call of a message so that it can be seen. */
+export const observedCall = <A, E, R>(
+  { live, message, part, wanted }: {
+    readonly live: Live
+    readonly message: LiveMessage
+    readonly part: ToolPart
+    readonly wanted: Wanted | undefined
+  },
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R | Tools> =>
+  Effect.flatMap(Tools, (tools) => {
+    // A name that a model made up is its words, of which there is no end.
+    const name = toolOf(tools, part.tool, wanted)?.name ?? "unknown"
+    const span = traced(
+      `Tool.${name}`,
+      () => ({
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": part.id,
+        ...sessionAttributes(live)
+      }),
+      call,
+      () => {
+        const outcome = outcomeOf(message, part)
+        return { outcome, failed: outcome !== "completed" && outcome !== "interrupted" }
+      }
+    )
+    return Effect.suspend(() => {
+      const began = live.elapsed()
+      return Effect.ensuring(
+        span,
+        Effect.sync(() => countCall(name, outcomeOf(message, part), live.elapsed() - began))
+      )
+    })
+  })

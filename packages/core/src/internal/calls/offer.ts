@@ -1,0 +1,106 @@
+/** Decides which tools a model is offered, and by which rules a session goes. */
+import type { ModelRef } from "@skein/domain/Model"
+import type { Ruleset } from "@skein/domain/Rule"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
+import { Agent } from "../../Agent.ts"
+import { Permission, type Subject } from "../../Permission.ts"
+import type { ToolSpec } from "../../Provider.ts"
+import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
+import { type Live, pathOf } from "../live/live.ts"
+
+/** Who calls, as tools see it. */
+export const callerOf = (live: Live, model: ModelRef, byUser = false): ToolCaller => ({
+  sessionID: live.info.id,
+  rootID: live.info.rootID,
+  depth: live.info.depth,
+  projectID: live.info.projectID,
+  directory: live.info.directory,
+  agent: live.info.agent,
+  path: pathOf(live),
+  model,
+  byUser,
+  consents: live.consents
+})
+
+/** The rules that hold for a session's calls at this moment. */
+const look = Effect.fnUntraced(function*(live: Live, agents: Context.Tag.Service<Agent>) {
+  const own = yield* agents.get(live.info.agent)
+  const ceilings: Array<Ruleset> = [...live.captured]
+  for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
+    if (each.info.permission.length > 0) ceilings.push(each.info.permission)
+    const ceiling = agents.ceiling(yield* agents.get(each.info.agent))
+    if (ceiling.length > 0) ceilings.push(ceiling)
+  }
+  return { session: live.info, path: pathOf(live), rules: agents.rules(own), ceilings } satisfies Subject
+})
+
+const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
+
+/** The rules that hold for a session's calls: its agent's, and the ceilings of it and of all above. */
+export const subjectOf = Effect.fnUntraced(function*(live: Live) {
+  const agents = yield* Agent
+  const first = yield* look(live, agents)
+  const subject: Subject = {
+    ...first,
+    // An agent that is no more may do nothing.
+    now: Effect.catchTag(
+      look(live, agents),
+      "AgentNotFound",
+      () => Effect.succeed({ ...first, ceilings: [everything] })
+    )
+  }
+  return subject
+})
+
+const schemas = new WeakMap<AnyTool, Map<string, Record<string, unknown>>>()
+
+/** The JSON Schema of a tool's arguments without those that are hidden; it is made once for each tool. */
+const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, unknown> => {
+  const key = hidden.join(" ")
+  const ofTool = schemas.get(tool) ?? new Map<string, Record<string, unknown>>()
+  schemas.set(tool, ofTool)
+  const known = ofTool.get(key)
+  if (known !== undefined) return known
+  const { $schema: _, ...schema } = JSONSchema.make(tool.parameters)
+  const all: Record<string, unknown> = { ...schema }
+  const made = hidden.length === 0 ? all : {
+    ...all,
+    properties: Object.fromEntries(
+      Object.entries(all["properties"] ?? {}).filter(([name]) => !hidden.includes(name))
+    )
+  }
+  ofTool.set(key, made)
+  return made
+}
+
+const specs = new WeakMap<AnyTool, ToolSpec>()
+
+/** A tool as a model sees it; it is made once where its description is the same for all. */
+const specOf = (tool: AnyTool, description: string, hidden: ReadonlyArray<string>): ToolSpec => {
+  const known = specs.get(tool)
+  const inputSchema = schemaOf(tool, hidden)
+  if (known?.description === description && known.inputSchema === inputSchema) return known
+  const made = { name: tool.name, description, inputSchema }
+  specs.set(tool, made)
+  return made
+}
+
+/** These tools as a model sees them, without those that do not want to be offered to it. */
+export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyTool>, caller: ToolCaller) {
+  const described: Array<ToolSpec> = []
+  for (const tool of tools) {
+    const text = typeof tool.describe === "string" ? tool.describe : yield* tool.describe(caller)
+    if (text === undefined) continue
+    described.push(specOf(tool, text, tool.hides === undefined ? [] : yield* tool.hides(caller)))
+  }
+  return described
+})
+
+/** The tools that may do anything at all here, as a model sees them. */
+export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef) {
+  const tools = yield* Tools
+  const permission = yield* Permission
+  return yield* describeAll(tools.all().filter((tool) => permission.offered(subject, tool)), callerOf(live, model))
+})

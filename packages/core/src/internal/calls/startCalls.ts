@@ -1,0 +1,65 @@
+/** The calls of an answer that can begin with it: right ones, of which the rules alone say that they may be made. */
+import type { ToolPart } from "@skein/domain/Part"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { Hooks } from "../../Hooks.ts"
+import { Leases } from "../../Leases.ts"
+import { Permission, type Subject } from "../../Permission.ts"
+import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
+import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { Live } from "../live/live.ts"
+import { wellFormed } from "../wellFormed.ts"
+import { type Answered, checkCall } from "./checkCall.ts"
+import { isDoomLoop, signature } from "./doomLoop.ts"
+
+/** A call as it begins: with the intent of what it is about to do. */
+export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number, epoch: number): ToolPart => ({
+  ...part,
+  state: { status: "running", input: wellFormed(input), title: wellFormed(tool.title(input)), time: { start: now } },
+  intent: { effect: tool.effect, hash: signature(tool.name, input), attempt: 1, epoch }
+})
+
+/** The tool of a call, which may be the one that takes the answer. */
+export const toolOf = (tools: { readonly get: (name: string) => AnyTool | undefined }, name: string, wanted?: Wanted) =>
+  name === wanted?.tool.name ? wanted.tool : tools.get(name)
+
+/**
+ * Begins what can begin, so that it is stored together with the answer: one wait for the disk less in every step. Every
+ * other call is left as it is, and says by itself what is wrong with it or whom it has to ask.
+ */
+export const startCalls = Effect.fnUntraced(function*(
+  live: Live,
+  answered: Answered,
+  subject: Subject,
+  caller: ToolCaller,
+  wanted: Wanted | undefined
+) {
+  const tools = yield* Tools
+  const permission = yield* Permission
+  const hooks = yield* Hooks
+  const clock = yield* Effect.clock
+  const epoch = (yield* Leases).epoch(live.info.rootID)
+  const parts = [...answered.calls]
+  const history = [...(live.messages ?? []), { parts }]
+
+  const mayBegin = Effect.fnUntraced(function*(part: ToolPart, tool: AnyTool, input: unknown) {
+    for (const ask of yield* tool.authorise(input, caller)) {
+      if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
+    }
+    return begunAs(part, tool, input, clock.unsafeCurrentTimeMillis(), epoch)
+  })
+
+  for (const [at, part] of answered.calls.entries()) {
+    const tool = toolOf(tools, part.tool, wanted)
+    // Hooks come before all else, and may take their time.
+    if (tool !== undefined && tool !== wanted?.tool && hooks.hears("PreToolUse", tool)) continue
+    const input = checkCall(part, answered, tool)
+    if (tool === undefined || Either.isLeft(input) || isDoomLoop(live, history, part, input.right)) continue
+    parts[at] = yield* mayBegin(part, tool, input.right).pipe(
+      Effect.catchTag("ToolError", () => Effect.succeed(part)),
+      Effect.catchAllDefect(() => Effect.succeed(part))
+    )
+    if (parts[at] !== part) live.unbegun.add(part.id)
+  }
+  return parts
+})

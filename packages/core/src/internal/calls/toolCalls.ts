@@ -1,0 +1,32 @@
+/** The second half of a step: all calls that the model asked for, at the same time, with their results in its order. */
+import * as Effect from "effect/Effect"
+import { Governor } from "../../Governor.ts"
+import type { Subject } from "../../Permission.ts"
+import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { Live } from "../live/live.ts"
+import type { Step } from "../turn/modelStep.ts"
+import { makeCalls } from "./makeCalls.ts"
+import { observedCall } from "./observedCall.ts"
+import { toolCall } from "./toolCall.ts"
+
+/** Runs the calls of a step; says whether the turn ends with them. Those that go on after a crash may have been begun. */
+export const toolCalls = Effect.fnUntraced(function*(
+  live: Live,
+  step: Step,
+  subject: Subject,
+  wanted: Wanted | undefined,
+  resumes = false
+) {
+  const governor = yield* Governor
+  const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
+  const results = yield* makeCalls(
+    live,
+    step.calls,
+    (part, call) =>
+      observedCall(
+        { live, message: step.message, part, wanted },
+        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes })
+      )
+  )
+  return results.some((result) => result.endsTurn)
+})

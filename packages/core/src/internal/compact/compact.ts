@@ -1,0 +1,174 @@
+/** Shortens a conversation: a summary takes the place of what was said, beside the newest messages; nothing stored is lost. */
+import { Ids, type MessageID } from "@skein/domain/Id"
+import type { UserMessage } from "@skein/domain/Message"
+import type { CompactionPart } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Agent } from "../../Agent.ts"
+import { failpoint } from "../../Failpoints.ts"
+import { Hooks } from "../../Hooks.ts"
+import { Journal } from "../../Journal.ts"
+import { Provider } from "../../Provider.ts"
+import type { Write } from "../../SessionStorage.ts"
+import { lineOf } from "../budget/reservations.ts"
+import { isSuperseded, makePrompt } from "../conversation/makePrompt.ts"
+import { estimate, rateOf, roomOf, sizeOf } from "../conversation/requestSize.ts"
+import { sentOf } from "../conversation/sentMessages.ts"
+import type { Live, LiveMessage } from "../live/live.ts"
+import { setStatus } from "../live/setStatus.ts"
+import { askHidden, modelsFor } from "../model/askHidden.ts"
+import * as prompts from "../prompts.ts"
+import { placeOf } from "../sessionHooks/callHooks.ts"
+import { cut } from "../summary/digest.ts"
+import { compactFacts } from "./compactFacts.ts"
+import { firstKept } from "./compactKept.ts"
+import { entriesOf, portionsOf } from "./compactText.ts"
+
+/** How short a conversation is to become, in tokens, and how hard that is tried. */
+export interface Goal {
+  readonly auto: boolean
+  readonly tokens: number
+  /** What system prompt and tools take of that. */
+  readonly fixed: number
+  /** How often it was tried before: each time less is kept, and less is read at once. */
+  readonly tries: number
+}
+
+/** The shares of the room that recent messages, the summary, and what is added to it may take. */
+const shares = { kept: [0.35, 0.12, 0], summary: 0.2, facts: 0.1 } as const
+
+/** The share of what a model reads that is given to it at once, and in how many pieces it is given a conversation at most. */
+const portion = 0.7
+const mostPortions = 8
+
+/** What a text of any length is cut to at least, in characters. */
+const least = 400
+
+/** How much the agent that summarises may be given at once, in characters; `rate` is tokens to a character. */
+const readable = Effect.fnUntraced(function*(live: Live, { tokens, tries }: Goal, rate: number) {
+  const agents = yield* Agent
+  const provider = yield* Provider
+  const refs = yield* modelsFor(live, yield* agents.get("compaction"))
+  const found = yield* Effect.option(Effect.firstSuccessOf(refs.map(provider.resolve)))
+  const room = Option.match(found, { onNone: () => undefined, onSome: ({ info }) => roomOf(info) })
+  // What is aimed at is less than what was too long, and has room for tools.
+  const tokensAtOnce = room === undefined ? tokens : room * portion
+  return Math.max(least, Math.floor(tokensAtOnce * 0.5 ** tries / rate))
+})
+
+/** Has the conversation summarised, piece by piece where it is longer than the model reads. */
+const summarise = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>, room: number) {
+  const taken = Math.floor(room * shares.summary)
+  const entries = entriesOf(messages, Math.floor((room - taken) / 2))
+  const portions = portionsOf(entries, room, taken, mostPortions)
+  let summary = ""
+  for (const [i, text] of portions.entries()) {
+    const before = i === 0 ? "The conversation:" : `The summary so far:\n${summary}\n\nThe conversation goes on:`
+    const answer = yield* askHidden(live, { purpose: "compaction", text: `${before}\n\n${text}`, urgent: true })
+    summary = cut(answer, Math.max(least, taken))
+  }
+  return summary
+})
+
+const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined => {
+  const found = messages.findLast(({ info }) => info.role === "user")?.info
+  return found?.role === "user" ? found : undefined
+}
+
+/** The message that stands for what was said, with the settings of what the user said last. */
+const messageOf = (
+  ids: Context.Tag.Service<typeof Ids>,
+  user: UserMessage,
+  part: Pick<CompactionPart, "auto" | "keptFrom">,
+  text: string,
+  now: number
+): LiveMessage => {
+  const info: UserMessage = { ...user, id: ids.unsafeMake("msg", now), time: { created: now } }
+  const base = { sessionID: info.sessionID, messageID: info.id }
+  return {
+    info,
+    parts: [
+      { ...base, id: ids.unsafeMake("prt", now), type: "compaction", ...part },
+      { ...base, id: ids.unsafeMake("prt", now), type: "text", text: text.toWellFormed(), synthetic: true }
+    ],
+    prompt: undefined
+  }
+}
+
+/** Stores the summary and what it was paid with, all or nothing; stores neither where it makes nothing shorter. */
+const store = Effect.fnUntraced(function*(
+  live: Live,
+  { auto, fixed }: Goal,
+  messages: ReadonlyArray<LiveMessage>,
+  keptFrom: MessageID | undefined,
+  text: string
+) {
+  const journal = yield* Journal
+  const ids = yield* Ids
+  const now = yield* Clock.currentTimeMillis
+  const user = lastUser(messages)
+  if (user === undefined) return "nothing"
+  const { measured, wholeFrom } = live.sent
+  const part = { auto, ...(keptFrom === undefined ? {} : { keptFrom }) }
+  const message = messageOf(ids, user, part, text, now)
+  const before = sizeOf(makePrompt("", messages, undefined, wholeFrom))
+  const after = sizeOf(makePrompt("", [...messages, message], undefined, wholeFrom))
+  if (after >= before) return "no_gain"
+  const { info, parts } = message
+  live.messages?.push(message)
+  const tokens = (size: number) => Math.ceil(fixed) + estimate(size, measured)
+  const compacted = { messageID: info.id, auto, tokens: { before: tokens(before), after: tokens(after) } }
+  const committing = journal.commit(
+    [
+      { _tag: "Message", info },
+      ...parts.map((each): Write => ({ _tag: "Part", part: each })),
+      ...lineOf(live).map((each): Write => ({ _tag: "Session", info: each.info }))
+    ],
+    [
+      journal.event(live.info, "message.updated", { info }, now),
+      ...parts.map((each) => journal.event(live.info, "message.part.updated", { part: each }, now)),
+      journal.event(live.info, "session.compacted", compacted, now)
+    ]
+  )
+  yield* failpoint("compaction_before_commit")
+  yield* Effect.tapError(committing, () =>
+    Effect.sync(() => {
+      const at = live.messages?.indexOf(message) ?? -1
+      if (at >= 0) live.messages?.splice(at, 1)
+    }))
+  yield* failpoint("compaction_after_commit")
+  return compacted
+}, Effect.uninterruptible)
+
+const shortening = Effect.fnUntraced(function*(live: Live, goal: Goal) {
+  const messages = live.messages ?? []
+  const count = messages.length
+  const rate = rateOf(live.sent.measured)
+  const room = Math.max(0, goal.tokens - goal.fixed) / rate
+  const sent = sentOf(messages).filter((message, i, all) => !isSuperseded(message, all[i + 1]))
+  const at = firstKept(sent, room * (shares.kept[goal.tries] ?? 0))
+  const old = sent.slice(0, at)
+  // A summary alone is not summarised again, nor is a single message that is itself what is asked.
+  if (old.length < 2) return "nothing"
+  if (goal.tries === 0) yield* (yield* Hooks).preCompact(placeOf(live), goal.auto ? "auto" : "manual")
+  const summary = yield* summarise(live, old, yield* readable(live, goal, rate))
+  const last = old.at(-1)?.info.id
+  const gone = messages.filter(({ info }) => last !== undefined && info.id <= last)
+  const facts = yield* compactFacts(live.info.id, gone, Math.max(least, room * shares.facts))
+  const told = live.parent === undefined ? yield* (yield* Hooks).sessionStart(placeOf(live), "compact") : []
+  const text = [prompts.compacted, `<summary>\n${summary}\n</summary>`, ...facts, ...told].join("\n\n")
+  // What came meanwhile was not summarised.
+  return yield* store(live, goal, messages, (sent[at] ?? messages[count])?.info.id, text)
+})
+
+/**
+ * Summarises what was said before the newest messages. Gives what was told of it; `nothing` where there is nothing to
+ * summarise, and `no_gain` where the summary would be no shorter: then the conversation is as it was.
+ */
+export const compact = Effect.fn("Session.compact")(function*(live: Live, goal: Goal) {
+  const { status } = live
+  yield* setStatus(live, { type: "compacting" })
+  return yield* Effect.ensuring(shortening(live, goal), setStatus(live, status))
+})

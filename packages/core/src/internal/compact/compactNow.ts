@@ -1,0 +1,53 @@
+/** Shortens a conversation because somebody asks for it, while nothing else goes on in it. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { CompactionFailed, stoppedBefore } from "../../SessionError.ts"
+import { makePrompt } from "../conversation/makePrompt.ts"
+import { estimate, sizeOf } from "../conversation/requestSize.ts"
+import { beside } from "../live/beside.ts"
+import type { Live } from "../live/live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
+import { compact } from "./compact.ts"
+
+const failedFor = ({ info: { id } }: Live, reason: CompactionFailed["reason"], why: string) =>
+  new CompactionFailed({ id, reason, message: `The conversation of ${id} was not made shorter: ${why}` })
+
+const work = Effect.fnUntraced(function*(live: Live) {
+  const table = yield* SessionTable
+  if (live.running !== undefined) {
+    return yield* failedFor(
+      live,
+      "at_work",
+      "it is at work, and is made shorter by itself where that is needed. Ask when it is idle."
+    )
+  }
+  const messages = yield* table.history(live)
+  const tokens = estimate(sizeOf(makePrompt("", messages, undefined, live.sent.wholeFrom)), live.sent.measured)
+  const unavailable = (error: { readonly message: string }) =>
+    failedFor(live, "unavailable", `${error.message} agent.compaction.model in skein.json says who summarises.`)
+  const done = yield* compact(live, { auto: false, tokens, fixed: 0, tries: 0 }).pipe(
+    Effect.catchTags({
+      AgentNotFound: unavailable,
+      ModelUnavailable: unavailable,
+      ModelError: (error) =>
+        failedFor(live, "model", `${error.message} Try again, or let another model do it: agent.compaction.model.`)
+    })
+  )
+  if (done === "nothing") return yield* failedFor(live, "nothing_to_do", "there is too little in it to summarise.")
+  if (done === "no_gain") return yield* failedFor(live, "nothing_to_do", "its summary would be no shorter.")
+  return done
+})
+
+/** Ends when the summary is stored, and gives what was told of it. Giving up closes the request; so does halting the session. */
+export const compactNow = (live: Live) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const fiber = yield* beside(live, work(live))
+      const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
+      if (Exit.isSuccess(exit)) return exit.value
+      if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")
+      return yield* Effect.failCause(exit.cause)
+    })
+  )

@@ -1,0 +1,190 @@
+/** Asks a model within the room that it has: a conversation that comes near to its limit, or is over it, is shortened before. */
+import { formatRef } from "@skein/domain/Model"
+import type { Usage } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { Config } from "../../Config.ts"
+import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
+import { ContextOverflow } from "../../SessionError.ts"
+import { isBounded } from "../budget/reservations.ts"
+import { exhausted } from "../budget/review.ts"
+import { firstWhole } from "../conversation/prune.ts"
+import { estimate, rateOf, roomOf, sizeOfRequest, weightOf } from "../conversation/requestSize.ts"
+import { saidNow } from "../conversation/saidNow.ts"
+import { sentOf } from "../conversation/sentMessages.ts"
+import { type Live, rootOf } from "../live/live.ts"
+import type { Answer } from "../model/askModel.ts"
+import { compact, type Goal } from "./compact.ts"
+
+/** How often a conversation is made shorter for one step. */
+const mostTries = 3
+
+/** What a conversation is shortened to, of what was too long; how much it has to grow before that is done again. */
+const aim = 0.8
+const growth = 0.1
+
+/** The share of the room in which outputs of tools stay. */
+const whole = 0.3
+
+/** The share of a request that must go for it to be worth being sent otherwise: what changes is not cached any more. */
+const worthwhile = 0.1
+
+/** A step of a session as far as it concerns its length. */
+interface StepInRoom<E, R, EP, RP> {
+  readonly model: LanguageModel
+  /** Makes the request of what is known by now. */
+  readonly prepare: Effect.Effect<ModelRequest, EP, RP>
+  readonly ask: (request: ModelRequest) => Effect.Effect<Answer, E, R>
+}
+
+/** What is too long, and how short it is to become. */
+interface Excess {
+  readonly request: ModelRequest
+  readonly tokens: number
+  readonly goal: number
+}
+
+const tokensOf = (live: Live, request: ModelRequest): number => estimate(sizeOfRequest(request), live.sent.measured)
+
+const isOverflow = (error: unknown): error is ModelError =>
+  error instanceof ModelError && error.reason === "context_overflow"
+
+/**
+ * Gives the error that a request was too long as a value. All other causes stay what they are: a fiber that is interrupted
+ * while it fails would lose the failure in an ordinary catch, and what could not be stored must be known.
+ */
+const orOverflow = <A, E, R>(asking: Effect.Effect<A, E, R>): Effect.Effect<Either.Either<A, ModelError>, E, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.catchAllCause(Effect.map(restore(asking), Either.right), (cause) => {
+      const error = Option.getOrUndefined(Cause.failureOption(cause))
+      return isOverflow(error) ? Effect.succeed(Either.left<ModelError>(error)) : Effect.failCause(cause)
+    })
+  )
+
+const overflow = (live: Live, model: LanguageModel, tries: number, why: string) => {
+  const { id } = live.info
+  const name = formatRef(model.info)
+  return new ContextOverflow({
+    id,
+    model: name,
+    tries,
+    message:
+      `The conversation of ${id} is longer than ${name} reads, and could not be made shorter: ${why} Nothing of it is lost. `
+      + `Go on with a model that reads more (-m provider/model), or begin a new session; a shorter prompt helps where that is what is too long.`
+  })
+}
+
+/** Counts what the model says that the request took; where it was asked several times, nobody knows which one that was. */
+const measure = (
+  live: Live,
+  { info: model }: LanguageModel,
+  request: ModelRequest,
+  { message: { info, parts } }: Answer
+): void => {
+  const usage: Usage | undefined = info.role === "assistant" ? info.usage : undefined
+  const tokens = usage?.tokens.input ?? 0
+  if (tokens === 0 || parts.some((part) => part.type === "retry")) return
+  live.sent.measured = { size: sizeOfRequest(request), tokens }
+  if (isBounded(live)) rootOf(live).rates.set(formatRef(model), tokens / Math.max(1, weightOf(request)))
+}
+
+/** Leaves more of the old outputs of tools out of what is sent from now on; says whether there was anything to leave out. */
+const prune = (live: Live, goal: number): boolean => {
+  const before = live.sent.wholeFrom
+  const from = firstWhole(sentOf(live.messages ?? []), (goal * whole) / rateOf(live.sent.measured))
+  if (from === undefined || (before !== undefined && from <= before)) return false
+  live.sent.wholeFrom = from
+  return true
+}
+
+/** What a summary was paid with may have been the last of a budget. */
+const heedBudget = Effect.fnUntraced(function*(live: Live) {
+  const end = exhausted(live, () => saidNow(live))
+  if (end !== undefined) return yield* end
+})
+
+/** Asks once what fits, as far as that is known, and again with less where it did not. */
+export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag: string }, R, EP, RP>(
+  live: Live,
+  { ask, model, prepare }: StepInRoom<E, R, EP, RP>
+) {
+  const { settings: { compaction } } = yield* Config
+  const room = roomOf(model.info)
+  const limit = room === undefined ? undefined : room * compaction.threshold
+  let tries = 0
+  let summaries = 0
+
+  /** Makes the request shorter; gives undefined where it is as long as before, with the reason. */
+  const shorten = Effect.fnUntraced(function*({ goal, request, tokens }: Excess) {
+    const lighter = prune(live, goal) ? yield* prepare : request
+    const now = tokensOf(live, lighter)
+    const gained = now <= tokens * (1 - worthwhile)
+    // Where that was not enough once, it is not relied on again.
+    if (gained && now <= goal && tries < 2) return Either.right(lighter)
+    const fixed = tokensOf(live, { ...request, messages: request.messages.filter(({ role }) => role === "system") })
+    const wanted: Goal = { auto: true, tokens: goal, fixed, tries: summaries++ }
+    const done = yield* Effect.either(compact(live, wanted))
+    if (Either.isLeft(done)) {
+      const error = done.left
+      if (error._tag === "BudgetExhausted" || error._tag === "StorageError") return yield* error
+      return gained ? Either.right(lighter) : Either.left({ why: error.message, again: isOverflow(error) })
+    }
+    if (typeof done.right === "string") {
+      if (gained) return Either.right(lighter)
+      const why = done.right === "nothing"
+        ? "there is nothing left in it to summarise."
+        : "its summary is no shorter than what it would stand for."
+      return Either.left({ why, again: done.right === "no_gain" })
+    }
+    yield* heedBudget(live)
+    return Either.right(yield* prepare)
+  })
+
+  const isNear = (tokens: number): boolean =>
+    compaction.auto && room !== undefined && limit !== undefined && tokens > limit
+    && tokens > live.sent.floor + room * growth
+
+  let request = yield* prepare
+  const before = limit === undefined ? 0 : tokensOf(live, request)
+  if (limit !== undefined && isNear(before)) {
+    const shorter = yield* shorten({ request, tokens: before, goal: limit * aim })
+    if (Either.isRight(shorter)) request = shorter.right
+    else yield* Effect.logWarning("A long conversation could not be made shorter", shorter.left.why)
+    live.sent.floor = tokensOf(live, request)
+  }
+
+  for (;;) {
+    const asked = request
+    const answer = yield* orOverflow(ask(asked))
+    if (Either.isRight(answer)) {
+      if (limit !== undefined || isBounded(live)) measure(live, model, asked, answer.right)
+      return answer.right
+    }
+    if (!compaction.auto) {
+      return yield* overflow(
+        live,
+        model,
+        tries,
+        `compaction.auto is off. \`skein sessions compact ${live.info.id}\` summarises it.`
+      )
+    }
+    const tokens = tokensOf(live, asked)
+    const goal = Math.min(limit ?? tokens, tokens) * aim
+    let why = `it was shortened ${tries} times, and the model still does not take it.`
+    let shorter: ModelRequest | undefined
+    while (shorter === undefined && tries < mostTries) {
+      tries++
+      const made = yield* shorten({ request: asked, tokens, goal })
+      if (Either.isRight(made)) shorter = made.right
+      else {
+        why = made.left.why
+        if (!made.left.again) break
+      }
+    }
+    if (shorter === undefined) return yield* overflow(live, model, tries, why)
+    request = shorter
+    live.sent.floor = tokensOf(live, request)
+  }
+})

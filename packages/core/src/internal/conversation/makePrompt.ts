@@ -1,0 +1,169 @@
+/** Turns what is stored of a session into a prompt that every provider accepts. */
+import type { MessageID } from "@skein/domain/Id"
+import type { Part, ToolPart } from "@skein/domain/Part"
+import type {
+  FileContent,
+  PromptMessage,
+  ReasoningContent,
+  TextContent,
+  ToolCallContent,
+  ToolResultContent
+} from "../../Provider.ts"
+import type { LiveMessage } from "../live/live.ts"
+import { withoutOutputs } from "./prune.ts"
+import { sentOf } from "./sentMessages.ts"
+import { answerIn } from "./structuredOutput.ts"
+
+/** What is said of a call whose result is missing. */
+export const missingResult =
+  "The call was interrupted before it ended. Its outcome is unknown: check what it did before you repeat it."
+
+const fileContent = (
+  part: { readonly url: string; readonly mime: string; readonly filename?: string | undefined }
+): FileContent => ({
+  type: "file",
+  data: part.url,
+  mediaType: part.mime,
+  ...(part.filename === undefined ? {} : { filename: part.filename })
+})
+
+const userContent = (part: Part): ReadonlyArray<TextContent | FileContent> => {
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? [] : [{ type: "text", text: part.text }]
+    case "file":
+      return [fileContent(part)]
+    case "subtask":
+      return [{ type: "text", text: `The user started the subagent ${part.agent}: ${part.description}` }]
+    default:
+      return []
+  }
+}
+
+const userMessage = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
+  const content = message.parts.flatMap(userContent)
+  return content.length === 0 ? [] : [{ role: "user", content }]
+}
+
+const resultOf = (part: ToolPart): ToolResultContent["output"] => {
+  switch (part.state.status) {
+    case "completed":
+      return { type: "text", value: part.state.output }
+    case "error":
+      return { type: "error-text", value: part.state.error.message }
+    default:
+      return { type: "error-text", value: missingResult }
+  }
+}
+
+/** A name as every provider takes it back, whatever the model made up. */
+const nameOf = (part: ToolPart): string => part.tool.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown"
+
+/** Calls go by the id of their part: the model's own ids may be empty, doubled, or used again later. */
+const callContent = (part: ToolPart): ToolCallContent => ({
+  type: "tool-call",
+  toolCallId: part.id,
+  toolName: nameOf(part),
+  input: asObject(part.state.input)
+})
+
+/** How long the arguments of a call may be to be sent with each request, in characters. */
+const longestInput = 1_000_000
+
+/** How much is sent of what is too long. */
+const excerpt = 2_000
+
+const cutTo = (text: string): string =>
+  `${text.slice(0, excerpt)}… [${text.length - excerpt} more characters are left out]`.toWellFormed()
+
+/** Providers want an object; what a model wrote instead is shown to it as it was. */
+const asObject = (input: unknown): unknown => {
+  const text = typeof input === "string" ? input : JSON.stringify(input) ?? ""
+  if (text.length > longestInput) return { too_long: cutTo(text) }
+  return typeof input === "object" && input !== null && !Array.isArray(input) ? input : { invalid: input }
+}
+
+const reasoning = (part: Part): ReadonlyArray<ReasoningContent> =>
+  part.type === "reasoning" && part.metadata !== undefined && part.partial !== true
+    ? [{
+      type: "reasoning",
+      text: part.text,
+      providerOptions: part.metadata as Record<string, Record<string, unknown>>
+    }]
+    : []
+
+const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
+  const content: Array<TextContent | ReasoningContent | ToolCallContent> = []
+  const results: Array<ToolResultContent> = []
+  const attachments: Array<TextContent | FileContent> = []
+  const isTooLarge = message.info.role === "assistant" && message.info.error?.tag === "AnswerTooLarge"
+  for (const part of message.parts) {
+    content.push(...reasoning(part))
+    if (part.type === "text" && part.text !== "") {
+      content.push({ type: "text", text: isTooLarge && part.text.length > excerpt ? cutTo(part.text) : part.text })
+    }
+    if (part.type !== "tool") continue
+    content.push(callContent(part))
+    results.push({ type: "tool-result", toolCallId: part.id, toolName: nameOf(part), output: resultOf(part) })
+    const files = part.state.status === "completed" ? part.state.attachments ?? [] : []
+    if (files.length > 0) {
+      attachments.push({ type: "text", text: `Files from ${part.tool}:` }, ...files.map(fileContent))
+    }
+  }
+  // Reasoning alone is no answer: a provider would refuse a message that has nothing else.
+  if (content.every((each) => each.type === "reasoning")) return []
+  return [
+    { role: "assistant", content },
+    ...(results.length === 0 ? [] : [{ role: "tool" as const, content: results }]),
+    ...(attachments.length === 0 ? [] : [{ role: "user" as const, content: attachments }])
+  ]
+}
+
+/** What a message is for a model; made once, until a part of it changes. */
+export const promptOf = (message: LiveMessage): ReadonlyArray<PromptMessage> =>
+  message.prompt ??= message.info.role === "user" ? userMessage(message) : assistantMessages(message)
+
+/** An answer that broke off and that another answer took the place of, or is about to. */
+export const isSuperseded = ({ info }: LiveMessage, next: LiveMessage | undefined): boolean =>
+  info.role === "assistant" && info.error !== undefined && info.error.tag !== "steps" && next?.info.role !== "user"
+
+/**
+ * The prompt: each call has exactly one result, ids are unique, and messages of the user that follow each other are one.
+ * What does not change from step to step is made once. `closing` is said at the end, by the runtime. A conversation that
+ * was shortened begins with its summary, and outputs of tools before `wholeFrom` are left out.
+ */
+export const makePrompt = (
+  system: string,
+  messages: ReadonlyArray<LiveMessage>,
+  closing?: string,
+  wholeFrom?: MessageID
+): ReadonlyArray<PromptMessage> => {
+  const prompt: Array<PromptMessage> = system === "" ? [] : [{ role: "system", content: system }]
+  const add = (next: PromptMessage) => {
+    const last = prompt.at(-1)
+    if (next.role === "user" && last?.role === "user") {
+      prompt[prompt.length - 1] = { role: "user", content: [...last.content, ...next.content] }
+    } else prompt.push(next)
+  }
+  const sent = sentOf(messages)
+  for (const [i, message] of sent.entries()) {
+    if (isSuperseded(message, sent[i + 1])) continue
+    const isOld = wholeFrom !== undefined && message.info.id < wholeFrom
+    for (const each of isOld ? withoutOutputs(promptOf(message)) : promptOf(message)) add(each)
+  }
+  if (closing !== undefined) add({ role: "user", content: [{ type: "text", text: closing }] })
+  return prompt
+}
+
+/** The last answer of a message that was given in a form. */
+const formed = (parts: ReadonlyArray<Part>): string | undefined =>
+  parts.map(answerIn).findLast((each) => each !== undefined)
+
+const textsOf = (parts: ReadonlyArray<Part>): ReadonlyArray<string> =>
+  parts.flatMap((part) => part.type === "text" && part.text.trim() !== "" ? [part.text.trim()] : [])
+
+/** What a subagent's caller reads of a message: its answer in a form, else its last text, trimmed; empty where it has none. */
+export const conclusion = (parts: ReadonlyArray<Part>): string => formed(parts) ?? textsOf(parts).at(-1) ?? ""
+
+/** What a message says: its answer in a form, else all its texts, trimmed, with a blank line between them. */
+export const answerOf = (parts: ReadonlyArray<Part>): string => formed(parts) ?? textsOf(parts).join("\n\n")

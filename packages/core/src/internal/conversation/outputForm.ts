@@ -1,0 +1,39 @@
+/** The form that an agent's definition wants answers in, as a schema like those that programs ask with. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { JsonSchema } from "@skein/domain/JsonSchema"
+import { faultOf, mapSchemas } from "@skein/domain/JsonSchemaTree"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { OutputInvalid } from "../../SessionError.ts"
+import { answerPointer } from "./structuredOutput.ts"
+
+type Checker = typeof import("./jsonChecker.ts")
+
+/** The schema as a part of the arguments of the tool that takes the answer: what refers to its top leads there. */
+const asAnswer = ({ $id: _id, $schema: _schema, ...schema }: JsonSchema): JsonSchema =>
+  mapSchemas(schema, (each) => {
+    const { $ref } = each
+    return typeof $ref === "string"
+      ? { ...each, $ref: `${answerPointer}${$ref.replace(/^#\/?$/, "#").slice(1)}` }
+      : each
+  })
+
+const compile = (schema: JsonSchema, { checker }: Checker): Schema.Schema<unknown> =>
+  Schema.Unknown.pipe(Schema.filter(checker(schema), { jsonSchema: asAnswer(schema) }))
+
+const compiled = new WeakMap<JsonSchema, Schema.Schema<unknown>>()
+
+/** The form of an agent's answers; undefined where its definition names none. */
+export const outputForm = Effect.fnUntraced(function*({ name, output }: AgentInfo) {
+  if (output === undefined) return undefined
+  const known = compiled.get(output)
+  if (known !== undefined) return known
+  const fault = faultOf(output)
+  if (fault !== undefined) {
+    return yield* new OutputInvalid({ message: `The output of the agent ${name} is no form: ${fault}.`, last: "" })
+  }
+  // Most programs have no such agent, and then need nothing that checks.
+  const made = compile(output, yield* Effect.promise(() => import("./jsonChecker.ts")))
+  compiled.set(output, made)
+  return made
+})

@@ -1,0 +1,78 @@
+/** Leaves old outputs of tools out of what models are sent; what is stored keeps them. */
+import type { MessageID } from "@skein/domain/Id"
+import type { PromptMessage, ToolCallContent, ToolResultContent } from "../../Provider.ts"
+import type { LiveMessage } from "../live/live.ts"
+
+/** Outputs that stay: conclusions of subagents and answers of people, which calling again would not give again. */
+const lasting = new Set(["task", "task_wait", "question", "skill", "final_answer"])
+
+/** The longest output, in characters, that is not worth leaving out. */
+const short = 400
+
+/** How many messages with calls keep their outputs at least. */
+const newest = 2
+
+const argumentsOf = ({ input }: ToolCallContent): string => {
+  const text = JSON.stringify(input) ?? ""
+  return text.length <= 120 ? text : `${text.slice(0, 119)}…`
+}
+
+/** What stands in the place of an output: enough to know what was asked, and how to get it again. */
+const placeholder = (call: ToolCallContent, characters: number): string =>
+  `[The output of ${call.toolName} ${
+    argumentsOf(call)
+  } (${characters} characters) was left out to save room. Make the call again if you need it.]`.toWellFormed()
+
+const withoutOutput = (result: ToolResultContent, calls: ReadonlyArray<ToolCallContent>): ToolResultContent => {
+  const call = calls.find(({ toolCallId }) => toolCallId === result.toolCallId)
+  const { type, value } = result.output
+  if (call === undefined || lasting.has(call.toolName) || value.length <= short) return result
+  return { ...result, output: { type, value: placeholder(call, value.length) } }
+}
+
+/** Files that a tool handed over are gone as well; that they were there is said. */
+const withoutFiles = (message: Extract<PromptMessage, { role: "user" }>): PromptMessage => ({
+  ...message,
+  content: message.content.map((part) =>
+    part.type === "file"
+      ? { type: "text", text: `[The file ${part.filename ?? part.mediaType} was left out to save room.]` }
+      : part
+  )
+})
+
+const made = new WeakMap<ReadonlyArray<PromptMessage>, ReadonlyArray<PromptMessage>>()
+
+/** What an answer with calls and their results is for a model, without the outputs; made once, so that its bytes are too. */
+export const withoutOutputs = (prompt: ReadonlyArray<PromptMessage>): ReadonlyArray<PromptMessage> => {
+  const known = made.get(prompt)
+  if (known !== undefined) return known
+  const [answer] = prompt
+  if (answer?.role !== "assistant") return prompt
+  const calls = answer.content.filter((part) => part.type === "tool-call")
+  const shorter = prompt.map((message): PromptMessage => {
+    if (message.role === "user") return withoutFiles(message)
+    if (message.role !== "tool") return message
+    return { ...message, content: message.content.map((result) => withoutOutput(result, calls)) }
+  })
+  made.set(prompt, shorter)
+  return shorter
+}
+
+const outputOf = ({ parts }: LiveMessage): number =>
+  parts.reduce(
+    (sum, part) => part.type === "tool" && part.state.status === "completed" ? sum + part.state.output.length : sum,
+    0
+  )
+
+/** The first message whose outputs stay where those of so many characters are protected, the newest ones first. */
+export const firstWhole = (messages: ReadonlyArray<LiveMessage>, characters: number): MessageID | undefined => {
+  let left = characters
+  let steps = 0
+  for (const [i, message] of [...messages.entries()].toReversed()) {
+    if (!message.parts.some((part) => part.type === "tool")) continue
+    left -= outputOf(message)
+    if (left < 0 && steps >= newest) return messages[i + 1]?.info.id
+    steps++
+  }
+  return undefined
+}

@@ -1,0 +1,43 @@
+/** What a session says: an answer that a budget cut off counts with what it went on with. */
+import type { Live, LiveMessage } from "../live/live.ts"
+import * as prompts from "../prompts.ts"
+import { answerOf } from "./makePrompt.ts"
+
+const isCarryOn = ({ info, parts }: LiveMessage): boolean =>
+  info.role === "user" && parts.some((part) => part.type === "text" && part.text === prompts.carryOn)
+
+const rawText = ({ parts }: LiveMessage): string =>
+  parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n")
+
+/** What the answer at this place comes to, together with what was said of it before it was cut off. */
+export const answerAt = (messages: ReadonlyArray<LiveMessage>, at: number, of = answerOf): string => {
+  const last = messages[at]
+  if (last === undefined || last.info.role !== "assistant") return ""
+  let text = rawText(last)
+  let from = at
+  for (;;) {
+    const [before, asked] = [messages[from - 2], messages[from - 1]]
+    if (before === undefined || asked === undefined || !isCarryOn(asked)) break
+    text = rawText(before) + text
+    from -= 2
+  }
+  return from === at ? of(last.parts) : text.trim()
+}
+
+/** The last thing that was said from this place on; empty where nothing was. */
+export const saidFrom = (messages: ReadonlyArray<LiveMessage>, from: number, of = answerOf): string => {
+  for (let at = messages.length - 1; at >= from; at--) {
+    const text = answerAt(messages, at, of)
+    if (text !== "") return text
+  }
+  return ""
+}
+
+/** The last thing that a session has said in this turn. */
+export const saidNow = ({ messages = [] }: Live): string => {
+  const asked = messages.findLastIndex(({ info, parts }) =>
+    info.role === "user" && parts.some((part) => part.type !== "text" || part.synthetic !== true)
+    && !parts.some((part) => part.type === "compaction")
+  )
+  return saidFrom(messages, asked + 1)
+}

@@ -1,0 +1,29 @@
+/** A word of the runtime itself to the model: it stands in the conversation as a message of the user, marked as synthetic. */
+import { Ids } from "@skein/domain/Id"
+import type { UserMessage } from "@skein/domain/Message"
+import type { TextPart } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import { type Live, putMessage, putPart } from "../live/live.ts"
+
+/** Says something to the model, under the same settings as what the user said before. */
+export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMessage, text: string) {
+  const ids = yield* Ids
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const info: UserMessage = { ...before, id: yield* ids.make("msg"), time: { created: now } }
+  const part: TextPart = {
+    id: yield* ids.make("prt"),
+    sessionID: live.info.id,
+    messageID: info.id,
+    type: "text",
+    text,
+    synthetic: true
+  }
+  putPart(putMessage(live, info), part)
+  yield* journal.commit([{ _tag: "Message", info }, { _tag: "Part", part }], [
+    journal.event(live.info, "message.updated", { info }, now),
+    journal.event(live.info, "message.part.updated", { part }, now)
+  ])
+}, Effect.uninterruptible)

@@ -1,0 +1,34 @@
+/** Decides what an agent is told before its conversation: who it is, its role, the working rules, instructions and facts. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { UserMessage } from "@skein/domain/Message"
+import type { Live } from "../live/live.ts"
+import * as prompts from "../prompts.ts"
+
+/**
+ * The system prompt. An agent's own prompt says who it is and takes the place of nothing else, unless its definition says
+ * that it is all there is.
+ */
+export const systemPrompt = (options: {
+  readonly live: Live
+  readonly agent: AgentInfo
+  /** The agent's own prompt, ready to be sent. */
+  readonly own: string | undefined
+  /** What the project says to all agents. */
+  readonly instructions: string | undefined
+  readonly user: UserMessage
+  readonly now: number
+}): string => {
+  const { agent, instructions, live, now, own = "", user } = options
+  const isSubagent = live.parent !== undefined
+  const parts = agent.promptMode === "replace" && own !== ""
+    ? [own, user.system]
+    : [
+      own === "" && !isSubagent ? prompts.unnamed : own,
+      isSubagent ? prompts.subagentRole : undefined,
+      prompts.workingRules,
+      instructions,
+      prompts.environment({ directory: live.info.directory, date: new Date(now).toISOString().slice(0, 10) }),
+      user.system
+    ]
+  return parts.filter((text) => text !== undefined && text !== "").join("\n\n")
+}

@@ -1,0 +1,65 @@
+/** Stops what goes on in a session and in everything below it. */
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { Journal } from "../../Journal.ts"
+import { beginTasks, endTasks } from "./endTasks.ts"
+import type { Live, Running } from "./live.ts"
+import { recordStop } from "./recordStop.ts"
+import type { RunningTask } from "./runningTask.ts"
+import { SessionTable } from "./SessionTable.ts"
+
+type Table = Context.Tag.Service<SessionTable>
+
+/** A session that is being stopped, and what ran for it then: what begins later is another matter. */
+interface Marked {
+  readonly live: Live
+  readonly running: Running | undefined
+  readonly beside: ReadonlyArray<Fiber.Fiber<unknown, unknown>>
+  readonly tasks: ReadonlyArray<RunningTask>
+}
+
+/** Marks a session and all below it, in one moment: what comes from now on finds that it was stopped. */
+const mark = (live: Live, table: Table, marked: Array<Marked>): ReadonlyArray<Marked> => {
+  const { running } = live
+  live.halts++
+  if (running !== undefined) running.halted = true
+  for (const child of table.below(live.info.id)) {
+    child.stops++
+    mark(child, table, marked)
+  }
+  marked.push({ live, running, beside: [...live.beside], tasks: [...live.tasks] })
+  return marked
+}
+
+/** What the turn has begun until now, or had begun when it was marked, where another has taken its place. */
+const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =>
+  live.running === running ? [...live.tasks] : tasks.filter((task) => live.tasks.has(task))
+
+/** Stops a session and all below it: that is stored, then all are told, and then all are awaited. */
+export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
+  Effect.gen(function*() {
+    const table = yield* SessionTable
+    const by = yield* Effect.fiberId
+    const marked = mark(live, table, [])
+    yield* recordStop(live)
+    const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
+    for (const each of marked.toReversed()) {
+      const own = each.running === undefined ? [] : [yield* Deferred.await(each.running.fiber)]
+      for (const fiber of [...each.beside, ...own]) {
+        fibers.push(fiber)
+        yield* Fiber.interruptAsFork(fiber, by)
+      }
+      yield* beginTasks(tasksOf(each))
+    }
+    for (const fiber of fibers.toReversed()) yield* Fiber.await(fiber)
+    for (const each of marked) yield* endTasks(tasksOf(each))
+  })
+
+/** The same, and what was asked of it before does not begin any more either. */
+export const stop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
+  Effect.suspend(() => {
+    live.stops++
+    return halt(live)
+  })

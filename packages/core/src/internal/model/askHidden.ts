@@ -1,0 +1,141 @@
+/** Asks a hidden agent one question beside the work of a session. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import { parseRef } from "@skein/domain/Model"
+import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
+import { Governor } from "../../Governor.ts"
+import { countUsage } from "../../Metrics.ts"
+import { type ModelRequest, Provider, type RequestOrigin } from "../../Provider.ts"
+import { exhausted, unpriced } from "../budget/review.ts"
+import { promptFor } from "../conversation/promptFor.ts"
+import { charge, type Live } from "../live/live.ts"
+import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
+import { traced } from "../traced.ts"
+import { nothingSaid } from "./askModel.ts"
+import { candidates, concrete } from "./candidates.ts"
+import { modelCall } from "./modelCall.ts"
+import { makePurse } from "./purse.ts"
+
+/** How much of an answer is kept, in characters: what a hidden agent is asked for is short. */
+const longest = 16_000
+
+/** How many tokens an answer may have where a budget bounds it, thoughts included. */
+const longestAnswer = { title: 1_024, summary: 4_096, compaction: 16_384 } as const
+
+/** A question to the hidden agent whose name its purpose is. */
+export interface HiddenQuestion {
+  readonly purpose: Exclude<RequestOrigin["purpose"], "turn">
+  readonly text: string
+  /** Whether somebody waits for the answer: else it is asked once, after the requests that others wait for. */
+  readonly urgent: boolean
+}
+
+/**
+ * The models to try: those of the hidden agent, else the one for small jobs, else those of the session. What a whole
+ * conversation goes on from is no small job.
+ */
+export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
+  if (agent.model.length > 0) return yield* Effect.forEach(agent.model, (ref) => concrete(live, ref))
+  const { settings } = yield* Config
+  const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
+  if (small !== undefined && agent.name !== "compaction") return [yield* concrete(live, small)]
+  const agents = yield* Agent
+  return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
+})
+
+/** Counts what a question used; it is no step of the session, which is no newer for it. To be stored with the answer. */
+const pay = (live: Live, used: Pick<Usage, "cost" | "tokens">, now: number): void => {
+  const { time } = live.info
+  charge(live, { ...none, ...used }, now)
+  live.info = { ...live.info, time }
+}
+
+/** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
+export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text, urgent }: HiddenQuestion) {
+  const agents = yield* Agent
+  const provider = yield* Provider
+  const governor = yield* Governor
+  const { settings } = yield* Config
+  const clock = yield* Effect.clock
+  const agent = yield* agents.get(purpose)
+  const refs = yield* modelsFor(live, agent)
+  const prompt = yield* promptFor(live, agent)
+  return yield* Effect.firstSuccessOf(refs.map((ref) =>
+    Effect.gen(function*() {
+      const model = yield* provider.resolve(ref)
+      const refusal = unpriced(live, model.info) ?? exhausted(live, () => "")
+      if (refusal !== undefined) return yield* refusal
+      let answer = ""
+      let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
+      const purse = yield* makePurse({
+        live,
+        model,
+        said: () => "",
+        inLoop: purpose === "compaction",
+        steps: 0,
+        most: longestAnswer[purpose]
+      })
+      const request: ModelRequest = {
+        messages: [
+          { role: "system", content: prompt ?? "" },
+          { role: "user", content: [{ type: "text", text }] }
+        ],
+        tools: [],
+        toolChoice: "none",
+        ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+        ...(agent.topP === undefined ? {} : { topP: agent.topP }),
+        ...(agent.variant === undefined ? {} : { variant: agent.variant }),
+        origin: {
+          sessionID: live.info.id,
+          rootID: live.info.rootID,
+          path: [purpose],
+          step: 0,
+          directory: live.info.directory,
+          purpose
+        }
+      }
+      const asking = modelCall({
+        model,
+        gate: governor.requests(model),
+        take: purse.take(request),
+        origin: request.origin,
+        deadlines: settings.deadlines,
+        bounds: settings.limits.answer,
+        retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
+        urgent,
+        emit: (event) => {
+          if (event.type === "text-delta" && answer.length < longest) answer += event.delta
+          if (event.type !== "finish" || event.tokens === undefined) return
+          used = { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) }
+          countUsage(model.info, used)
+          pay(live, used, clock.unsafeCurrentTimeMillis())
+        },
+        check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
+        failed: () =>
+          Effect.sync(() => {
+            answer = ""
+            purse.settle()
+          }),
+        queued: () => Effect.void,
+        resumed: Effect.void
+      })
+      yield* traced(
+        "Step",
+        () => ({
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": ref.providerID,
+          "gen_ai.request.model": ref.modelID,
+          ...sessionAttributes(live),
+          "skein.purpose": purpose
+        }),
+        Effect.ensuring(asking, Effect.sync(() => purse.settle())),
+        (exit) =>
+          Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
+      )
+      return answer.slice(0, longest).toWellFormed().trim()
+    })
+  ))
+})

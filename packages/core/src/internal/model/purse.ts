@@ -1,0 +1,103 @@
+/** What one question to a model may take of the budgets: held before each try, given back when it is charged. */
+import { formatRef } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import type { LanguageModel, ModelRequest } from "../../Provider.ts"
+import type { BudgetExhausted } from "../../SessionError.ts"
+import { leastOutput, type Need, usualOutput } from "../budget/need.ts"
+import { type Grant, holdFor } from "../budget/requests.ts"
+import { isBounded } from "../budget/reservations.ts"
+import { exhausted } from "../budget/review.ts"
+import { expectedInput } from "../conversation/requestSize.ts"
+import { type Live, rootOf } from "../live/live.ts"
+import { setStatus } from "../live/setStatus.ts"
+
+/** The least output with which an answer goes on that was cut off: each try sends the whole conversation again. */
+const leastMore = 1_024
+
+/** Who asks, and what. */
+export interface Asking {
+  readonly live: Live
+  readonly model: LanguageModel
+  /** What the session has said so far. */
+  readonly said: () => string
+  /** Whether the loop of the session waits for the answer, and the request is a step of it. */
+  readonly inLoop: boolean
+  readonly steps: 0 | 1
+  /** The most output that is of use, in tokens, where that is less than the model can say. */
+  readonly most?: number
+}
+
+/** Holds what tries of one question may take. */
+export interface Purse {
+  /** Holds what the next try may take, where it does not yet; gives the request as it is to be sent. */
+  readonly take: (request: ModelRequest) => Effect.Effect<ModelRequest, BudgetExhausted>
+  /**
+   * Gives back what a try held that has ended, once what it used is charged. Where its answer was cut off, says which budget
+   * did that; undefined where the model's own limit did.
+   */
+  readonly settle: (wasCutOff?: boolean) => Grant["bound"]
+}
+
+/** Makes the purse of a question; where no budget holds, it costs nothing. Whoever makes one settles it at the end. */
+export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most, said, steps }: Asking) {
+  const journal = yield* Journal
+  let grant: Grant | undefined
+
+  const needFor = (request: ModelRequest): Need => ({
+    input: expectedInput(request, live.sent.measured, rootOf(live).rates.get(formatRef(model.info))),
+    steps,
+    price: model.info.price,
+    most: Math.min(most ?? Number.POSITIVE_INFINITY, model.info.limit?.output ?? Number.POSITIVE_INFINITY),
+    least: steps === 1 && live.cutAt > 0 ? leastMore : leastOutput,
+    wanted: Math.max(usualOutput, steps === 1 ? 2 * live.cutAt : 0)
+  })
+
+  const hold = (request: ModelRequest) => {
+    const { status } = live
+    let hasWaited = false
+    const told = (why: { readonly which: "tokens" | "usd" | "steps"; readonly message: string }) => {
+      if (!inLoop) return Effect.void
+      hasWaited = true
+      return Effect.provideService(setStatus(live, { type: "waiting", ...why }), Journal, journal)
+    }
+    const wanted = {
+      inLoop,
+      live,
+      said,
+      need: needFor(request),
+      granted: (found: Grant) => {
+        grant = found
+      }
+    }
+    return Effect.zipRight(
+      holdFor(wanted, told),
+      Effect.suspend(() => hasWaited ? Effect.provideService(setStatus(live, status), Journal, journal) : Effect.void)
+    )
+  }
+
+  const purse: Purse = {
+    take: (request) =>
+      Effect.suspend(() => {
+        if (!isBounded(live)) return Effect.succeed(request)
+        return Effect.zipRight(
+          grant === undefined ? hold(request) : Effect.void,
+          Effect.suspend(() => {
+            // Time goes on while it waits.
+            const end = exhausted(live, said)
+            if (end !== undefined) return Effect.fail(end)
+            return Effect.succeed(grant?.cap === undefined ? request : { ...request, maxOutputTokens: grant.cap })
+          })
+        )
+      }),
+    settle: (wasCutOff) => {
+      const ended = grant
+      grant = undefined
+      ended?.release()
+      const bound = wasCutOff === true ? ended?.bound : undefined
+      if (steps === 1 && wasCutOff !== undefined) live.cutAt = bound === undefined ? 0 : ended?.cap ?? 0
+      return bound
+    }
+  }
+  return purse
+})

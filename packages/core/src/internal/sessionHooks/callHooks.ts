@@ -1,0 +1,92 @@
+/** The hooks around one call: those before it see what the model wrote, those after it what the model is to read. */
+import type { ToolPart } from "@skein/domain/Part"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { HookRefused } from "../../HookError.ts"
+import type { AfterCall, HookPlace, Hooks } from "../../Hooks.ts"
+import type { AnyTool, PermissionAsk } from "../../Tool.ts"
+import { askedOf } from "../calls/checkCall.ts"
+import { type Live, pathOf } from "../live/live.ts"
+
+type Service = Context.Tag.Service<typeof Hooks>
+
+/** A session as hooks are told of it. */
+export const placeOf = (live: Live): HookPlace => ({
+  sessionID: live.info.id,
+  rootID: live.info.rootID,
+  path: pathOf(live),
+  cwd: live.info.directory
+})
+
+/** What the hooks before a call have made of it. */
+export interface Before {
+  /** The call, with other arguments where a hook has changed them. */
+  readonly part: ToolPart
+  /** Why a person is to be asked, whatever the rules say. */
+  readonly asks: string | undefined
+  readonly consents: boolean
+  /** What the model is to read below the result. */
+  readonly contexts: ReadonlyArray<string>
+  /** Why it is not to be made. */
+  readonly refusal: HookRefused | undefined
+}
+
+/** A call with the arguments that a hook gives it. */
+export const withInput = (part: ToolPart, input: unknown): ToolPart => ({
+  ...part,
+  state: { status: "pending", input: JSON.stringify(input) ?? "null" }
+})
+
+/** A result with what hooks have said before the call below it. */
+export const withContexts = (output: string, contexts: ReadonlyArray<string> = []): string =>
+  [output, ...contexts.map((text) => `A hook says of this call: ${text}`)].join("\n\n")
+
+const unheard = Effect.succeed(undefined)
+
+/** Asks the hooks before a call, where there are any. */
+export const beforeCall = (hooks: Service, live: Live, part: ToolPart, tool: AnyTool | undefined) =>
+  tool === undefined || !hooks.hears("PreToolUse", tool)
+    ? unheard
+    : Effect.map(
+      Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part), part.callID)),
+      (decided): Before => {
+        if (Either.isLeft(decided)) {
+          return { part, asks: undefined, consents: false, contexts: [], refusal: decided.left }
+        }
+        const { asks, changed, consents = false, contexts = [] } = decided.right
+        const made = changed === undefined ? part : withInput(part, changed.input)
+        return { part: made, asks, consents, contexts, refusal: undefined }
+      }
+    )
+
+/** What a call needs consent for where a hook wants a person to be asked, or gives consent itself. */
+export const insisting = (
+  wanted: ReadonlyArray<PermissionAsk>,
+  { name, permission }: AnyTool,
+  input: unknown,
+  { asks: reason, consents = false }: { readonly asks?: string | undefined; readonly consents?: boolean } = {}
+): ReadonlyArray<PermissionAsk> => {
+  if (reason === undefined) return consents ? wanted.map((ask) => ({ ...ask, consented: true })) : wanted
+  const own = wanted.filter((ask) => ask.permission === permission)
+  const asked = own.length > 0
+    ? own
+    : [{ permission, patterns: ["*"], always: [], metadata: { tool: name, input } }]
+  return [
+    ...wanted.filter((ask) => ask.permission !== permission),
+    ...asked.map((ask) => ({ ...ask, always: [], insists: true, metadata: { ...ask.metadata, reason } }))
+  ]
+}
+
+/** What the model reads of a call that has ended. */
+export const afterCall = (
+  hooks: Service,
+  live: Live,
+  tool: AnyTool | undefined,
+  input: unknown,
+  output: string,
+  { callID, failed = false }: { readonly callID?: string; readonly failed?: boolean } = {}
+): Effect.Effect<AfterCall, HookRefused> =>
+  tool === undefined || !hooks.hears("PostToolUse", tool)
+    ? Effect.succeed({ output })
+    : hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) }, callID)

@@ -1,0 +1,98 @@
+/** Says what became of a session: asks the hidden agent `summary`, keeps its answer on the session, and renews it after turns. */
+import type { SessionSummary } from "@skein/domain/SessionInfo"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { Config } from "../../Config.ts"
+import { Journal } from "../../Journal.ts"
+import { stoppedBefore, SummaryFailed } from "../../SessionError.ts"
+import { beside } from "../live/beside.ts"
+import type { Live } from "../live/live.ts"
+import { askHidden } from "../model/askHidden.ts"
+import { changedFiles, digest } from "./digest.ts"
+import { sessionFacts } from "./sessionFacts.ts"
+
+/** The longest summary, in characters, and the most files that it names. */
+const longest = 4_000
+const mostFiles = 100
+
+const failedFor = ({ info: { id } }: Live, reason: SummaryFailed["reason"]) => (error: { readonly message: string }) =>
+  new SummaryFailed({
+    id,
+    reason,
+    message: `The session ${id} could not be summarised: ${error.message} ${
+      reason === "unavailable"
+        ? "agent.summary and small_model in skein.json say who writes summaries."
+        : "Try again, or let another model write it: agent.summary.model in skein.json."
+    }`
+  })
+
+/** Writes a summary of a session and all below it. One that covers more and was written meanwhile is not overwritten. */
+const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean) {
+  const journal = yield* Journal
+  const facts = yield* sessionFacts(live.info)
+  const { until } = facts
+  if (until === undefined) {
+    const { id } = live.info
+    const message = `The session ${id} cannot be summarised: nothing was said in it yet. Prompt it first.`
+    return yield* new SummaryFailed({ id, reason: "nothing_said", message })
+  }
+  const unavailable = failedFor(live, "unavailable")
+  const text = yield* askHidden(live, { purpose: "summary", text: digest(facts), urgent }).pipe(
+    Effect.catchTags({
+      AgentNotFound: unavailable,
+      ModelUnavailable: unavailable,
+      ModelError: failedFor(live, "model")
+    })
+  )
+  const now = yield* Clock.currentTimeMillis
+  const known = live.info.summary
+  if (known !== undefined && known.until > until) return known
+  const files = changedFiles(facts).slice(-mostFiles)
+  const summary: SessionSummary = { text: text.slice(0, longest).toWellFormed(), files, until, time: now }
+  // To be described changes nothing of a session: its place among the others stays.
+  live.info = { ...live.info, summary }
+  yield* journal.commit(
+    [{ _tag: "Session", info: live.info }],
+    [journal.event(live.info, "session.updated", { info: live.info }, now)]
+  )
+  return summary
+})
+
+/** Summarises a session for somebody who waits for it. Giving up closes the request; halting the session does so too. */
+export const summarize = (live: Live) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const fiber = yield* beside(live, write(live, true))
+      const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
+      if (Exit.isSuccess(exit)) return exit.value
+      if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")
+      return yield* Effect.failCause(exit.cause)
+    })
+  )
+
+const renewed = (live: Live): Effect.Effect<void, never, Effect.Effect.Context<ReturnType<typeof write>>> =>
+  Effect.catchAll(
+    Effect.asVoid(write(live, false)),
+    (error) => Effect.logWarning("No summary", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))
+  )
+
+/** Begins to renew the summary of a root, where that is wanted and files were changed since; ends at once. */
+export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.Exit<unknown, unknown>) {
+  const { settings } = yield* Config
+  if (settings.summaries !== true || live.changed === 0 || Exit.isFailure(turn)) return
+  live.changed = 0
+  // What the last turn led to is covered by this one.
+  if (live.renewal !== undefined) yield* Fiber.interruptFork(live.renewal)
+  live.renewal = yield* beside(live, renewed(live))
+})
+
+/** Ends when the summary of a session is not being renewed any more. */
+export const summarized = (live: Live): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { renewal } = live
+    if (renewal === undefined) return Effect.void
+    return Effect.flatMap(Fiber.await(renewal), () => live.renewal === renewal ? Effect.void : summarized(live))
+  })

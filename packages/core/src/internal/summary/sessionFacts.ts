@@ -1,0 +1,153 @@
+/** Gathers what is known of the work of a session and of all below it: what was asked, changed, run, delegated and answered. */
+import type { MessageID, SessionID } from "@skein/domain/Id"
+import { reason } from "@skein/domain/Outcome"
+import type { MessageWithParts, ToolCompleted, ToolPart } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { Todo } from "@skein/domain/Todo"
+import * as Effect from "effect/Effect"
+import { readOnlyCommands } from "../../Agent.ts"
+import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
+import { type AnyTool, Tools } from "../../Tool.ts"
+import { answerOf } from "../conversation/makePrompt.ts"
+
+/** A call that has done something, and the agent that made it. */
+interface Done {
+  readonly agent: string
+  readonly tool: string
+  readonly at: number
+}
+
+/** A file that a call changed, as the call named it. */
+export interface FileChange extends Done {
+  readonly file: string
+}
+
+/** A shell command that ran and may have changed something. */
+export interface CommandRun extends Done {
+  readonly command: string
+  /** Its exit code, where it told one. */
+  readonly exit: number | undefined
+}
+
+/** What is known of a session's work, each list in the order of time. */
+export interface SessionFacts {
+  readonly info: SessionInfo
+  /** The last message of the session; undefined where there is none. */
+  readonly until: MessageID | undefined
+  /** What was asked of the session. */
+  readonly prompts: ReadonlyArray<string>
+  readonly changes: ReadonlyArray<FileChange>
+  readonly commands: ReadonlyArray<CommandRun>
+  readonly tasks: ReadonlyArray<{ readonly agent: string; readonly description: string; readonly end: string }>
+  /** What the session still plans to do. */
+  readonly todos: ReadonlyArray<Todo>
+  /** The last text of the session itself; empty where there is none. */
+  readonly answer: string
+}
+
+/** Whether the calls of a tool change files. */
+export const changesFiles = ({ permission }: Pick<AnyTool, "permission">): boolean => permission === "edit"
+
+/** Tools of ours that change files, also where a session is read without them. */
+const editors = ["edit", "write", "patch"]
+
+const readsOnly: ReadonlySet<string> = new Set(readOnlyCommands)
+
+const isText = (value: unknown): value is string => typeof value === "string"
+
+/** The files that a call says it changed: in `filePath`, or as `A path`, `M path` and `D path` in `files`. */
+const filesOf = ({ metadata: { filePath, files } }: ToolCompleted): ReadonlyArray<string> =>
+  isText(filePath)
+    ? [filePath]
+    : Array.isArray(files)
+    ? files.filter(isText).map((file) => file.replace(/^[ADM] /, ""))
+    : []
+
+const commandOf = ({ input }: ToolCompleted): string | undefined =>
+  typeof input === "object" && input !== null && "command" in input && isText(input.command)
+    ? input.command.trim()
+    : undefined
+
+interface Work {
+  readonly changes: Array<FileChange>
+  readonly commands: Array<CommandRun>
+}
+
+const readCall = (work: Work, agent: string, { state, tool }: ToolPart, isEditor: (tool: string) => boolean): void => {
+  if (state.status !== "completed") return
+  const done: Done = { agent, tool, at: state.time.end }
+  if (isEditor(tool)) { for (const file of filesOf(state)) work.changes.push({ ...done, file }) }
+  const command = tool === "bash" ? commandOf(state) : undefined
+  if (command === undefined || readsOnly.has(command)) return
+  const { exit } = state.metadata
+  work.commands.push({ ...done, command, exit: typeof exit === "number" ? exit : undefined })
+}
+
+const promptOf = ({ info, parts }: MessageWithParts): ReadonlyArray<string> => {
+  if (info.role !== "user") return []
+  const said = parts.flatMap((part) =>
+    part.type === "text" && part.synthetic !== true
+      ? [part.text]
+      : part.type === "subtask"
+      ? [`${part.description}: ${part.prompt}`]
+      : []
+  ).join("\n").trim()
+  return said === "" ? [] : [said]
+}
+
+/** The session and those below it, those above first. */
+const subtree = (top: SessionInfo, all: ReadonlyArray<SessionInfo>): ReadonlyArray<SessionInfo> => {
+  const below = new Map<SessionID, Array<SessionInfo>>()
+  for (const info of all) {
+    if (info.parentID !== undefined) below.set(info.parentID, [...below.get(info.parentID) ?? [], info])
+  }
+  const found = [top]
+  for (const info of found) found.push(...below.get(info.id) ?? [])
+  return found
+}
+
+const byTime = <A extends Done>(done: ReadonlyArray<A>): ReadonlyArray<A> => done.toSorted((a, b) => a.at - b.at)
+
+/** Reads it from storage; the messages of one session at a time are in memory. */
+export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
+  const storage = yield* SessionStorage
+  const tools = yield* Tools
+  const changing = new Set([...editors, ...tools.all().filter(changesFiles).map(({ name }) => name)])
+  const work: Work = { changes: [], commands: [] }
+  const read = (messages: ReadonlyArray<MessageWithParts>) => {
+    for (const { info, parts } of messages) {
+      for (const part of parts) {
+        if (part.type === "tool") readCall(work, info.agent, part, (tool) => changing.has(tool))
+      }
+    }
+  }
+  const sessions = subtree(top, (yield* storage.sessions({ rootID: top.rootID })).rows)
+  const { rows: own } = yield* storage.messages(top.id)
+  read(own)
+  yield* Effect.forEach(
+    sessions.slice(1),
+    ({ id }) => Effect.map(storage.messages(id), ({ rows }) => read(rows)),
+    { discard: true }
+  )
+  const callers = new Set(sessions.map(({ id }) => id))
+  const { rows: runs } = yield* storage.runs({ rootID: top.rootID })
+  const answers = own.flatMap(({ info, parts }) => info.role === "assistant" ? [answerOf(parts)] : [])
+  return {
+    info: top,
+    until: own.at(-1)?.info.id,
+    prompts: own.flatMap(promptOf),
+    changes: byTime(work.changes),
+    commands: byTime(work.commands),
+    tasks: runs.filter(({ parentID }) => callers.has(parentID)).map(({ agent, description, outcome }) => ({
+      agent,
+      description,
+      end: outcome === undefined
+        ? "has not ended"
+        : `${outcome.status}: ${outcome.status === "completed" ? outcome.text : reason(outcome)}`
+    })),
+    todos: (yield* orUnreadable(storage.todos(top.id), [])).filter(({ status }) =>
+      status === "pending" || status === "in_progress"
+    ),
+    answer: answers.findLast((text) => text !== "") ?? ""
+  } satisfies SessionFacts
+})

@@ -1,0 +1,64 @@
+/** Sees to it that nothing stays open when a turn breaks off: every call gets a result, every answer an end. */
+import type { AssistantMessage } from "@skein/domain/Message"
+import type { Part, ToolPart } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Journal } from "../../Journal.ts"
+import { missingResult } from "../conversation/makePrompt.ts"
+import { type Live, putMessage, putPart } from "../live/live.ts"
+
+/** What is said of a call of which nothing has happened. */
+export const notRun = "The call was not run: the turn was stopped before."
+
+/** A call that has no result as it ends when nothing of it goes on; `why` takes the place of the usual reason. */
+export const endCall = (part: ToolPart, isUnbegun: boolean, now: number, why?: string): ToolPart => {
+  const { state } = part
+  const isNotRun = state.status === "pending" || isUnbegun
+  const usual = isNotRun ? notRun : missingResult
+  const message = why === undefined ? usual : isNotRun ? `The call was not run. ${why}` : `${missingResult} ${why}`
+  const error = { tag: "interrupted", message }
+  const start = state.status === "running" ? state.time.start : now
+  return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
+}
+
+/** An answer that was not complete, likewise. */
+export const endAnswer = (info: AssistantMessage, now: number): AssistantMessage => ({
+  ...info,
+  error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
+  time: { ...info.time, completed: now }
+})
+
+/** Ends what is still open. */
+export const closeTurn = Effect.fnUntraced(function*(live: Live) {
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const answers: Array<AssistantMessage> = []
+  const begun: Array<Part> = []
+  const calls: Array<ToolPart> = []
+  for (const message of live.messages ?? []) {
+    const { info, parts } = message
+    const isOpen = info.role === "assistant" && info.time.completed === undefined
+    if (isOpen) answers.push(endAnswer(info, now))
+    for (const part of parts) {
+      // An answer that was cut off as it began is in memory alone; more of it may have been told than is known here.
+      if (isOpen && part.type === "step-start") begun.push(part)
+      if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
+      const ended = endCall(part, live.unbegun.has(part.id), now)
+      calls.push(ended)
+      putPart(message, ended)
+    }
+  }
+  if (answers.length + calls.length === 0) return
+  for (const info of answers) putMessage(live, info)
+  yield* journal.commit(
+    [
+      ...answers.map((info) => ({ _tag: "Message", info }) as const),
+      ...[...begun, ...calls].map((part) => ({ _tag: "Part", part }) as const)
+    ],
+    [
+      ...answers.map((info) => journal.event(live.info, "message.updated", { info }, now)),
+      ...[...begun, ...calls].map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    ]
+  )
+  live.unbegun.clear()
+})

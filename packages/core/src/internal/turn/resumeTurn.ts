@@ -1,0 +1,161 @@
+/** Goes on with a turn that a crash cut off: its open calls come to an end first, and nothing is done twice. */
+import type { AssistantMessage } from "@skein/domain/Message"
+import type { ToolPart } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Config } from "../../Config.ts"
+import { Journal } from "../../Journal.ts"
+import type { TurnEnd } from "../../Session.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import { offer, subjectOf } from "../calls/offer.ts"
+import { toolCalls } from "../calls/toolCalls.ts"
+import { answerIn, askForAnswer, type Wanted } from "../conversation/structuredOutput.ts"
+import { type Live, type LiveMessage, putMessage, putPart, rootOf } from "../live/live.ts"
+import { setStatus } from "../live/setStatus.ts"
+import { endAnswer, endCall } from "./closeTurn.ts"
+import type { Step } from "./modelStep.ts"
+import { isOfUser, runSubtasks } from "./runSubtasks.ts"
+import { consentsOf } from "./takeInbox.ts"
+
+/** A turn that goes on. */
+interface Resumed {
+  /** Where its messages begin. */
+  readonly from: number
+  /** How many steps it has made. */
+  readonly steps: number
+  /** How it ended, where the crash came only after that. */
+  readonly end: TurnEnd | undefined
+}
+
+type Answer = LiveMessage & { readonly info: AssistantMessage }
+
+const isAnswer = (message: LiveMessage): message is Answer => message.info.role === "assistant"
+
+const isOpen = (part: ToolPart): boolean => part.state.status === "pending" || part.state.status === "running"
+
+const callsIn = ({ parts }: LiveMessage): ReadonlyArray<ToolPart> => parts.filter((part) => part.type === "tool")
+
+/** Stores answers and calls that have ended. */
+const storeEnds = Effect.fnUntraced(function*(
+  live: Live,
+  infos: ReadonlyArray<AssistantMessage>,
+  parts: ReadonlyArray<ToolPart>,
+  now: number
+) {
+  const journal = yield* Journal
+  yield* journal.commit(
+    [
+      ...infos.map((info) => ({ _tag: "Message", info }) as const),
+      ...parts.map((part) => ({ _tag: "Part", part }) as const)
+    ],
+    [
+      ...infos.map((info) => journal.event(live.info, "message.updated", { info }, now)),
+      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    ]
+  )
+})
+
+/** An answer that was not complete is none: it is asked for again, and of its calls none was made. */
+const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
+  const now = yield* Clock.currentTimeMillis
+  const broken = messages.filter(isAnswer).filter(({ info }) => info.time.completed === undefined)
+  if (broken.length === 0) return
+  const infos = broken.map(({ info }) => endAnswer(info, now))
+  const parts = broken.flatMap((message) =>
+    callsIn(message).filter(isOpen).map((part) => {
+      const ended = endCall(part, true, now)
+      putPart(message, ended)
+      return ended
+    })
+  )
+  for (const info of infos) putMessage(live, info)
+  yield* storeEnds(live, infos, parts, now)
+})
+
+/**
+ * Ends the open calls of an answer that has more of them than an answer may have: an older version stored it, or the limit
+ * is lower now. A call whose task runs already waits for that task as before.
+ */
+const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
+  const { settings: { limits: { answer: { calls: most } } } } = yield* Config
+  const long = messages.filter((message) => isAnswer(message) && callsIn(message).filter(isOpen).length > most)
+  if (long.length === 0) return
+  const now = yield* Clock.currentTimeMillis
+  const { rows } = yield* (yield* SessionStorage).runs({ parentID: live.info.id })
+  const waiting = new Set(rows.map(({ partID }) => partID))
+  const parts = long.flatMap((message) => {
+    const open = callsIn(message).filter(isOpen)
+    const why = `The answer has ${open.length} open calls, and at most ${most} are allowed (limits.answer.calls).`
+    return open.filter(({ id }) => !waiting.has(id)).map((part) => {
+      const ended = endCall(part, false, now, why)
+      putPart(message, ended)
+      return ended
+    })
+  })
+  yield* storeEnds(live, [], parts, now)
+})
+
+/** A step as it was when its calls were asked for. */
+const stepOf = Effect.fnUntraced(function*(live: Live, message: Answer, wanted: Wanted | undefined) {
+  const { finish = "tool-calls", modelID, providerID } = message.info
+  const model = { providerID, modelID }
+  const tools = yield* offer(live, yield* subjectOf(live), model)
+  const offered = [...tools.map(({ name }) => name), ...(wanted === undefined ? [] : [wanted.tool.name])]
+  const step: Step = {
+    message,
+    calls: callsIn(message).filter(isOpen),
+    finish,
+    model,
+    offered,
+    last: false,
+    cutBy: undefined
+  }
+  return step
+})
+
+/** How a turn ended of which nothing is open any more; undefined where its model has still to be asked. */
+const endOf = (live: Live, from: number, wanted: Wanted | undefined): TurnEnd | undefined => {
+  const last = (live.messages ?? []).slice(from).at(-1)
+  if (last === undefined || !isAnswer(last)) return undefined
+  if (last.info.error?.tag === "steps") return "steps"
+  if (last.info.error !== undefined) return undefined
+  const calls = callsIn(last)
+  if (calls.some(({ state }) => state.status !== "pending" && state.metadata?.["endsTurn"] === true)) return "denied"
+  if (calls.some((part) => answerIn(part) !== undefined)) return "completed"
+  return calls.length === 0 && wanted === undefined ? "completed" : undefined
+}
+
+/** Ends what is open of the turn as far as that is possible without asking its model. */
+export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted | undefined) {
+  const storage = yield* SessionStorage
+  const { turn } = live.info
+  const messages = live.messages ?? []
+  const first = messages.findIndex(({ info }) => info.id === turn?.first)
+  const from = first < 0 ? messages.length : first
+  yield* setStatus(live, { type: "busy", step: 0 })
+  yield* endBroken(live, messages.slice(from))
+  yield* endExcess(live, messages.slice(from))
+  const users = messages.slice(from).filter(({ info }) => info.role === "user")
+  for (const { parts } of users) for (const agent of consentsOf(parts)) live.consents.add(agent)
+  if (live.parent === undefined) {
+    const { rows } = yield* storage.runs({ rootID: live.info.id })
+    rootOf(live).spawns = rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length
+  }
+  const steps = messages.slice(from).filter((each) =>
+    isAnswer(each) && !isOfUser(each) && each.info.error === undefined
+  )
+  const resumed = { from, steps: steps.length }
+  let denied = yield* runSubtasks(live, users, yield* subjectOf(live))
+  for (const message of messages.slice(from).filter(isAnswer)) {
+    if (!callsIn(message).some(isOpen)) continue
+    const step = yield* stepOf(live, message, wanted)
+    denied = (yield* toolCalls(live, step, yield* subjectOf(live), wanted, true)) || denied
+  }
+  const end = denied ? "denied" : wanted?.answer === undefined ? endOf(live, from, wanted) : "completed"
+  const last = messages.at(-1)
+  const user = users.at(-1)?.info
+  // Words are no answer where one of a form is asked for, and no model goes on after its own.
+  const isInWords = last !== undefined && isAnswer(last) && last.info.error === undefined && callsIn(last).length === 0
+  if (end === undefined && isInWords && user?.role === "user") yield* askForAnswer(live, user)
+  return { ...resumed, end } satisfies Resumed
+})

@@ -1,0 +1,165 @@
+/** The second thing at a step boundary: subagents that a prompt asks for by itself run without asking the model. */
+import { Ids } from "@skein/domain/Id"
+import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
+import { formatRef } from "@skein/domain/Model"
+import type { SubtaskPart, ToolPart } from "@skein/domain/Part"
+import { none } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { Governor } from "../../Governor.ts"
+import { Journal } from "../../Journal.ts"
+import type { Subject } from "../../Permission.ts"
+import { makeCalls } from "../calls/makeCalls.ts"
+import { observedCall } from "../calls/observedCall.ts"
+import { toolCall } from "../calls/toolCall.ts"
+import { sayToModel } from "../conversation/sayToModel.ts"
+import { type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
+import { candidates } from "../model/candidates.ts"
+import type { Step } from "./modelStep.ts"
+
+/** What follows the results of a command, so that the model goes on with them. */
+const goOn = "Summarize the task tool output above and continue with your task."
+
+/** Whether an answer was made here, as if a model had asked for the task. */
+export const isOfUser = ({ parts }: LiveMessage): boolean =>
+  parts.length === 1 && parts.every((part) => part.type === "tool" && part.tool === "task" && part.callID === part.id)
+
+const argumentsOf = (part: SubtaskPart) => ({
+  prompt: part.prompt,
+  description: part.description,
+  subagent_type: part.agent,
+  ...(part.command === undefined ? {} : { command: part.command }),
+  ...(part.model === undefined ? {} : { model: formatRef(part.model) })
+})
+
+/** An assistant message as if a model had asked for the task. */
+const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: SubtaskPart) {
+  const ids = yield* Ids
+  const journal = yield* Journal
+  const agents = yield* Agent
+  const now = yield* Clock.currentTimeMillis
+  const [ref] = part.model === undefined ? yield* candidates(live, yield* agents.get(live.info.agent)) : [part.model]
+  const model = ref ?? { providerID: "", modelID: "" }
+  const info: AssistantMessage = {
+    id: yield* ids.make("msg"),
+    sessionID: live.info.id,
+    role: "assistant",
+    parentID: user.id,
+    agent: part.agent,
+    ...model,
+    path: { cwd: live.info.directory, root: live.info.directory },
+    usage: none,
+    finish: "tool-calls",
+    time: { created: now, completed: now }
+  }
+  const callID = yield* ids.make("prt")
+  const tool: ToolPart = {
+    id: callID,
+    sessionID: live.info.id,
+    messageID: info.id,
+    type: "tool",
+    callID,
+    tool: "task",
+    state: { status: "pending", input: JSON.stringify(argumentsOf(part)) }
+  }
+  const message = putMessage(live, info)
+  putPart(message, tool)
+  yield* journal.commit(
+    [{ _tag: "Message", info }, { _tag: "Part", part: tool }],
+    [
+      journal.event(live.info, "message.updated", { info }, now),
+      journal.event(live.info, "message.part.updated", { part: tool }, now)
+    ]
+  )
+  const step: Step = {
+    message,
+    calls: [tool],
+    finish: "tool-calls",
+    model,
+    offered: ["task"],
+    last: false,
+    cutBy: undefined
+  }
+  return { step, tool }
+}, Effect.uninterruptible)
+
+/** What a crash has left of the subtasks of a message: the answers that were begun, in the order of its parts. */
+const begunBefore = (live: Live, user: UserMessage): ReadonlyArray<LiveMessage> =>
+  (live.messages ?? []).filter((message) =>
+    message.info.role === "assistant" && message.info.parentID === user.id && isOfUser(message)
+  )
+
+const stepOf = (message: LiveMessage): { readonly step: Step; readonly tool: ToolPart } | undefined => {
+  const [tool] = message.parts
+  if (message.info.role === "user" || tool?.type !== "tool") return undefined
+  const { modelID, providerID } = message.info
+  const model = { providerID, modelID }
+  return {
+    tool,
+    step: { message, calls: [tool], finish: "tool-calls", model, offered: ["task"], last: false, cutBy: undefined }
+  }
+}
+
+const isOpen = ({ state }: ToolPart): boolean => state.status === "pending" || state.status === "running"
+
+const saysGoOn = ({ info, parts }: LiveMessage): boolean =>
+  info.role === "user" && parts.some((part) => part.type === "text" && part.text === goOn)
+
+/** Nobody but the next model reads the result of a subtask, so the log says which of them failed, and why. */
+const logFailure = ({ step, tool }: { readonly step: Step; readonly tool: ToolPart }) => {
+  const part = step.message.parts.find(({ id }) => id === tool.id)
+  if (!isOpen(tool) || part?.type !== "tool" || part.state.status !== "error") return Effect.void
+  const { error, input } = part.state
+  const asked: Record<string, unknown> = typeof input === "object" && input !== null ? { ...input } : {}
+  return Effect.annotateLogs(Effect.logWarning("subtask execution failed", error.message), {
+    agent: asked["subagent_type"],
+    description: asked["description"]
+  })
+}
+
+/** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
+export const runSubtasks = Effect.fnUntraced(function*(
+  live: Live,
+  taken: ReadonlyArray<LiveMessage>,
+  subject: Subject
+) {
+  const wanted = taken.flatMap(({ info, parts }) =>
+    info.role === "user" ? parts.filter((part) => part.type === "subtask").map((part) => ({ user: info, part })) : []
+  )
+  const last = wanted.at(-1)
+  if (last === undefined) return false
+  const governor = yield* Governor
+  const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
+  const known = new Map(wanted.map(({ user }) => [user, [...begunBefore(live, user)]]))
+  const begun = yield* Effect.forEach(wanted, ({ part, user }) => {
+    const before = known.get(user)?.shift()
+    const step = before === undefined ? undefined : stepOf(before)
+    return step === undefined ? begin(live, user, part) : Effect.succeed(step)
+  })
+  const results = yield* makeCalls(
+    live,
+    begun.filter(({ tool }) => isOpen(tool)),
+    ({ step, tool }, call) =>
+      observedCall(
+        { live, message: step.message, part: tool, wanted: undefined },
+        toolCall({
+          live,
+          step,
+          part: tool,
+          subject,
+          call,
+          permits,
+          wanted: undefined,
+          byUser: true,
+          resumes: tool.state.status === "running"
+        })
+      )
+  )
+  yield* Effect.forEach(begun, logFailure, { discard: true })
+  const after = (live.messages ?? []).slice((live.messages ?? []).findIndex(({ info }) => info.id === last.user.id))
+  if (wanted.some(({ part }) => part.command !== undefined) && !after.some(saysGoOn)) {
+    yield* sayToModel(live, last.user, goOn)
+  }
+  return results.some((result) => result.endsTurn)
+})

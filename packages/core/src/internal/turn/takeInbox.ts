@@ -1,0 +1,119 @@
+/** The first thing at a step boundary: what waits for the session becomes part of its history. */
+import { Ids, type MessageID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { UserMessage } from "@skein/domain/Message"
+import type { Part, PartInput } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { failpoint } from "../../Failpoints.ts"
+import { Journal } from "../../Journal.ts"
+import type { Write } from "../../SessionStorage.ts"
+import { disposeOf } from "../calls/toldRuns.ts"
+import type { Wanted } from "../conversation/structuredOutput.ts"
+import { change, type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
+
+/** Defined keys only: a stored message does not carry `undefined`. */
+const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
+  ...(from === undefined ? {} : { from }),
+  ...(model === undefined ? {} : { model }),
+  ...(variant === undefined ? {} : { variant }),
+  ...(system === undefined ? {} : { system }),
+  ...(tools === undefined ? {} : { tools })
+})
+
+/** A row as the message that it becomes. */
+const messageOf = (live: Live, row: InboxRow, id: MessageID): UserMessage => ({
+  id,
+  sessionID: live.info.id,
+  role: "user",
+  agent: row.agent ?? live.info.agent,
+  ...settings(row),
+  time: { created: row.time.created }
+})
+
+/** The parts of a prompt with their ids. */
+const partsOf = (
+  ids: Context.Tag.Service<typeof Ids>,
+  message: UserMessage,
+  inputs: ReadonlyArray<PartInput>,
+  now: number
+) =>
+  inputs.map((input): Part => ({
+    ...input,
+    id: ids.unsafeMake("prt", now),
+    sessionID: message.sessionID,
+    messageID: message.id
+  }))
+
+/** The subagents that a prompt names. */
+export const consentsOf = (parts: ReadonlyArray<PartInput | Part>): ReadonlyArray<string> =>
+  parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
+
+/** What is taken together: all that waits, but a prompt that wants an answer of its own form begins a turn of its own. */
+const takeRows = (live: Live, begins: boolean): ReadonlyArray<InboxRow> => {
+  const special = live.inbox.findIndex((row) => live.wanted.has(row.id))
+  if (special < 0) return live.inbox.splice(0)
+  return live.inbox.splice(0, special === 0 && begins ? 1 : special)
+}
+
+/** What was taken: the messages that it became, and the answer of a given form that one of them asks for. */
+interface Taken {
+  readonly messages: ReadonlyArray<LiveMessage>
+  readonly wanted: Wanted | undefined
+}
+
+/**
+ * Takes what waits, in the order in which it came. Messages sort by their ids: a row that came while a younger message was
+ * made gets a new id, for it is read after that message.
+ */
+export const takeInbox = (live: Live, begins: boolean) =>
+  live.inbox.length === 0 ? Effect.succeed(nothing) : take(live, begins)
+
+const nothing: Taken = { messages: [], wanted: undefined }
+
+const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
+  const rows = takeRows(live, begins)
+  const messages: Array<LiveMessage> = []
+  const wanted = rows.map((row) => live.wanted.get(row.id)).find((each) => each !== undefined)
+  const taken: Taken = { messages, wanted }
+  if (rows.length === 0) return taken
+  const journal = yield* Journal
+  const ids = yield* Ids
+  const now = yield* Clock.currentTimeMillis
+  const writes: Array<Write> = []
+  const events = []
+  for (const row of rows) {
+    const last = live.messages?.at(-1)?.info.id
+    const info = messageOf(live, row, last === undefined || last < row.id ? row.id : ids.unsafeMake("msg", now))
+    const parts = partsOf(ids, info, row.parts, now)
+    const message = putMessage(live, info)
+    for (const part of parts) putPart(message, part)
+    messages.push(message)
+    for (const agent of row.kind === "prompt" ? consentsOf(row.parts) : []) live.consents.add(agent)
+    writes.push(
+      { _tag: "Message", info },
+      ...parts.map((part): Write => ({ _tag: "Part", part })),
+      { _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now }
+    )
+    events.push(
+      journal.event(live.info, "message.updated", { info }, now),
+      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
+    )
+    const switched = {
+      ...(row.agent === undefined || row.agent === live.info.agent ? {} : { agent: row.agent }),
+      ...(row.model === undefined ? {} : { model: row.model })
+    }
+    if (Object.keys(switched).length > 0) {
+      writes.push(change(live, now, switched))
+      events.push(journal.event(live.info, "session.updated", { info: live.info }, now))
+    }
+  }
+  const [first] = messages
+  if (begins && first !== undefined) writes.push(change(live, now, { turn: { began: now, first: first.info.id } }))
+  if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
+  yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
+  yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
+  return taken
+  // A stop in the middle would leave in memory what is not stored.
+}, Effect.uninterruptible)

@@ -1,0 +1,187 @@
+/** The loop: inbox, subtasks, model, calls, and again, until there is nothing left to answer. */
+import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
+import { formatRef } from "@skein/domain/Model"
+import { since, type Usage } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Agent } from "../../Agent.ts"
+import { ModelError } from "../../Provider.ts"
+import type { Turn, TurnEnd } from "../../Session.ts"
+import { turnWorks } from "../budget/account.ts"
+import { cutOff as cutOffBy, exhausted, warning } from "../budget/review.ts"
+import { subjectOf } from "../calls/offer.ts"
+import { toolCalls } from "../calls/toolCalls.ts"
+import { outputForm } from "../conversation/outputForm.ts"
+import { answerAt, saidFrom } from "../conversation/saidNow.ts"
+import { sayToModel } from "../conversation/sayToModel.ts"
+import { checkAnswer, want, type Wanted } from "../conversation/structuredOutput.ts"
+import { failedToStore, isGone, type Live, type LiveMessage, wantsAnswer } from "../live/live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
+import { setStatus } from "../live/setStatus.ts"
+import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
+import { logUnstored } from "../logUnstored.ts"
+import * as prompts from "../prompts.ts"
+import { type Ended, traced } from "../traced.ts"
+import { closeTurn } from "./closeTurn.ts"
+import { modelStep, type Step } from "./modelStep.ts"
+import { resumeTurn } from "./resumeTurn.ts"
+import { runSubtasks } from "./runSubtasks.ts"
+import { takeInbox } from "./takeInbox.ts"
+
+/** How many answers in a row may be cut off in the middle of a call. */
+const cutOffLimit = 3
+
+const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined => {
+  const found = messages.findLast((message) => message.info.role === "user")
+  return found?.info.role === "user" ? found.info : undefined
+}
+
+const isAnswer = (message: LiveMessage): message is LiveMessage & { info: AssistantMessage } =>
+  message.info.role === "assistant"
+
+/** Whether something waits that this turn can take. */
+const hasMore = (live: Live): boolean => {
+  const first = live.inbox.find(wantsAnswer)
+  return first !== undefined && !live.wanted.has(first.id)
+}
+
+const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effect.Effect<Turn> => {
+  const { messages = [] } = live
+  const at = messages.findLastIndex(isAnswer)
+  const message = messages[at]
+  if (message === undefined || !isAnswer(message)) {
+    return Effect.dieMessage(`${live.info.id} ended a turn without an answer`)
+  }
+  return Effect.succeed({
+    sessionID: live.info.id,
+    info: message.info,
+    parts: [...message.parts],
+    text: answerAt(messages, at),
+    end,
+    ...(wanted?.answer === undefined ? {} : { output: wanted.answer.value }),
+    usage: since(before, live.info.usage.subtree)
+  })
+}
+
+const cutOffAgain = (step: Step) =>
+  new ModelError({
+    reason: "bad_response",
+    retryable: false,
+    message: `${formatRef(step.model)} ran into its output limit in the middle of a call ${cutOffLimit} times in a row.`
+  })
+
+const endOfStep = ({ finish, message, model }: Step): Ended => ({
+  outcome: "completed",
+  failed: false,
+  attributes: {
+    "gen_ai.provider.name": model.providerID,
+    "gen_ai.request.model": model.modelID,
+    "gen_ai.response.finish_reasons": [finish],
+    ...(message.info.role === "assistant" ? usageAttributes(message.info.usage) : {}),
+    "skein.message.id": message.info.id,
+    "skein.retries": message.parts.filter((part) => part.type === "retry").length
+  }
+})
+
+/** Closes a turn that did not come to its end. What could not be stored is no longer believed: the session is read again. */
+const breakOff = Effect.fnUntraced(
+  function*(live: Live, exit: Exit.Exit<unknown, { readonly _tag: string }>) {
+    const table = yield* SessionTable
+    // Where the database is gone, memory is all that is left of the answer.
+    if (isGone(exit)) return
+    if (failedToStore(exit)) live.messages = undefined
+    yield* table.history(live)
+    yield* closeTurn(live)
+  },
+  (effect, live) =>
+    Effect.catchAll(effect, (error) => {
+      // It is closed when the session is next prompted.
+      live.messages = undefined
+      return logUnstored("A turn could not be closed")(error)
+    })
+)
+
+/** The answer that a turn is to give for which no prompt says so: in the form of its task's caller, or of its agent. */
+const wantedHere = Effect.fnUntraced(function*(live: Live) {
+  // Who is asked to conclude says in words what there is.
+  if (live.concluding) return undefined
+  const form = live.form ?? (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
+  return form === undefined ? undefined : want(form)
+})
+
+/** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
+const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
+  const end = exhausted(live, () => saidFrom(live.messages ?? [], from))
+  if (end !== undefined) return yield* end
+  const news = warning(live)
+  if (news !== undefined) yield* sayToModel(live, user, news)
+})
+
+/** Counts the time at work of a turn, for the session and for those above it. */
+const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effect<A, E, R> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => turnWorks(live, true)),
+    () => turn,
+    () => Effect.sync(() => turnWorks(live, false))
+  )
+
+/** One turn: from what is in the inbox to an answer with nothing left in it. */
+export const runTurn = Effect.fnUntraced(
+  function*(live: Live) {
+    const table = yield* SessionTable
+    const known = live.messages !== undefined
+    const { resumes } = live
+    live.resumes = false
+    const messages = yield* table.history(live)
+    if (!known && !resumes) yield* closeTurn(live)
+    const before = live.info.usage.subtree
+    live.spawns = 0
+    live.consents.clear()
+    const resumed = resumes ? yield* resumeTurn(live, yield* wantedHere(live)) : undefined
+    if (resumed?.end !== undefined && !hasMore(live)) return yield* turnOf(live, resumed.end, before)
+    const from = resumed?.from ?? messages.length
+    let cutOff = 0
+    let asked: Wanted | undefined
+    let answering: string | undefined
+    let wanted: Wanted | undefined
+    for (let count = resumed?.steps ?? 0;; count++) {
+      const taken = yield* takeInbox(live, resumed === undefined && count === 0)
+      asked = taken.wanted ?? asked
+      if (answering !== live.info.agent) wanted = asked ?? (yield* wantedHere(live))
+      answering = live.info.agent
+      const user = lastUser(messages)
+      if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
+      yield* setStatus(live, { type: "busy", step: count })
+      const subject = yield* subjectOf(live)
+      if (yield* runSubtasks(live, taken.messages, subject)) return yield* turnOf(live, "denied", before)
+      yield* heedBudgets(live, lastUser(messages) ?? user, from)
+      const step = yield* traced(
+        "Step",
+        () => ({ "gen_ai.operation.name": "chat", ...sessionAttributes(live), "skein.step": count }),
+        modelStep(live, lastUser(messages) ?? user, subject, count, wanted),
+        (exit) => Exit.isSuccess(exit) ? endOfStep(exit.value) : undefined
+      )
+      const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), wanted))
+      if (ended) return yield* turnOf(live, "denied", before)
+      if (wanted !== undefined) {
+        if (yield* checkAnswer(live, user, step, wanted)) return yield* turnOf(live, "completed", before, wanted)
+        continue
+      }
+      if (step.last) return yield* turnOf(live, "steps", before)
+      cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
+      if (cutOff === cutOffLimit) {
+        return yield* step.cutBy === undefined
+          ? cutOffAgain(step)
+          : cutOffBy(live, step.cutBy, saidFrom(live.messages ?? [], from))
+      }
+      // What is left may be enough for the rest; where it is not, the next request says so.
+      if (step.cutBy !== undefined && step.calls.length === 0) {
+        yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
+        continue
+      }
+      if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
+    }
+  },
+  (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : breakOff(live, exit)),
+  counted
+)
