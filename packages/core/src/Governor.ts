@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { Config } from "./Config.ts"
-import { makeRequestGate } from "./internal/requestGate.ts"
-import { free, makePool, makeSlot } from "./internal/slots.ts"
+import { makeRequestGate } from "./internal/governor/requestGate.ts"
+import { free, makePool, makeSlot } from "./internal/governor/slots.ts"
 import type { LanguageModel } from "./Provider.ts"
 
 /** A call of an agent: it counts as work except while it waits. */

@@ -12,7 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import { makeMemoryStorage } from "./internal/memoryStorage.ts"
+import { makeMemoryStorage } from "./internal/memory/memoryStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** An answer of `always`: from then on it turns `ask` into `allow`, in a project or in one tree of sessions of it. */

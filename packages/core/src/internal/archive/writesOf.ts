@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ArchiveInvalid } from "../../ArchiveError.ts"
 import { SessionStorage, type Write } from "../../SessionStorage.ts"
-import { type Names, renameMessages, renameRow, renameRun, renameSession } from "../renamed.ts"
+import { type Names, renameMessages, renameRow, renameRun, renameSession } from "./renamed.ts"
 
 const exists = (id: string) =>
   new ArchiveInvalid({

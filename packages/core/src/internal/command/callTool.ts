@@ -10,8 +10,8 @@ import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { callerOf, subjectOf } from "../calls/offer.ts"
 import { type Live, personAnswers } from "../live/live.ts"
+import { readsOnly } from "../permission/verdict.ts"
 import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
-import { readsOnly } from "../verdict.ts"
 
 /** What is called. */
 export interface UserCall {

@@ -6,7 +6,7 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Context from "effect/Context"
-import { flattened } from "../Nesting.ts"
+import { flattened } from "../../Nesting.ts"
 
 /** The new id of each old one. */
 export interface Names {

@@ -2,8 +2,8 @@
 import type { Event, EventProperties, PermissionRequest } from "@skein/domain/Event"
 import type { PartID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import { SessionStorage } from "../SessionStorage.ts"
-import type { PermissionAsk } from "../Tool.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { PermissionAsk } from "../../Tool.ts"
 
 /** A question, and its answer where somebody gave one. */
 interface AskedBefore {

@@ -11,8 +11,8 @@ import * as Chunk from "effect/Chunk"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import type { Approval, Lease, LoggedEvent, Pruning, StoredLease, Write } from "../SessionStorage.ts"
-import { heldByAnother, StorageError } from "../StorageError.ts"
+import type { Approval, Lease, LoggedEvent, Pruning, StoredLease, Write } from "../../SessionStorage.ts"
+import { heldByAnother, StorageError } from "../../StorageError.ts"
 
 /** A session and what belongs to it alone. */
 interface Held {

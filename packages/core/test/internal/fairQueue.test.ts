@@ -1,7 +1,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as FastCheck from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { makeFairQueue } from "../../src/internal/fairQueue.ts"
+import { makeFairQueue } from "../../src/internal/governor/fairQueue.ts"
 
 interface Item {
   readonly rootID: SessionID

@@ -9,7 +9,7 @@ import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Order from "effect/Order"
-import type { Approval, Found, LoggedEvent, SessionStorage, Write } from "../SessionStorage.ts"
+import type { Approval, Found, LoggedEvent, SessionStorage, Write } from "../../SessionStorage.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {
