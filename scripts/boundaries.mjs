@@ -9,7 +9,7 @@ import { bans } from "./bans.mjs"
 import { root } from "./layout.mjs"
 
 /**
- * The arrow: domain <- core <- {tools, provider, storage, config, cluster} <- {server, cli}. `testing` stands beside the
+ * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster} <- {server, cli}. `testing` stands beside the
  * second group, and nothing but tests imports it.
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
@@ -18,12 +18,13 @@ const arrow = {
   core: ["domain"],
   tools: ["domain", "core"],
   provider: ["domain", "core"],
+  offline: ["domain", "core"],
   storage: ["domain", "core"],
   config: ["domain", "core"],
   cluster: ["domain", "core"],
   testing: ["domain", "core"],
-  server: ["domain", "core", "tools", "provider", "storage", "config", "cluster"],
-  cli: ["domain", "core", "tools", "provider", "storage", "config", "cluster"]
+  server: ["domain", "core", "tools", "provider", "offline", "storage", "config", "cluster"],
+  cli: ["domain", "core", "tools", "provider", "offline", "storage", "config", "cluster"]
 }
 
 /**

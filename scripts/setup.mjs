@@ -2,9 +2,10 @@
 // builds the command line program.
 // npm runs it before `start`, `test`, `check`, `build` and `bench`, so it must need no dependency and cost next to
 // nothing when there is nothing to do.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
+import { linkPackages, packagesIn } from "./linkPackages.mjs"
 import { linkOwnNode, needNewerNode, npm } from "./ownNode.mjs"
 
 /** @param {string} line */
@@ -27,12 +28,10 @@ const seconds = (start) => `${((Date.now() - start) / 1000).toFixed(1)} s`
  * does not run the `prepare` script.
  */
 const holdsTheLock = () => {
-  /** @param {string} path @returns {Record<string, { version?: string, optional?: boolean, link?: boolean }>} */
-  const packages = (path) => JSON.parse(readFileSync(join(root, path), "utf8")).packages
   const hidden = join("node_modules", ".package-lock.json")
   if (!existsSync(join(root, hidden))) return false
-  const found = packages(hidden)
-  return Object.entries(packages("package-lock.json")).every(([path, { link, optional, version }]) =>
+  const found = packagesIn(root, hidden)
+  return Object.entries(packagesIn(root, "package-lock.json")).every(([path, { link, optional, version }]) =>
     !path.includes("node_modules/") || link === true || (optional === true && found[path] === undefined)
     || found[path]?.version === version
   )
@@ -43,7 +42,10 @@ const install = async () => {
   const expected = expectedStamp()
   if (found === expected) return
   const sameNode = found?.split(" lock ")[0] === expected.split(" lock ")[0]
-  if (sameNode && holdsTheLock()) return await import("./prepare.mjs")
+  if (sameNode && holdsTheLock()) {
+    linkPackages(root)
+    return await import("./prepare.mjs")
+  }
   const start = Date.now()
   say(
     found === undefined

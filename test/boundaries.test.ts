@@ -61,6 +61,8 @@ describe("the architecture check", () => {
     ["domain", "core"],
     ["core", "tools"],
     ["tools", "provider"],
+    ["provider", "offline"],
+    ["offline", "provider"],
     ["provider", "storage"],
     ["storage", "config"],
     ["config", "cluster"],

@@ -5,7 +5,6 @@ import { type ModelRef, parseRef } from "@skein/domain/Model"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import { keyFrom } from "./internal/environment.ts"
-import { surveyInfo } from "./internal/surveyInfo.ts"
 import * as OpenAi from "./OpenAi.ts"
 import { type Preset, presets } from "./OpenAiCompatible.ts"
 
@@ -44,25 +43,24 @@ const candidateOf = (providerID: string, config: ProviderConfig | undefined): Re
 /**
  * Chooses the model: that of the config, else the default of the first provider that can be asked. Providers of the config
  * come first, in their order, then OpenAI, then the other presets by name. A provider of the config without a default has
- * the first model that the config lists for it. Without any, it is the offline survey.
+ * the first model that the config lists for it. Without any, it is `fallback`.
  */
-export const chooseModel: Effect.Effect<DefaultModel, ConfigError, Config> = Effect.gen(function*() {
-  const { settings } = yield* Config
-  const configured = settings.model === undefined ? undefined : parseRef(settings.model)
-  if (configured !== undefined) return { model: configured, otherKeys: [] }
-  const configs = settings.provider ?? {}
-  const ids = new Set([...Object.keys(configs), ...Object.keys(builtIn)])
-  const found = yield* Effect.filter(
-    [...ids].flatMap((id) => candidateOf(id, configs[id])),
-    ({ keyName, needsKey }) =>
-      needsKey && keyName !== undefined
-        ? Effect.map(keyFrom(keyName), (key) => key !== undefined)
-        : Effect.succeed(true)
-  )
-  const [first, ...rest] = found
-  if (first === undefined) {
-    return { model: { providerID: surveyInfo.providerID, modelID: surveyInfo.modelID }, otherKeys: [] }
-  }
-  const otherKeys = rest.flatMap(({ keyName, needsKey }) => needsKey && keyName !== undefined ? [keyName] : [])
-  return { model: first.model, keyName: first.needsKey ? first.keyName : undefined, otherKeys }
-})
+export const chooseModel = (fallback: ModelRef): Effect.Effect<DefaultModel, ConfigError, Config> =>
+  Effect.gen(function*() {
+    const { settings } = yield* Config
+    const configured = settings.model === undefined ? undefined : parseRef(settings.model)
+    if (configured !== undefined) return { model: configured, otherKeys: [] }
+    const configs = settings.provider ?? {}
+    const ids = new Set([...Object.keys(configs), ...Object.keys(builtIn)])
+    const found = yield* Effect.filter(
+      [...ids].flatMap((id) => candidateOf(id, configs[id])),
+      ({ keyName, needsKey }) =>
+        needsKey && keyName !== undefined
+          ? Effect.map(keyFrom(keyName), (key) => key !== undefined)
+          : Effect.succeed(true)
+    )
+    const [first, ...rest] = found
+    if (first === undefined) return { model: fallback, otherKeys: [] }
+    const otherKeys = rest.flatMap(({ keyName, needsKey }) => needsKey && keyName !== undefined ? [keyName] : [])
+    return { model: first.model, keyName: first.needsKey ? first.keyName : undefined, otherKeys }
+  })

@@ -1,7 +1,8 @@
-/** Decides which providers there are in a process: OpenAI, the presets, those of the config, and the offline one. */
+/** Decides which providers there are in a process: OpenAI, the presets, those of the config, and the program's own. */
 import { Config, defaults } from "@skein/core/Config"
-import { ModelUnavailable, Provider } from "@skein/core/Provider"
+import { Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import type { ModelRef } from "@skein/domain/Model"
 import type { ConfigError } from "effect/ConfigError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +10,6 @@ import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 import { chooseModel } from "./DefaultModel.ts"
 import { keyFrom, textFrom } from "./internal/environment.ts"
-import { surveyInfo } from "./internal/surveyInfo.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as OpenAiCompatible from "./OpenAiCompatible.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
@@ -51,26 +51,18 @@ const compatible = (
     })
   })
 
-/** The model that needs no key and no network, and is no AI. */
-const offline: Vendor = {
-  id: surveyInfo.providerID,
-  models: [surveyInfo],
-  available: true,
-  model: (modelID) =>
-    modelID === surveyInfo.modelID
-      ? Effect.map(Effect.promise(() => import("./Offline.ts")), ({ survey }) => survey)
-      : Effect.fail(
-        new ModelUnavailable({
-          model: `offline/${modelID}`,
-          reason: "unknown_model",
-          message: `There is no model offline/${modelID}: the offline provider has offline/survey only.`
-        })
-      )
+/** What a program brings besides the providers that this package knows. */
+export interface ProvidersOptions {
+  /** Vendors of its own; what the config says under their names does not concern them. */
+  readonly vendors: ReadonlyArray<Vendor>
+  /** The model of those who have set up no other: one of a vendor that needs no key. */
+  readonly fallback: ModelRef
 }
 
 const vendors = (
   configs: Readonly<Record<string, ProviderConfig>>,
-  firstEvent: number | undefined
+  firstEvent: number | undefined,
+  own: ReadonlyArray<Vendor>
 ): Effect.Effect<
   ReadonlyArray<Vendor>,
   ConfigError,
@@ -78,14 +70,14 @@ const vendors = (
 > => {
   const presets: Readonly<Record<string, OpenAiCompatible.Preset>> = OpenAiCompatible.presets
   const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
-  ids.delete(offline.id)
+  for (const { id } of own) ids.delete(id)
   return Effect.map(
     Effect.forEach(ids, (id) => {
       const config = configs[id] ?? {}
       const type = config.type ?? (id === "openai" ? "openai" : "openai-compatible")
       return type === "openai" ? openAi(id, config, firstEvent) : compatible(id, config, firstEvent, presets[id])
     }),
-    (made) => [...made, offline]
+    (made) => [...made, ...own]
   )
 }
 
@@ -97,12 +89,13 @@ const chosenFirstEvent = ({ origins, settings }: Context.Tag.Service<Config>): n
 }
 
 /** All providers, set up by the config and the environment; `chooseModel` decides on the model of agents that name none. */
-export const layer: Layer.Layer<Provider, ConfigError, Config> = Layer.scoped(
-  Provider,
-  Effect.gen(function*() {
-    const config = yield* Config
-    const made = yield* vendors(config.settings.provider ?? {}, chosenFirstEvent(config))
-    const { model } = yield* chooseModel
-    return toProvider(made, Effect.succeed(model))
-  })
-)
+export const layer = (options: ProvidersOptions): Layer.Layer<Provider, ConfigError, Config> =>
+  Layer.scoped(
+    Provider,
+    Effect.gen(function*() {
+      const config = yield* Config
+      const made = yield* vendors(config.settings.provider ?? {}, chosenFirstEvent(config), options.vendors)
+      const { model } = yield* chooseModel(options.fallback)
+      return toProvider(made, Effect.succeed(model))
+    })
+  )

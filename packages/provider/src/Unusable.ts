@@ -1,7 +1,6 @@
 /** Says why the models of a provider cannot be used, before anything is asked of it. */
 import { sessionVendor } from "@skein/core/ModelSize"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
-import { surveyInfo } from "./internal/surveyInfo.ts"
 import { type Preset, presets } from "./OpenAiCompatible.ts"
 
 const known: Readonly<Record<string, Pick<Preset, "baseUrlName" | "keyName" | "keyless">>> = {
@@ -10,13 +9,14 @@ const known: Readonly<Record<string, Pick<Preset, "baseUrlName" | "keyName" | "k
 }
 
 /**
- * Why a provider cannot be used; undefined where it can. `config` is what its user says of it. A local server that needs no
- * key counts where its user names it: whether it runs is not known.
+ * Why a provider cannot be used; undefined where it can. `own` names the program's own providers, which need nothing, and
+ * `config` is what its user says of it. A local server that needs no key counts where its user names it: whether it runs is
+ * not known.
  */
 export const unusable =
-  (variables: Readonly<Record<string, string | undefined>>) =>
+  (variables: Readonly<Record<string, string | undefined>>, own: ReadonlyArray<string>) =>
   (providerID: string, config: ProviderConfig | undefined): string | undefined => {
-    if (providerID === surveyInfo.providerID || providerID === sessionVendor) return undefined
+    if (own.includes(providerID) || providerID === sessionVendor) return undefined
     const has = (name: string) => (variables[name] ?? "").trim() !== ""
     const preset = known[providerID]
     if (preset === undefined && config === undefined) return `there is no provider ${JSON.stringify(providerID)}`

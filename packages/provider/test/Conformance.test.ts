@@ -1,15 +1,11 @@
-import { Provider } from "@skein/core/Provider"
 import { providerSuite } from "@skein/testing/ProviderSuite"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { survey } from "../src/Offline.ts"
 import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import { chatWire } from "./support/chatWire.ts"
 import { serve, sse } from "./support/Server.ts"
 
 const wire = chatWire((baseUrl) => OpenAiCompatible.make({ id: "corp", baseUrl }))
-
-providerSuite({ name: "offline", layer: Provider.layerModels([survey]) })
 
 providerSuite({
   name: "of a compatible server",

@@ -1,18 +1,32 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Config } from "@skein/core/Config"
-import { Provider } from "@skein/core/Provider"
+import { ModelUnavailable, Provider } from "@skein/core/Provider"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { formatRef, parseRef } from "@skein/domain/Model"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { chooseModel, keyNames } from "../src/DefaultModel.ts"
+import * as DefaultModel from "../src/DefaultModel.ts"
 import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import * as Providers from "../src/Providers.ts"
+import type { Vendor } from "../src/Vendor.ts"
 import { chatWire } from "./support/chatWire.ts"
 import { ask, serve, sse, textOf } from "./support/Server.ts"
 
 const wire = chatWire(() => Effect.die("unused"))
+
+/** A vendor of the program's own, with one model. */
+const own: Vendor = {
+  id: "own",
+  models: [{ providerID: "own", modelID: "m" }],
+  available: true,
+  model: (modelID) =>
+    modelID === "m"
+      ? Effect.succeed({ info: { providerID: "own", modelID }, limitKey: "own/m", stream: () => Effect.void })
+      : Effect.fail(new ModelUnavailable({ model: `own/${modelID}`, reason: "unknown_model", message: "Unknown." }))
+}
+const fallback = { providerID: "own", modelID: "m" }
+const chooseModel = DefaultModel.chooseModel(fallback)
 
 const say = (text: string) =>
   serve((response) => sse(response, ...wire.begin, ...wire.text(text), ...wire.finish("stop")).end())
@@ -21,7 +35,7 @@ const say = (text: string) =>
 const using =
   (config: ConfigInfo, env: Record<string, string> = {}) => <A, E>(body: Effect.Effect<A, E, Config | Provider>) =>
     body.pipe(
-      Effect.provide(Providers.layer),
+      Effect.provide(Providers.layer({ vendors: [own], fallback })),
       Effect.provide(Config.layer(config)),
       Effect.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env)))))
     )
@@ -32,12 +46,12 @@ const resolve = (name: string) =>
 const defaultModel = Effect.flatMap(Provider, (provider) => provider.defaultModel)
 
 describe("Providers", () => {
-  it.effect("without a key the default is the offline model, which needs none", () =>
+  it.effect("without a key the default is the fallback, of a vendor that the program brings", () =>
     Effect.gen(function*() {
-      expect(yield* defaultModel).toEqual({ providerID: "offline", modelID: "survey" })
-      const model = yield* resolve("offline/survey")
+      expect(yield* defaultModel).toEqual(fallback)
+      const model = yield* resolve("own/m")
       const list = yield* Effect.flatMap(Provider, (provider) => provider.list)
-      expect(list.filter(({ providerID }) => providerID === "offline")).toEqual([{ ...model.info, available: true }])
+      expect(list.filter(({ providerID }) => providerID === "own")).toEqual([{ ...model.info, available: true }])
     }).pipe(using({})))
 
   it.effect("with a key the default is OpenAI's, and the config's model comes before it", () =>
@@ -68,7 +82,7 @@ describe("Providers", () => {
   }
 
   it("all variables whose keys choose a model are listed", () => {
-    expect(keyNames.toSorted()).toEqual(Object.keys(chosenBy).toSorted())
+    expect(DefaultModel.keyNames.toSorted()).toEqual(Object.keys(chosenBy).toSorted())
   })
 
   it.effect("of several keys OpenAI's comes first, then the others by name", () =>
@@ -203,7 +217,7 @@ describe("Providers", () => {
       expect(error).toMatchObject({ reason: "unknown_provider", model: "deepsek/m" })
       expect(error.message).toContain("Did you mean deepseek/m?")
       expect((yield* Effect.flip(resolve("zzzzzzzz/m"))).message).not.toContain("Did you mean")
-      expect((yield* Effect.flip(resolve("offline/gpt"))).reason).toBe("unknown_model")
+      expect((yield* Effect.flip(resolve("own/gpt"))).reason).toBe("unknown_model")
     }).pipe(using({})))
 
   it.effect("lists what is known, sorted, and says what can be asked", () =>
@@ -212,7 +226,7 @@ describe("Providers", () => {
       const names = list.map(({ modelID, providerID }) => `${providerID} ${modelID}`)
       expect(names).toEqual(names.toSorted())
       const available = new Set(list.filter((model) => model.available).map(({ providerID }) => providerID))
-      expect(available).toEqual(new Set(["groq", "offline", "ollama"]))
+      expect(available).toEqual(new Set(["groq", "ollama", "own"]))
       expect(names).toContain("openai gpt-6.1-sol")
       expect(names).toContain("ollama qwen")
     }).pipe(using({ provider: { ollama: { models: { qwen: {} } } } }, { GROQ_API_KEY: "gsk_123456" })))

@@ -1,7 +1,10 @@
 import { unusable } from "@skein/provider/Unusable"
 import { expect, it } from "vitest"
 
-const check = unusable({ OPENAI_API_KEY: "k", GROQ_API_KEY: "  ", VLLM_BASE_URL: "http://10.0.0.1:8000/v1", MINE: "k" })
+const check = unusable(
+  { OPENAI_API_KEY: "k", GROQ_API_KEY: "  ", VLLM_BASE_URL: "http://10.0.0.1:8000/v1", MINE: "k" },
+  ["offline"]
+)
 
 it.each(
   [

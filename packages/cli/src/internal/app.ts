@@ -17,8 +17,6 @@ import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
-import * as Providers from "@skein/provider/Providers"
-import { unusable } from "@skein/provider/Unusable"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
@@ -30,6 +28,7 @@ import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { providerCheck, providers } from "./providers.ts"
 
 /** Where files are, and the files themselves. */
 export const platform = (options: { readonly database?: string | undefined }) =>
@@ -55,9 +54,6 @@ export const storage = storageFor("write")
 
 /** The same for commands that only read: it may lie where nothing can be written. */
 export const readableStorage = storageFor("read")
-
-/** Which providers' models files of other programs may name. */
-export const providerCheck: Effect.Effect<ConfigFiles.ProviderCheck> = Effect.map(environment, unusable)
 
 /** The config of a directory with its agents. */
 export const settle = Effect.fnUntraced(
@@ -125,7 +121,7 @@ export const services = (
         ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
       })
       return Skein.layer({
-        provider: Providers.layer,
+        provider: providers,
         storage: Layer.effect(SessionStorage, SessionStorage),
         tools: BuiltinTools.tools,
         spill: Layer.succeed(Spill, yield* Spill),

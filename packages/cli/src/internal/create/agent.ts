@@ -8,7 +8,6 @@ import { Provider } from "@skein/core/Provider"
 import { Ids } from "@skein/domain/Id"
 import { formatRef, parseRef } from "@skein/domain/Model"
 import { keyNames } from "@skein/provider/DefaultModel"
-import * as Providers from "@skein/provider/Providers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { join } from "node:path"
@@ -20,6 +19,7 @@ import { UsageError } from "../../UsageError.ts"
 import { platform, settle, type Settled } from "../app.ts"
 import { escapeLine } from "../escape.ts"
 import { directoryOf, projectOf } from "../place.ts"
+import { fallback, providers } from "../providers.ts"
 import { hideConfigured } from "../Redaction.ts"
 import { readModel } from "../run/models.ts"
 
@@ -29,7 +29,7 @@ const name = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]*$/u
 
 /** What has to be there to ask a model, and no more: no database, no tools. */
 const asking = ({ agents, origins, permission, settings }: Settled) =>
-  Layer.mergeAll(Agent.layer(agents, permission), Governor.layer, Ids.layer, Providers.layer).pipe(
+  Layer.mergeAll(Agent.layer(agents, permission), Governor.layer, Ids.layer, providers).pipe(
     Layer.provideMerge(Layer.succeed(Config, { settings, origins }))
   )
 
@@ -39,7 +39,7 @@ const chosen = Effect.fnUntraced(function*(flag: string | undefined) {
   const provider = yield* Provider
   const configured = settings.model === undefined ? undefined : parseRef(settings.model)
   const model = (yield* readModel(flag)) ?? configured ?? (yield* provider.defaultModel)
-  if (model.providerID !== "offline") return model
+  if (model.providerID !== fallback.providerID) return model
   return yield* new UsageError({
     message: `${formatRef(model)} is no AI and cannot design an agent. Set one of ${
       keyNames.join(", ")

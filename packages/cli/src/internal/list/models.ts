@@ -2,13 +2,13 @@
 import { Config } from "@skein/core/Config"
 import { Provider } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
-import * as Providers from "@skein/provider/Providers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import type { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
 import { directoryOf } from "../place.ts"
+import { providers } from "../providers.ts"
 import { formatCount } from "../tree/treeLine.ts"
 import { printList } from "./print.ts"
 
@@ -22,17 +22,17 @@ export const listModels = ({ flags }: {
     const { origins, settings } = yield* Effect.flatMap(directoryOf(flags.dir), (directory) => settle(directory))
     const provider = yield* Effect.provide(
       Provider,
-      Layer.provide(Providers.layer, Layer.succeed(Config, { settings, origins }))
+      Layer.provide(providers, Layer.succeed(Config, { settings, origins }))
     )
     const models = yield* provider.list
-    const fallback = formatRef(yield* provider.defaultModel)
+    const usual = formatRef(yield* provider.defaultModel)
     return yield* printList({
       format: flags.format,
       full: flags.full,
-      json: models.map((model) => ({ ...model, default: formatRef(model) === fallback })),
+      json: models.map((model) => ({ ...model, default: formatRef(model) === usual })),
       head: ["MODEL", "READY", "CONTEXT", "PRICE (IN / OUT, PER MILLION TOKENS)"],
       rows: models.map((model) => [
-        formatRef(model) === fallback ? `${formatRef(model)} (default)` : formatRef(model),
+        formatRef(model) === usual ? `${formatRef(model)} (default)` : formatRef(model),
         model.available ? "yes" : "no key",
         model.limit === undefined ? "unknown" : formatCount(model.limit.context),
         priceOf(model)

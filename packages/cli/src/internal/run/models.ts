@@ -4,9 +4,10 @@ import { isSize, ofVendor, usualModel } from "@skein/core/ModelSize"
 import { Provider } from "@skein/core/Provider"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
-import { chooseModel, keyNames } from "@skein/provider/DefaultModel"
+import { keyNames } from "@skein/provider/DefaultModel"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
+import { chooseModel, fallback } from "../providers.ts"
 
 /** Reads `--model`. */
 export const readModel = (text: string | undefined): Effect.Effect<ModelRef | undefined, UsageError> => {
@@ -21,16 +22,16 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
 }
 
 /** Says which model answers where neither a flag, an agent nor the config names one, and how to have another. */
-export const defaultNote = Effect.fnUntraced(function*(fallback: string) {
+export const defaultNote = Effect.fnUntraced(function*(usual: string) {
   const { keyName, model, otherKeys } = yield* chooseModel
-  if (fallback === "offline/survey") {
-    return `No model is configured, so ${fallback} answers: it surveys the files, offline, and is no AI. Set one of ${
+  if (usual === formatRef(fallback)) {
+    return `No model is configured, so ${usual} answers: it surveys the files, offline, and is no AI. Set one of ${
       keyNames.join(", ")
     }, or choose another with --model PROVIDER/MODEL or "model" in skein.json.`
   }
-  if (formatRef(model) !== fallback || keyName === undefined) return undefined
+  if (formatRef(model) !== usual || keyName === undefined) return undefined
   const others = otherKeys.length === 0 ? "" : `, and also ${otherKeys.join(", ")}`
-  return `model: ${fallback} (${keyName} is set${others}; -m chooses another)`
+  return `model: ${usual} (${keyName} is set${others}; -m chooses another)`
 })
 
 /** Fails where none of the models that would be tried can be had; tells the default one, where it comes to that. */

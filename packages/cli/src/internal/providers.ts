@@ -1,0 +1,23 @@
+/** Decides which providers the program has, and which model answers where nobody set a key: the one that needs no network. */
+import type { ProviderCheck } from "@skein/config/ConfigFiles"
+import { surveyRef, vendor } from "@skein/offline/Offline"
+import * as DefaultModel from "@skein/provider/DefaultModel"
+import * as Providers from "@skein/provider/Providers"
+import { unusable } from "@skein/provider/Unusable"
+import { environment } from "@skein/tools/Environment"
+import * as Effect from "effect/Effect"
+
+/** The model that answers where nobody set a key. It is no AI. */
+export const fallback = surveyRef
+
+/** All providers: those that talk to a server, and the one that needs none. */
+export const providers = Providers.layer({ vendors: [vendor], fallback })
+
+/** The model of agents that name none, and why it is that one. */
+export const chooseModel = DefaultModel.chooseModel(fallback)
+
+/** Which providers' models files of other programs may name. */
+export const providerCheck: Effect.Effect<ProviderCheck> = Effect.map(
+  environment,
+  (variables) => unusable(variables, [vendor.id])
+)

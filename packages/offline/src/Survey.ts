@@ -1,0 +1,98 @@
+/**
+ * Owns the model that needs no key and no network: it is no AI, and surveys a project by fixed rules.
+ *
+ * It answers as a model does, with text and tool calls, and knows only what tool results told it. The same request has
+ * the same answer. Asked a question, it searches for the words of the question, and says that this is all it does.
+ */
+import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
+import * as Effect from "effect/Effect"
+import { readBrief } from "./internal/brief.ts"
+import { readTurn } from "./internal/conversation.ts"
+import { explorePart } from "./internal/explorer.ts"
+import { leadSurvey } from "./internal/lead/lead.ts"
+import { shorten } from "./internal/short/shorten.ts"
+import { surveyInfo } from "./internal/surveyInfo.ts"
+import { type Decision, toolboxOf, type Wanted } from "./internal/toolbox.ts"
+
+const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
+  const turn = readTurn(request.messages)
+  const short = shorten(request.origin.purpose, turn.prompt)
+  if (short !== undefined) return { text: short, calls: [], callCount: 0 }
+  const tools = toolboxOf(request)
+  const brief = readBrief(turn.prompt)
+  const decision = brief === undefined
+    ? leadSurvey(turn, tools)
+    : explorePart(brief, turn, tools)
+  return { text: decision.text, calls: distinct(decision.calls), callCount: turn.callCount }
+}
+
+/** The same call twice in one step would tell nothing new. */
+const distinct = (calls: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => [
+  ...new Map(calls.map((call) => [JSON.stringify(call), call])).values()
+]
+
+/** A token is taken to be four characters. */
+const charactersPerToken = 4
+const tokens = (characters: number): number => Math.ceil(characters / charactersPerToken)
+
+const lengthOf = (request: ModelRequest): number =>
+  request.messages.reduce((sum, message) => {
+    if (message.role === "system") return sum + message.content.length
+    return message.content.reduce((inner, part) => {
+      switch (part.type) {
+        case "text":
+        case "reasoning":
+          return inner + part.text.length
+        case "file":
+          return inner
+        case "tool-call":
+          return inner + JSON.stringify(part.input ?? null).length
+        case "tool-result":
+          return inner + part.output.value.length
+      }
+    }, sum)
+  }, 0)
+
+/** What is sent of an answer: one that is longer than the request allows is cut, and asks for no calls. */
+const cut = ({ calls, text, ...rest }: ReturnType<typeof decide>, { maxOutputTokens: cap }: ModelRequest) => {
+  const length = calls.reduce((sum, { input }) => sum + JSON.stringify(input).length, text.length)
+  return cap === undefined || tokens(length) <= cap
+    ? { ...rest, calls, text, isCut: false }
+    : { ...rest, calls: [], text: text.slice(0, cap * charactersPerToken), isCut: true }
+}
+
+/** The answer as a model would send it: text paragraph by paragraph, then the calls. */
+const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
+  const { callCount, calls, isCut, text } = cut(decide(request), request)
+  const inputs = calls.map((call) => JSON.stringify(call.input))
+  const output = inputs.reduce((sum, input) => sum + input.length, text.length)
+  return [
+    { type: "connected" },
+    { type: "text-start", id: "text" },
+    ...text.split(/(?<=\n\n)/).map((delta): ModelEvent => ({ type: "text-delta", id: "text", delta })),
+    { type: "text-end", id: "text" },
+    ...calls.map((call, index): ModelEvent => ({
+      type: "tool-call",
+      id: `survey_${callCount + index + 1}`,
+      name: call.name,
+      input: inputs[index] ?? "{}"
+    })),
+    {
+      type: "finish",
+      finish: isCut ? "length" : calls.length > 0 ? "tool-calls" : "stop",
+      tokens: { input: tokens(lengthOf(request)), output: tokens(output), reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    }
+  ]
+}
+
+/** The model `offline/survey`: free, deterministic, without I/O of its own. */
+export const survey: LanguageModel = {
+  info: surveyInfo,
+  limitKey: "offline/survey",
+  stream: (request, emit) =>
+    Effect.flatMap(Effect.sync(() => eventsOf(request)), (events) =>
+      // Others get their turn between paragraphs, as they do while a real model writes.
+      Effect.forEach(events, (event) => Effect.zipRight(Effect.yieldNow(), Effect.sync(() => emit(event))), {
+        discard: true
+      }))
+}

@@ -1,0 +1,112 @@
+/** Decides which calls a subagent of the survey makes: one round over its places, one of reads and of what was cut off. */
+import type { Brief } from "../brief.ts"
+import type { Call } from "../conversation.ts"
+import { patterns } from "../facts/facts.ts"
+import { baseName, byText, folderOf, isCode, isGenerated, isManifest, isTest, manifestNames } from "../language.ts"
+import { notMade, type Toolbox, type Wanted } from "../toolbox.ts"
+import { searchPattern } from "../words.ts"
+import { placesOf, within } from "./places.ts"
+import { portions } from "./portions.ts"
+
+const some = <A, B>(value: A | undefined, make: (value: A) => ReadonlyArray<B>): ReadonlyArray<B> =>
+  value === undefined ? [] : make(value)
+
+/** The first round. `known`: the files are known already, so that no glob is needed. */
+export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): ReadonlyArray<Wanted> => {
+  const places = placesOf(brief.modules)
+  // One place is worth a call for each kind of mark; several share one, so that a part stays at about a dozen calls.
+  const marks = places.length === 1 ? [patterns.entries, patterns.todos] : [`${patterns.entries}|${patterns.todos}`]
+  return places.flatMap((place) => [
+    ...(known || place.names !== undefined
+      ? []
+      : tools.offers("glob")
+      ? tools.glob("**/*", place.path)
+      : tools.list(place.path)),
+    ...some(within(place), (at) => tools.count(patterns.anyLine, at)),
+    ...brief.families.flatMap((family) =>
+      some(within(place, family), (at) => [
+        ...tools.grep(patterns.imports[family], at),
+        ...tools.count(patterns.exports, at)
+      ])
+    ),
+    ...marks.flatMap((pattern) => some(within(place), (at) => tools.grep(pattern, at))),
+    ...(brief.words.length === 0
+      ? []
+      : some(within(place), (at) => tools.grep(searchPattern(brief.words), at)))
+  ])
+}
+
+const introductions = /^(readme(\.\w+)?|__init__\.py|doc\.go|(index|main|mod|lib|app|cli)\.\w+)$/i
+
+/** Files that say what a module is, the most telling first. */
+const telling = (brief: Brief, files: ReadonlyArray<string>, owner: (file: string) => string | undefined) =>
+  brief.modules.flatMap((module): ReadonlyArray<string> => {
+    const own = files.filter((file) => owner(file) === module.path && !isTest(file))
+    const folder = module.path.endsWith("/*") ? module.path.slice(0, -2) : module.path.slice(0, -1)
+    const top = folder === "." ? "" : folder
+    const right = own.filter((file) => folderOf(file) === top)
+    const manifests = manifestNames.flatMap((name) => right.filter((file) => baseName(file) === name))
+    const readme = top === "" ? [] : right.filter((file) => /^readme(\.(md|rst|txt))?$/i.test(baseName(file)))
+    const depth = (file: string): number => file.split("/").length
+    // What lies deeper speaks for itself, not for the module.
+    const near = (file: string): boolean => depth(file) <= depth(folder) + 2 && !file.includes("/internal/")
+    const first = own.filter((file) => introductions.test(baseName(file)) && isCode(file) && near(file))
+      .toSorted((a, b) => depth(a) - depth(b) || byText(a, b)).slice(0, 1)
+    return [...manifests, ...readme.slice(0, 1), ...(own.length === 1 ? own.filter(isCode) : first)]
+  })
+
+const mostReads = { part: 8, alone: 14 }
+
+/** Without grep, files have to be read to see what is in them. */
+const readable = (files: ReadonlyArray<string>): ReadonlyArray<string> =>
+  files.filter((file) => isCode(file) && !isGenerated(file))
+    .toSorted((a, b) =>
+      Number(isTest(a)) - Number(isTest(b)) ||
+      Number(introductions.test(baseName(b))) - Number(introductions.test(baseName(a))) || byText(a, b)
+    )
+
+const mostPortions = 32
+
+/** A survey of one part ends after so many rounds of calls, whatever was cut off. */
+export const mostRounds = 5
+
+/** The next of `rounds`, of which there is one at least: what tells most is read, and what was cut off is asked for in portions. */
+export const lookCloser = (
+  brief: Brief,
+  tools: Toolbox,
+  rounds: ReadonlyArray<ReadonlyArray<Call>>,
+  files: ReadonlyArray<string>,
+  owner: (file: string) => string | undefined
+): ReadonlyArray<Wanted> => {
+  const made = rounds.flat()
+  const reads = [
+    ...telling(brief, files, owner).toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a))),
+    ...(tools.offers("grep") ? [] : readable(files))
+  ]
+  const asked = new Set(made.flatMap((call) => (call.name === "read" ? Object.values(call.input) : [])))
+  const most = brief.modules.length > 6 || !tools.offers("grep") ? mostReads.alone : mostReads.part
+  const wanted = [
+    ...(rounds.length === 1 ? [...new Set(reads)].filter((file) => !asked.has(file)).slice(0, most) : [])
+      .flatMap((file) => tools.read(file, isManifest(file) || !tools.offers("grep") ? undefined : 40)),
+    ...notMade(portions(rounds.at(-1) ?? [], files, brief, tools).flatMap(({ again }) => again), made)
+      .slice(0, mostPortions)
+  ]
+  return notMade(wanted, made)
+}
+
+/** Says what was cut off and not seen in smaller portions either. */
+export const unseen = (
+  brief: Brief,
+  tools: Toolbox,
+  calls: ReadonlyArray<Call>,
+  files: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  return portions(calls, files, brief, tools)
+    .filter(({ again }) => again.length === 0 || notMade(again, calls).length > 0)
+    .map(({ call }) => {
+      const { path } = call.input
+      return `The output of ${call.name}${
+        typeof path === "string" ? ` in ${path}` : ""
+      } was cut: there is more than was counted.`
+    })
+}

@@ -1,0 +1,248 @@
+/** Decides what the final report says, and in which order. */
+import type { Manifest } from "../facts/facts.ts"
+import { byText, isCode, isCodeLanguage, languageOf, stem } from "../language.ts"
+import { label, type Module, ownerIndex } from "../modules.ts"
+import type { Fact } from "../outputs.ts"
+import { type ModuleFacts, oneLine, type PartReport } from "../partReport.ts"
+import { languagesOf } from "../parts.ts"
+import type { Question } from "../words.ts"
+import { circles, draw, shortNames, table } from "./drawing.ts"
+import { type Imports, importsOfProject } from "./project.ts"
+import { answersOf, entryPointsOf } from "./ranking.ts"
+
+/** A subagent that gave no report. */
+export interface Missing {
+  readonly label: string
+  readonly state: string
+  readonly reason: string
+}
+
+/** All that a report is made of. */
+export interface Survey {
+  readonly question: Question
+  readonly modules: ReadonlyArray<Module>
+  readonly parts: ReadonlyArray<PartReport>
+  /** All files of the project. */
+  readonly files: ReadonlyArray<string>
+  readonly manifests: ReadonlyArray<Manifest>
+  readonly title: Fact | undefined
+  readonly introduction: Fact | undefined
+  /** How many subagents were sent out; 0 where the survey was made without any. */
+  readonly sent: number
+  readonly missing: ReadonlyArray<Missing>
+  /** Conclusions of subagents that are no report of a part, such as those of another model. */
+  readonly others: ReadonlyArray<{ readonly label: string; readonly text: string }>
+  readonly notes: ReadonlyArray<string>
+}
+
+/** Says what wrote the answer, and how to have a model write it. */
+export const disclaimer = [
+  "> No AI wrote this. `offline/survey` follows fixed rules over glob, grep and read, and understands nothing of what it reads.",
+  "> For a model's answer set the key of a provider, such as OPENAI_API_KEY. `skein doctor` lists them all, `skein models` what they offer."
+].join("\n")
+
+const most = { arrows: 48, outside: 10, todos: 10, entries: 14, largest: 5, answers: 12, notes: 8, tests: 6, places: 3 }
+
+const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",")
+
+const count = (value: number, one: string): string => `${grouped(value)} ${one}${value === 1 ? "" : "s"}`
+
+const at = (fact: { readonly path: string; readonly line: number }): string => `${fact.path}:${fact.line}`
+
+const more = (all: number, shown: number): ReadonlyArray<string> => (all > shown ? [`- … and ${all - shown} more`] : [])
+
+const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
+
+const section = (heading: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  lines.length === 0 ? [] : [`## ${heading}\n\n${lines.join("\n")}`]
+
+const code = (
+  lines: ReadonlyArray<string>
+): ReadonlyArray<string> => (lines.length === 0 ? [] : ["```text", ...lines, "```"])
+
+/** What the project is, by its own words. */
+const opening = (survey: Survey): ReadonlyArray<string> => {
+  const [manifest] = survey.manifests
+  const name = survey.title?.text ?? (manifest?.name || "Survey")
+  const said = survey.introduction ??
+    survey.manifests.map(({ description }) => description).find((text) => text !== undefined)
+  const facts = survey.parts.flatMap((part) => part.modules)
+  const lines = facts.map((module) => module.lines)
+  const files = sum(survey.modules.map((module) => module.files.length))
+  const unknown = lines.some((each) => each === undefined) || facts.length < survey.modules.length
+  const kinds = survey.manifests.map((each) =>
+    `${each.kind === "npm" ? "npm package" : each.kind === "go" ? "Go module" : "Python project"}${
+      each.name === "" ? "" : ` ${each.name}`
+    }${each.workspace ? ", a workspace" : ""} (${at(each)})`
+  )
+  const back = survey.sent - survey.missing.length
+  return [
+    `# ${oneLine(name, 80)}`,
+    ...(said === undefined ? [] : [`${oneLine(said.text, 240)} (${at(said)})`]),
+    [
+      ...kinds,
+      languagesOf(survey.modules).join(", ") || "no program text that the survey reads",
+      `${count(survey.modules.length, "module")}, ${count(files, "file")}, ${
+        lines.every((each) => each === undefined)
+          ? "lines not counted"
+          : `${unknown ? "at least " : ""}${count(sum(lines.map((each) => each ?? 0)), "line")}`
+      }`,
+      survey.sent === 0
+        ? "surveyed without subagents"
+        : `surveyed by ${back === survey.sent ? "" : `${back} of `}${count(survey.sent, "subagent")}${
+          survey.sent > 1 ? " in parallel" : ""
+        }`
+    ].map((line) => `- ${line}`).join("\n")
+  ]
+}
+
+const entryLines = ({ parts }: Survey): ReadonlyArray<string> => {
+  const groups = new Map<string, ReadonlyArray<Fact>>()
+  for (const fact of entryPointsOf(parts)) groups.set(fact.text, [...(groups.get(fact.text) ?? []), fact])
+  const shown = [...groups].slice(0, most.entries)
+  return [
+    ...shown.map(([text, facts]) => {
+      const rest = facts.length > most.places ? ` and ${facts.length - most.places} more` : ""
+      return `- ${oneLine(text, 90)} (${facts.slice(0, most.places).map(at).join(", ")}${rest})`
+    }),
+    ...more(groups.size, shown.length)
+  ]
+}
+
+/** A path inside a module, without what the row says already. */
+const inside = (module: string, fact: Fact): string =>
+  module.endsWith("/") && module !== "./" && fact.path.startsWith(module)
+    ? `${fact.path.slice(module.length)}:${fact.line}`
+    : module === fact.path
+    ? `line ${fact.line}`
+    : at(fact)
+
+const whatIs = (module: string, survey: Survey, owner: (path: string) => string | undefined): string => {
+  const of = <A extends Fact>(facts: ReadonlyArray<A>): ReadonlyArray<A> =>
+    facts.filter((fact) => owner(fact.path) === module)
+  const [purpose] = of(survey.parts.flatMap((part) => part.purposes))
+  if (purpose !== undefined) return `${oneLine(purpose.text.replace(/\.$/, ""), 58)} (${inside(module, purpose)})`
+  const [name] = survey.parts.flatMap((part) => part.names).filter((each) => owner(each.path) === module)
+  const largest = of(survey.parts.flatMap((part) => part.largest)).filter((fact) => fact.path !== module).map((fact) =>
+    stem(fact.path)
+  )
+  const holds = largest.length === 0 ? "" : oneLine([...new Set(largest)].join(", "), 50)
+  return name === undefined ? holds : `${name.name}${holds === "" ? "" : `: ${holds}`}`
+}
+
+const moduleLines = (survey: Survey): ReadonlyArray<string> => {
+  const facts = new Map(
+    survey.parts.flatMap((part) => part.modules).map((module): [string, ModuleFacts] => [module.path, module])
+  )
+  const owner = ownerIndex(survey.modules.map((module) => module.path))
+  const number = (value: number | undefined): string => (value === undefined ? "?" : grouped(value))
+  const rows = survey.modules.map((module) => {
+    const known = facts.get(module.path)
+    const languages = known?.languages.map(([name]) => name) ?? module.files.map(languageOf)
+    const language = languages.find(isCodeLanguage) ?? languages.find((name) => name !== "other") ?? "-"
+    return [
+      label(module.path),
+      grouped(module.files.length),
+      number(known?.lines),
+      languages.some(isCodeLanguage) ? number(known?.exports) : "-",
+      language,
+      known === undefined ? "not surveyed" : whatIs(module.path, survey, owner)
+    ]
+  })
+  return rows.length === 0
+    ? []
+    : table(["module", "files", "lines", "exports", "mostly", "what it is"], rows, new Set([1, 2, 3]))
+}
+
+const dependencyLines = (imports: Imports, { modules }: Survey): ReadonlyArray<string> => {
+  const paths = modules.map((module) => module.path)
+  const short = shortNames(paths)
+  const drawn = code(draw(paths, imports.arrows, most.arrows))
+  const round = circles(imports.arrows).map((circle) =>
+    `- In a circle: ${circle.slice(0, 8).map(short).join(", ")}${
+      circle.length > 8 ? ` and ${circle.length - 8} more` : ""
+    }`
+  )
+  const tests = imports.testArrows.slice(0, most.tests).map((arrow) =>
+    `- In tests only: ${short(arrow.from)} -> ${short(arrow.to)} (${at(arrow)})`
+  )
+  const none = drawn.length === 0 && paths.length > 1 ? ["- No module was seen to import another."] : []
+  const notes = [...none, ...round, ...tests, ...more(imports.testArrows.length, tests.length)]
+  return [...drawn, ...(drawn.length > 0 && notes.length > 0 ? [""] : []), ...notes]
+}
+
+const outsideLines = (imports: Imports): ReadonlyArray<string> => {
+  const shown = imports.outside.slice(0, most.outside)
+  const tests = imports.testOutside.slice(0, most.tests)
+  return [
+    ...shown.map((arrow) => `- ${arrow.to}: ${count(arrow.count, "import")} (first: ${at(arrow)})`),
+    ...more(imports.outside.length, shown.length),
+    ...tests.map((arrow) => `- In tests only: ${arrow.to} (${at(arrow)})`),
+    ...more(imports.testOutside.length, tests.length)
+  ]
+}
+
+const todoLines = ({ parts }: Survey): readonly [total: number, lines: ReadonlyArray<string>] => {
+  const todos = parts.flatMap((part) => part.todos).toSorted((a, b) => byText(a.path, b.path) || a.line - b.line)
+  const total = sum(parts.map((part) => part.todoCount))
+  const shown = todos.slice(0, most.todos)
+  return [total, [...shown.map((fact) => `- ${at(fact)}  ${oneLine(fact.text, 90)}`), ...more(total, shown.length)]]
+}
+
+const largestLines = ({ parts }: Survey): ReadonlyArray<string> => {
+  const size = (fact: Fact): number => Number(/^\d+/.exec(fact.text)?.[0] ?? 0)
+  const all = parts.flatMap((part) => part.largest)
+  const written = all.filter((fact) => isCode(fact.path))
+  return (written.length > 0 ? written : all).toSorted((a, b) => size(b) - size(a) || byText(a.path, b.path))
+    .slice(0, most.largest).map((fact) => `- ${at(fact)}  ${grouped(size(fact))} lines`)
+}
+
+const answerLines = ({ parts, question }: Survey): ReadonlyArray<string> => {
+  if (question.words.length === 0) return []
+  const sought = question.words.map((word) => `\`${word.text}\``).join(", ")
+  const found = answersOf(parts, question)
+  return [
+    `Found by plain search for ${sought}, best fit first. This is no understanding of the question, and nothing was changed.`,
+    "",
+    ...(found.length === 0
+      ? ["- Nothing matches."]
+      : found.slice(0, most.answers).map((match) => `- ${at(match)}  ${oneLine(match.text, 100)}`))
+  ]
+}
+
+const gapLines = (survey: Survey): ReadonlyArray<string> => {
+  const notes = [
+    ...new Set([...survey.notes, ...survey.parts.flatMap((part) => part.notes.map((note) => `${part.label}: ${note}`))])
+  ]
+  const reasons = new Map<string, ReadonlyArray<string>>()
+  for (const { label: name, reason, state } of survey.missing) {
+    const why = `no full report (${state}): ${oneLine(reason, 200)}`
+    reasons.set(why, [...(reasons.get(why) ?? []), name])
+  }
+  return [
+    ...[...reasons].map(([why, names]) => `- ${names.join("; ")}: ${why}`),
+    ...notes.slice(0, most.notes).map((note) => `- ${oneLine(note, 200)}`),
+    ...more(notes.length, most.notes)
+  ]
+}
+
+/** Writes the report. */
+export const writeReport = (survey: Survey): string => {
+  const [todos, todoList] = todoLines(survey)
+  const imports = importsOfProject(survey.parts, survey.modules, survey.files, survey.manifests)
+  return [
+    disclaimer,
+    ...opening(survey),
+    ...section("Answer", answerLines(survey)),
+    ...section("Entry points", entryLines(survey)),
+    ...section("Modules", moduleLines(survey)),
+    ...section("Dependencies between modules", dependencyLines(imports, survey)),
+    ...section("External dependencies, most imported first", outsideLines(imports)),
+    ...section("Largest files", largestLines(survey)),
+    ...section(`Open TODO and FIXME: ${todos}`, todos === 0 ? ["None found."] : todoList),
+    ...section("Not covered", gapLines(survey)),
+    ...survey.others.map((other) =>
+      `## ${oneLine(other.label, 80)}, in its own words\n\n${other.text.split("\n").slice(0, 60).join("\n")}`
+    )
+  ].join("\n\n")
+}

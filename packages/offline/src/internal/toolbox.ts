@@ -1,0 +1,98 @@
+/** Decides which calls can be made: each is built for the parameters that the offered tool has. */
+import type { ModelRequest, ToolSpec } from "@skein/core/Provider"
+import { isSecret } from "./language.ts"
+
+/** A call to make. */
+export interface Wanted {
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+/** What to say, and what to call; no calls end the turn. */
+export interface Decision {
+  readonly text: string
+  readonly calls: ReadonlyArray<Wanted>
+}
+
+/** The calls that were not made before: the same call again would tell nothing new, and repeating it is a loop. */
+export const notMade = (wanted: ReadonlyArray<Wanted>, made: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => {
+  const keyOf = ({ input, name }: Wanted): string => JSON.stringify([name, input])
+  const known = new Set(made.map(keyOf))
+  return wanted.filter((call) => !known.has(keyOf(call)))
+}
+
+/** How many lines grep shows at most. */
+const mostLines = 1_900
+
+/** What a tool that is not offered gives: no call. */
+type Calls = ReadonlyArray<Wanted>
+
+/** The tools of a request. */
+export interface Toolbox {
+  /** The working directory, as results may name it. */
+  readonly directory: string
+  readonly glob: (pattern: string, path?: string) => Calls
+  readonly list: (path?: string) => Calls
+  readonly grep: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
+  /** Counts the matching lines of each file; no call where the offered grep cannot count. */
+  readonly count: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
+  /** No call for a file that may hold secrets. */
+  readonly read: (path: string, limit?: number) => Calls
+  readonly task: (description: string, prompt: string) => Calls
+  /** The wildcard of file names in the arguments of a grep. */
+  readonly includeOf: (input: Readonly<Record<string, unknown>>) => string | undefined
+  readonly offers: (name: string) => boolean
+}
+
+/** A path that tools take as it stands: a name that begins with `~` is no home directory. */
+const plain = (path: string): string => path.startsWith("~") ? `./${path}` : path
+
+const parametersOf = (tool: ToolSpec): ReadonlyArray<string> => {
+  const properties = tool.inputSchema["properties"]
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : []
+}
+
+/** The agent that surveys for this caller: `explore`, else `general`, else the first that may be started. */
+const surveyor = (task: ToolSpec): string | undefined => {
+  const names = [...task.description.matchAll(/^- ([^\s:]+):/gm)].map((match) => match[1] ?? "")
+  return ["explore", "general"].find((name) => names.includes(name)) ?? names[0]
+}
+
+/** Reads the tools of a request. */
+export const toolboxOf = (request: ModelRequest): Toolbox => {
+  const tools = new Map((request.toolChoice === "none" ? [] : request.tools).map((tool) => [tool.name, tool]))
+  const call = (name: string, input: Record<string, unknown>): Calls => (tools.has(name) ? [{ name, input }] : [])
+  const takes = (name: string, parameter: string): boolean => {
+    const tool = tools.get(name)
+    return tool !== undefined && parametersOf(tool).includes(parameter)
+  }
+  const include = takes("grep", "include") ? "include" : "glob"
+  const file = takes("read", "path") ? "path" : "filePath"
+  const where = (at: { readonly path?: string; readonly include?: string } | undefined): Record<string, unknown> => ({
+    ...(at?.path === undefined || at.path === "" ? {} : { path: plain(at.path) }),
+    ...(at?.include === undefined ? {} : { [include]: at.include })
+  })
+  // The survey counts: it wants all that a call can give, not the first of it.
+  const all = takes("grep", "limit") ? { limit: mostLines } : {}
+  const task = tools.get("task")
+  const agent = task === undefined ? undefined : surveyor(task)
+  return {
+    directory: request.origin.directory,
+    glob: (pattern, path) => call("glob", { pattern, ...where(path === undefined ? {} : { path }) }),
+    list: (path) => call("list", where(path === undefined ? {} : { path })),
+    grep: (pattern, at) => call("grep", { pattern, ...where(at), ...all }),
+    count: (
+      pattern,
+      at
+    ) => (takes("grep", "mode") ? call("grep", { pattern, ...where(at), mode: "count", ...all }) : []),
+    read: (path, limit) =>
+      isSecret(path) ? [] : call("read", { [file]: plain(path), ...(limit === undefined ? {} : { limit }) }),
+    task: (description, prompt) =>
+      agent === undefined ? [] : call("task", { description, prompt, subagent_type: agent }),
+    includeOf: (input) => {
+      const value = input[include]
+      return typeof value === "string" ? value : undefined
+    },
+    offers: (name) => tools.has(name) && (name !== "task" || agent !== undefined)
+  }
+}

@@ -1,0 +1,18 @@
+import { expect, it } from "@effect/vitest"
+import { surveyRef, vendor } from "@skein/offline/Offline"
+import { survey } from "@skein/offline/Survey"
+import * as Effect from "effect/Effect"
+
+it.effect("has one model, which it describes as the model describes itself", () =>
+  Effect.gen(function*() {
+    expect(yield* vendor.model(surveyRef.modelID)).toBe(survey)
+    expect(survey.info).toMatchObject(surveyRef)
+    expect(vendor).toMatchObject({ id: surveyRef.providerID, models: [survey.info], available: true })
+  }))
+
+it.effect("says which model it has when asked for another", () =>
+  Effect.gen(function*() {
+    const error = yield* Effect.flip(vendor.model("gpt"))
+    expect(error).toMatchObject({ reason: "unknown_model", model: "offline/gpt" })
+    expect(error.message).toContain("offline/survey")
+  }))
