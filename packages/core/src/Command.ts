@@ -1,12 +1,12 @@
 /** Owns prompts that have a name: turns a template and the words behind a command into a prompt, and the names in a prompt into what they stand for. */
 import type { SessionID } from "@skein/domain/Id"
-import type { ModelRef } from "@skein/domain/Model"
 import type { PartInput } from "@skein/domain/Part"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AgentNotFound } from "./Agent.ts"
 import type { CommandInvalid, CommandNotFound } from "./CommandError.ts"
+import type { CommandInfo, CommandRequest, CommandSource, Expanded } from "./CommandInfo.ts"
 import { withBuiltins } from "./internal/command/builtins.ts"
 import { matching } from "./internal/command/find.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
@@ -15,47 +15,7 @@ import type { PromptError, PromptOptions, Turn } from "./Session.ts"
 import type { SessionNotFound, SessionStopped } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** A command: a template with a name. */
-export interface CommandInfo {
-  readonly name: string
-  /** `$ARGUMENTS`, `$1` and so on, `` !`shell` `` and `@file` in it are replaced, once. */
-  readonly template: string
-  readonly description?: string
-  /** Who works on it; the agent of the session where absent. */
-  readonly agent?: string
-  readonly model?: ModelRef
-  /** Whether it runs as a subagent; where absent, it does if its agent is one. */
-  readonly subtask?: boolean
-  /** Where it is written: a file, `file:line`, or `built in`. */
-  readonly origin: string
-  /** Where commands of the same name are written whose place it takes. */
-  readonly hides: ReadonlyArray<string>
-}
-
-/** The commands that there are, sorted by name, and what is wrong with those that cannot be used. */
-export interface CommandList {
-  readonly commands: ReadonlyArray<CommandInfo>
-  readonly broken: ReadonlyArray<{ readonly name: string; readonly message: string }>
-}
-
-/** Finds the commands that hold for a directory. */
-export type CommandSource = (directory: string) => Effect.Effect<CommandList>
-
-/** What is asked for. */
-export interface CommandRequest {
-  readonly name: string
-  /** One text as a person writes it behind the command, or words that were taken apart before. */
-  readonly arguments?: string | ReadonlyArray<string>
-}
-
-/** A command as a prompt. */
-export interface Expanded {
-  readonly command: CommandInfo
-  readonly parts: ReadonlyArray<PartInput>
-  /** Who answers the prompt; absent where the agent of the session does. */
-  readonly agent?: string
-  readonly model?: ModelRef
-}
+export type { CommandInfo, CommandList, CommandRequest, CommandSource } from "./CommandInfo.ts"
 
 /** Why a command, or what a prompt names, did not become a prompt. */
 export type ExpandError =

@@ -12,19 +12,13 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { AfterCall, AskedFor, BeforeCall, Hook, HookEnd, HookPlace, QuestionAnswered } from "./Hook.ts"
 import type { HookRefused } from "./HookError.ts"
 import { makeHooks } from "./internal/hooks/makeHooks.ts"
 import { servicesForLater } from "./internal/traced.ts"
-import type { Caller } from "./Permission.ts"
+import type { Caller } from "./Subject.ts"
 
-/** A hook as it is registered; `on` makes one. */
-export interface Hook<R = never> {
-  readonly event: HookEvent
-  readonly name: string
-  readonly matcher: string
-  readonly timeout: Duration.DurationInput
-  readonly run: (payload: HookPayload) => Effect.Effect<HookAnswer | void, unknown, R>
-}
+export type { AfterCall, Hook, HookEnd, HookPlace } from "./Hook.ts"
 
 /** What can be said of a hook. */
 export interface HookOptions {
@@ -58,43 +52,6 @@ export const on = <N extends HookName, R = never>(
   // It is only ever told of its own event.
   run: run as Hook<R>["run"]
 })
-
-/** The session that an event is about. */
-export type HookPlace = Pick<HookPayload<"SessionStart">, "sessionID" | "rootID" | "path" | "cwd">
-
-/** What the hooks before a call have decided. */
-export interface BeforeCall {
-  /** What takes the place of the call's arguments. */
-  readonly changed?: { readonly input: unknown }
-  /** Why a person is to be asked, whatever the rules say. */
-  readonly asks?: string
-  /** Whether a hook consents: then nobody is asked, and what rules deny stays denied. */
-  readonly consents?: true
-  /** What the model is to read below the result. */
-  readonly contexts?: ReadonlyArray<string>
-}
-
-/** What hooks have made of a question. */
-export interface QuestionAnswered {
-  /** Whether a hook consents. */
-  readonly allows: boolean
-  /** What takes the place of the call's arguments. */
-  readonly changed?: { readonly input: unknown }
-}
-
-/** The call that a question is about. */
-export type AskedFor = Pick<HookPayload<"PermissionRequest">, "input" | "callID">
-
-/** What hooks have made of a call's result. */
-export interface AfterCall {
-  /** What the model reads. */
-  readonly output: string
-  /** Whether the turn ends with this step. */
-  readonly endsTurn?: true
-}
-
-/** How something ended. */
-export type HookEnd = Pick<HookPayload<"Stop">, "output" | "failed">
 
 /** The hooks. Those of one event run one after the other, each told what the one before it has changed; the strictest decision counts. */
 export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {

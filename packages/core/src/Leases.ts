@@ -1,12 +1,13 @@
 /** Owns which trees of sessions this process holds: only who holds a tree changes it, and only one at a time does. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeLeases } from "./internal/leases/makeLeases.ts"
 import type { Owner } from "./Owner.ts"
-import { SessionStorage, type Write } from "./SessionStorage.ts"
+import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { Write } from "./Write.ts"
 
 /** The trees that this process holds. */
 export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
@@ -36,6 +37,9 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
 }>() {
   /** Leases on a storage, and that storage as it is for who holds leases: what others hold is not changed through it. */
   static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(
-    makeLeases((leases, storage) => Context.make(Leases, leases).pipe(Context.add(SessionStorage, storage)))
+    Effect.map(
+      makeLeases(),
+      ({ leases, storage }) => Context.make(Leases, leases).pipe(Context.add(SessionStorage, storage))
+    )
   )
 }

@@ -1,55 +1,20 @@
 /** Owns what may be done: decides each call by the rules that hold for it, and asks a person where they say so. */
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
-import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
-import type { Action, Ruleset } from "@skein/domain/Rule"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { PermissionID, SessionID } from "@skein/domain/Id"
+import type { Action } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Approval } from "./Approval.ts"
 import { makeBroker } from "./internal/permission/broker.ts"
-import type { EventSource } from "./Journal.ts"
 import type { PermissionDenied, PermissionNotFound } from "./PermissionError.ts"
-import type { Approval } from "./SessionStorage.ts"
+import type { PermissionOptions } from "./PermissionOptions.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { AskingCall, Caller, Subject } from "./Subject.ts"
 import type { PermissionAsk } from "./Tool.ts"
 
-/** Whose call it is, and the rules that it goes by. */
-export interface Subject {
-  readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory">
-  /** The names of the agents from the root to the one that calls. */
-  readonly path: ReadonlyArray<string>
-  /** The rules of the agent, over the defaults. */
-  readonly rules: Ruleset
-  /** The ceilings of the session, of its agent, and of all above; each has a say, none can lift another. */
-  readonly ceilings: ReadonlyArray<Ruleset>
-  /** The same as it is when it is asked for: agents may be switched and config may change while a call waits. */
-  readonly now?: Effect.Effect<Subject>
-}
-
-/** The tool that calls, by its name and by the permission key that it goes by. */
-export interface Caller {
-  readonly name: string
-  readonly permission: string
-}
-
-/** The call that a question is asked for. */
-export interface AskingCall {
-  readonly partID: PartID
-  /** Whether a process that is no more may have asked for it already: the question is the same then, and so is its answer. */
-  readonly resumes: boolean
-  /** The arguments of the call, and its id: hooks are told of them. */
-  readonly about?: { readonly input: unknown; readonly callID: string }
-  /** Takes the arguments that a hook that consents puts in the place of the call's; where absent, such a hook is refused. */
-  readonly changed?: (input: unknown) => void
-}
-
-/** How questions are met where the rules do not decide. */
-export interface PermissionOptions {
-  /** `person`: somebody watches the bus and replies; `nobody`: a question is a denial; `auto`: a question is an allowance. */
-  readonly asks: "person" | "nobody" | "auto"
-  /** Stands for `~/` and `$HOME` in patterns. */
-  readonly home?: string
-}
+export type { PermissionOptions } from "./PermissionOptions.ts"
+export type { Subject } from "./Subject.ts"
 
 /** What may be done. */
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {

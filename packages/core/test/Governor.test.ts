@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Config } from "@skein/core/Config"
-import { type Call, Governor, type Slot, type SlotNews } from "@skein/core/Governor"
+import { Governor } from "@skein/core/Governor"
+import type { Call, Slot, SlotNews } from "@skein/core/Slot"
 import type { SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -8,7 +8,8 @@ import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ArchiveInvalid } from "../../ArchiveError.ts"
-import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { Write } from "../../Write.ts"
 import { type Names, renameMessages, renameRow, renameRun, renameSession } from "./renamed.ts"
 
 const exists = (id: string) =>

@@ -1,5 +1,5 @@
 /** Decides which commands there are without any file. */
-import type { CommandInfo, CommandList } from "../../Command.ts"
+import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
 
 const init = `Write AGENTS.md at the top of this project: what somebody who works here for the first time has to know.
 

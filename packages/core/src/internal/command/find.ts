@@ -1,7 +1,7 @@
 /** Decides which command a name means: people name those in folders in more than one way. */
 import * as Effect from "effect/Effect"
-import type { CommandInfo, CommandList } from "../../Command.ts"
 import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
+import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
 import { nearest } from "../../Nearest.ts"
 
 /**

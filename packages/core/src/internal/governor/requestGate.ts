@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
-import type { RequestGate } from "../../Governor.ts"
 import { changeRequests, countWait } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
+import type { RequestGate } from "../../RequestGate.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */

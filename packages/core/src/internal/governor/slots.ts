@@ -4,8 +4,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
-import type { Call, Slot, SlotNews } from "../../Governor.ts"
 import { changeAgents } from "../../Metrics.ts"
+import type { Call, Slot, SlotNews } from "../../Slot.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
 
 /** All at the same time; one alone needs no fiber of its own. */

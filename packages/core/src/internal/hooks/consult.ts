@@ -5,7 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import type { Hook } from "../../Hooks.ts"
+import type { Hook } from "../../Hook.ts"
 
 /** How much is told of a reason that a hook gives, in characters. */
 const longest = 4_000

@@ -1,10 +1,10 @@
 /** Makes the service: hooks by event, in order, and what their answers come to. */
+import type { PermissionRequest } from "@skein/domain/Event"
 import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { AskedFor, BeforeCall, Hook, HookEnd, HookPlace, QuestionAnswered } from "../../Hook.ts"
 import { HookRefused } from "../../HookError.ts"
-import type { BeforeCall, Hook, Hooks, QuestionAnswered } from "../../Hooks.ts"
-import type { Caller } from "../../Permission.ts"
+import type { Caller } from "../../Subject.ts"
 import { consult, contextOf, words } from "./consult.ts"
 import { matches } from "./matches.ts"
 
@@ -53,7 +53,7 @@ const agentOf = (path: ReadonlyArray<string>): Caller => {
 const idOf = (callID: string | undefined) => callID === undefined || callID === "" ? {} : { callID }
 
 /** Makes the service of these hooks. */
-export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeof Hooks> => {
+export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
   const listeners = new Map<HookEvent, Array<Listener>>()
   for (const hook of hooks) {
     const known = listeners.get(hook.event)
@@ -162,21 +162,24 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>): Context.Tag.Service<typeo
   })
 
   return {
-    hears: (event, whom) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
-    sessionStart: (at, source = "startup") => begins({ event: "SessionStart", ...at, source }),
-    sessionEnd: (at) => tell({ event: "SessionEnd", ...at }),
-    userPromptSubmit: (at, prompt) => userPromptSubmit({ event: "UserPromptSubmit", ...at, prompt }),
-    preToolUse: (at, tool, input, callID) => preToolUse({ event: "PreToolUse", ...at, tool, input, ...idOf(callID) }),
-    permissionRequest: (at, tool, request, call) =>
+    hears: (event: HookEvent, whom: Caller) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
+    sessionStart: (at: HookPlace, source: HookPayload<"SessionStart">["source"] = "startup") =>
+      begins({ event: "SessionStart", ...at, source }),
+    sessionEnd: (at: HookPlace) => tell({ event: "SessionEnd", ...at }),
+    userPromptSubmit: (at: HookPlace, prompt: string) => userPromptSubmit({ event: "UserPromptSubmit", ...at, prompt }),
+    preToolUse: (at: HookPlace, tool: Caller, input: unknown, callID?: string) =>
+      preToolUse({ event: "PreToolUse", ...at, tool, input, ...idOf(callID) }),
+    permissionRequest: (at: HookPlace, tool: Caller, request: PermissionRequest, call?: AskedFor) =>
       permissionRequest({ event: "PermissionRequest", ...at, tool: tool.name, request, ...call }, tool),
-    postToolUse: (at, tool, input, end, callID) =>
+    postToolUse: (at: HookPlace, tool: Caller, input: unknown, end: HookEnd, callID?: string) =>
       postToolUse({ event: "PostToolUse", ...at, tool: tool.name, input, ...end, ...idOf(callID) }, tool),
-    subagentStart: (at, prompt) => begins({ event: "SubagentStart", ...at, prompt }),
-    subagentStop: (at, end, again = false) =>
+    subagentStart: (at: HookPlace, prompt: string) => begins({ event: "SubagentStart", ...at, prompt }),
+    subagentStop: (at: HookPlace, end: HookEnd, again = false) =>
       stops({ event: "SubagentStop", ...at, ...end, ...(again ? { again } : {}) }),
-    stop: (at, end, again = false) => stops({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
-    preCompact: (at, trigger) => tell({ event: "PreCompact", ...at, trigger }),
-    notification: (at, tool, request, call) =>
+    stop: (at: HookPlace, end: HookEnd, again = false) =>
+      stops({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
+    preCompact: (at: HookPlace, trigger: "auto" | "manual") => tell({ event: "PreCompact", ...at, trigger }),
+    notification: (at: HookPlace, tool: Caller, request: PermissionRequest, call?: AskedFor) =>
       tell({ event: "Notification", ...at, tool: tool.name, request, ...call }, tool)
   }
 }

@@ -1,6 +1,6 @@
 /** Decides whom a hook's matcher means. */
-import type { Caller } from "../../Permission.ts"
 import { covers } from "../../Ruleset.ts"
+import type { Caller } from "../../Subject.ts"
 
 /** Reads a matcher once; it takes time in proportion to its length and that of a name, whatever is in it. */
 export const matches = (matcher: string): (of: Caller) => boolean => {

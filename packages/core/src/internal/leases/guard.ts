@@ -1,8 +1,9 @@
 /** Storage for those who hold what they change: every commit says so, and is refused where that is not true any more. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import type { Lease, Write } from "../../SessionStorage.ts"
+import type { Lease } from "../../Lease.ts"
 import { heldByAnother, type StorageError } from "../../StorageError.ts"
+import type { Write } from "../../Write.ts"
 
 /** The session that a write belongs to; undefined where it is of a project, or of who holds a tree. */
 const sessionOf = (write: Write): SessionID | undefined => {

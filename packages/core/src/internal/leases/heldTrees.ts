@@ -5,8 +5,8 @@ import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
+import type { Lease } from "../../Lease.ts"
 import { elapsed } from "../../MonotonicClock.ts"
-import type { Lease } from "../../SessionStorage.ts"
 
 /** How long a tree is kept that nothing goes on in (ms): the next prompt may be about to come. */
 const linger = 250

@@ -1,14 +1,14 @@
 /** Leases as they are kept: taken with a commit, renewed while they last, and let go when nothing of a tree goes on. */
 import type { SessionID } from "@skein/domain/Id"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
-import type { Leases } from "../../Leases.ts"
+import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
 import { Owner } from "../../Owner.ts"
-import { isOver, type Lease, leaseLength, SessionStorage, type StoredLease, type Write } from "../../SessionStorage.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
+import type { Write } from "../../Write.ts"
 import { makeGuard } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 
@@ -36,9 +36,7 @@ const busy = (rootID: SessionID) =>
 const isRefused = (error: StorageError): boolean => error.reason === "held"
 
 /** Makes the service, and the storage that goes with it. */
-export const makeLeases = <A>(
-  give: (leases: Context.Tag.Service<Leases>, storage: Context.Tag.Service<SessionStorage>) => A
-) =>
+export const makeLeases = () =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
     const owner = yield* Owner
@@ -192,9 +190,9 @@ export const makeLeases = <A>(
 
     if (isShared) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), renewal)))
 
-    const leases: Context.Tag.Service<Leases> = {
-      note: (id, rootID) => void trees.set(id, rootID),
-      forget: (id) => {
+    const leases = {
+      note: (id: SessionID, rootID: SessionID) => void trees.set(id, rootID),
+      forget: (id: SessionID) => {
         trees.delete(id)
         if (held.get(id) === undefined) {
           epochs.delete(id)
@@ -202,7 +200,7 @@ export const makeLeases = <A>(
         }
       },
       hold,
-      isFresh: (rootID) =>
+      isFresh: (rootID: SessionID) =>
         Effect.suspend(() => {
           if (held.get(rootID) !== undefined) return Effect.succeed(true)
           return Effect.map(
@@ -210,7 +208,7 @@ export const makeLeases = <A>(
             (stored) => Option.isSome(stored) && stored.value.epoch === (epochs.get(rootID) ?? 0)
           )
         }),
-      begin: (rootID, store) =>
+      begin: <E>(rootID: SessionID, store: (hold: Write) => Effect.Effect<void, E>) =>
         Effect.suspend(() => {
           const lease: Lease = { rootID, owner: owner.id, epoch: 1 }
           const renewed = moment()
@@ -220,12 +218,12 @@ export const makeLeases = <A>(
             held.keep(lease, renewed)
           })
         }),
-      use: (rootID) => {
+      use: (rootID: SessionID) => {
         const tree = held.get(rootID)
         return tree === undefined ? () => {} : held.use(tree)
       },
-      epoch: (rootID) => held.get(rootID)?.lease.epoch ?? 0,
-      renew: (rootID) =>
+      epoch: (rootID: SessionID) => held.get(rootID)?.lease.epoch ?? 0,
+      renew: (rootID: SessionID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
           if (tree !== undefined && isSure(tree)) return Effect.void
@@ -235,7 +233,7 @@ export const makeLeases = <A>(
           )
           return tree === undefined ? lost : Effect.zipRight(renew([tree]), lost)
         }),
-      leave: (rootID) =>
+      leave: (rootID: SessionID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
           if (tree === undefined || !held.drop(tree)) return Effect.void
@@ -246,7 +244,7 @@ export const makeLeases = <A>(
             Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
           )
         }).pipe(Effect.uninterruptible),
-      onStale: (forget) => void listeners.push(forget)
+      onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void listeners.push(forget)
     }
-    return give(leases, { ...storage, commit })
+    return { leases, storage: { ...storage, commit } }
   })

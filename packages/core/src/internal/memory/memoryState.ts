@@ -11,8 +11,11 @@ import * as Chunk from "effect/Chunk"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import type { Approval, Lease, LoggedEvent, Pruning, StoredLease, Write } from "../../SessionStorage.ts"
+import type { Approval } from "../../Approval.ts"
+import type { Lease, StoredLease } from "../../Lease.ts"
+import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
+import type { Write } from "../../Write.ts"
 
 /** A session and what belongs to it alone. */
 interface Held {

@@ -1,15 +1,19 @@
 /** Storage that lasts as long as the process, and refuses what storage in a database refuses. */
 import type { Event } from "@skein/domain/Event"
+import type { RunID, SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Order from "effect/Order"
-import type { Approval, Found, LoggedEvent, SessionStorage, Write } from "../../SessionStorage.ts"
+import type { Approval } from "../../Approval.ts"
+import type { Found } from "../../Found.ts"
+import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
+import type { EventFilter, Identified, RunFilter, SessionFilter } from "../../StorageFilter.ts"
+import type { Write } from "../../Write.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {
@@ -81,12 +85,12 @@ const asOfNow = (state: State, event: Event): Option.Option<Event> => {
 }
 
 /** Makes an empty storage. */
-export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
+export const makeMemoryStorage = () => {
   let state: State = empty
   const read = <A>(f: () => A): Effect.Effect<A> => Effect.sync(f)
 
   return {
-    commit: (writes) =>
+    commit: (writes: ReadonlyArray<Write>) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const applied = inOrder(writes).reduce(
           (before, write) => Either.flatMap(before, (each) => apply(each, write, now)),
@@ -96,8 +100,8 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         state = applied.right
         return Effect.void
       }),
-    session: (id) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
-    ids: (of, start, limit) =>
+    session: (id: SessionID) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
+    ids: (of: Identified, start: string, limit: number) =>
       read(() => {
         const found = new Set<string>(
           of === "sessions"
@@ -106,13 +110,13 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         )
         return [...found].filter((id) => id.startsWith(start)).toSorted(Order.string).slice(0, limit)
       }),
-    lease: (rootID) =>
+    lease: (rootID: SessionID) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         Option.map(HashMap.get(state.sessions, rootID), ({ lease }) => ({
           ...lease,
           left: Math.max(0, lease.until - now)
         }))),
-    sessions: ({ limit, parentID, projectID, rootID, roots }) =>
+    sessions: ({ limit, parentID, projectID, rootID, roots }: SessionFilter) =>
       read(() => {
         const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>
           matches(projectID, info.projectID) && matches(rootID, info.rootID) && matches(parentID, info.parentID)
@@ -120,7 +124,7 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         )
         return all(found.toSorted(newestFirst).slice(0, limit))
       }),
-    messages: (id) =>
+    messages: (id: SessionID) =>
       read(() => {
         const held = HashMap.get(state.sessions, id)
         if (Option.isNone(held)) return all([])
@@ -129,8 +133,8 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         for (const part of HashMap.toValues(held.value.parts).toSorted(byID)) partsOf.get(part.messageID)?.push(part)
         return all(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })))
       }),
-    run: (id) => read(() => HashMap.get(state.runs, id)),
-    runs: ({ parentID, rootID, taskID, unsettled }) =>
+    run: (id: RunID) => read(() => HashMap.get(state.runs, id)),
+    runs: ({ parentID, rootID, taskID, unsettled }: RunFilter) =>
       read(() => {
         const found = HashMap.toValues(state.runs).filter((run) =>
           matches(taskID, run.taskID) && matches(parentID, run.parentID) && matches(rootID, run.rootID)
@@ -138,12 +142,12 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         )
         return all(found.toSorted(byID))
       }),
-    inbox: (id) =>
+    inbox: (id: SessionID) =>
       read(() => {
         const found = HashMap.toValues(state.inbox).filter((held) => !held.taken && held.row.sessionID === id)
         return all(found.map((held) => held.row).toSorted(byID))
       }),
-    events: ({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) =>
+    events: ({ after, limit = Number.POSITIVE_INFINITY, rootID, types }: EventFilter) =>
       read(() => {
         const found: Array<LoggedEvent> = []
         for (const { event, seq } of state.events) {
@@ -154,20 +158,20 @@ export const makeMemoryStorage = (): Context.Tag.Service<SessionStorage> => {
         }
         return found
       }),
-    prune: (events) =>
+    prune: (events: Pruning) =>
       read(() => {
         const [next, gone] = prune(state, events)
         if (events.dryRun !== true) state = next
         return gone
       }),
-    approvals: (projectID, rootID) =>
+    approvals: (projectID: string, rootID?: SessionID) =>
       read(() =>
         HashMap.toValues(state.approvals).filter((each) =>
           each.projectID === projectID
           && (rootID === undefined || each.rootID === undefined || each.rootID === rootID)
         ).toSorted(Order.combine(byCreated, byID))
       ),
-    todos: (id) =>
+    todos: (id: SessionID) =>
       read(() => Option.match(HashMap.get(state.sessions, id), { onNone: () => [], onSome: (held) => held.todos }))
   }
 }

@@ -1,8 +1,8 @@
 /** Decides what the rules say of a call, before anybody is asked: of the agent, and of every ceiling above it. */
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 import { readOnlyBash } from "../../Agent.ts"
-import type { Caller, Subject } from "../../Permission.ts"
 import { allowsInFull, covers, deniesAll, evaluate, isNarrow, stricter } from "../../Ruleset.ts"
+import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
 /** Whether nothing that is called here may change files, be it by way of a command. */

@@ -5,11 +5,11 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Caller, Subject } from "../../Permission.ts"
 import { PermissionNotFound } from "../../PermissionError.ts"
-import type { Write } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
+import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
+import type { Write } from "../../Write.ts"
 import { logUnstored } from "../logUnstored.ts"
 
 /** How a question ends. */

@@ -1,0 +1,50 @@
+/** Hooks as they are registered, and what their answers come to. */
+import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+
+/** A hook as it is registered; `on` makes one. */
+export interface Hook<R = never> {
+  readonly event: HookEvent
+  readonly name: string
+  readonly matcher: string
+  readonly timeout: Duration.DurationInput
+  readonly run: (payload: HookPayload) => Effect.Effect<HookAnswer | void, unknown, R>
+}
+
+/** The session that an event is about. */
+export type HookPlace = Pick<HookPayload<"SessionStart">, "sessionID" | "rootID" | "path" | "cwd">
+
+/** What the hooks before a call have decided. */
+export interface BeforeCall {
+  /** What takes the place of the call's arguments. */
+  readonly changed?: { readonly input: unknown }
+  /** Why a person is to be asked, whatever the rules say. */
+  readonly asks?: string
+  /** Whether a hook consents: then nobody is asked, and what rules deny stays denied. */
+  readonly consents?: true
+  /** What the model is to read below the result. */
+  readonly contexts?: ReadonlyArray<string>
+}
+
+/** What hooks have made of a question. */
+export interface QuestionAnswered {
+  /** Whether a hook consents. */
+  readonly allows: boolean
+  /** What takes the place of the call's arguments. */
+  readonly changed?: { readonly input: unknown }
+}
+
+/** The call that a question is about. */
+export type AskedFor = Pick<HookPayload<"PermissionRequest">, "input" | "callID">
+
+/** What hooks have made of a call's result. */
+export interface AfterCall {
+  /** What the model reads. */
+  readonly output: string
+  /** Whether the turn ends with this step. */
+  readonly endsTurn?: true
+}
+
+/** How something ended. */
+export type HookEnd = Pick<HookPayload<"Stop">, "output" | "failed">

@@ -1,0 +1,22 @@
+/** Events as the log keeps them, and which of them it may forget. */
+import type { Event } from "@skein/domain/Event"
+
+/** An event with its place in the log. */
+export interface LoggedEvent {
+  readonly seq: number
+  readonly event: Event
+}
+
+/** Which events may be forgotten. */
+export interface Pruning {
+  /** Only events from before this time. */
+  readonly before: number
+  /** Trees of sessions in which one was changed at this time or later keep theirs. */
+  readonly restingSince: number
+  /** How many events of one tree are kept at most, whatever their age and whatever goes on there. */
+  readonly mostPerTree?: number
+  /** How many at most, the oldest first. */
+  readonly limit?: number
+  /** Says how many there are, and removes none. */
+  readonly dryRun?: boolean
+}
