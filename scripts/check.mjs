@@ -14,6 +14,11 @@ const gates = [
   ["types and Effect diagnostics", [bin("tsc"), "-b"], "each line names file, line and rule"],
   ["boundaries", [process.execPath, join(root, "scripts", "boundaries.mjs")], "each line says how"],
   ["unused code", [bin("knip"), "--no-config-hints"], "remove what it lists, or use it"],
+  [
+    "reference",
+    [process.execPath, "--conditions=skein-source", join(root, "scripts", "reference.mjs"), "--check"],
+    "npm run reference"
+  ],
   ["tests", [bin("vitest"), "run"], "npx vitest FILE runs one file again on every change"]
 ]
 

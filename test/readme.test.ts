@@ -1,4 +1,4 @@
-/** Proves that the examples of the READMEs are the files that are typed and run by the other tests. */
+/** Proves that the examples of the READMEs and docs are the files that are typed and run by the other tests. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -16,7 +16,15 @@ const examplesOf = (readme: string): ReadonlyArray<{ readonly file: string; read
     code
   }))
 
-const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...packages.map((path) => `${path}/README.md`)]
+const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+  .flatMap((name) => name.endsWith(".md") ? [`docs/${name}`] : [])
+const pages = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  ...docs,
+  ...packages.map((path) => `${path}/README.md`)
+]
 
 describe.each(pages)("%s", (page) => {
   it("shows examples as they are in the files that are typed", () => {
@@ -37,14 +45,31 @@ describe.each(pages)("%s", (page) => {
 })
 
 it("shows how to embed and how to test", () => {
-  expect(examplesOf("README.md").map(({ file }) => file)).toEqual([
-    "test/examples/embed.ts",
-    "test/examples/tree.test.ts"
+  expect(examplesOf("README.md").map(({ file }) => file)).toEqual(["test/examples/embed.ts"])
+  expect(examplesOf("docs/testing.md").map(({ file }) => file)).toEqual(["test/examples/tree.test.ts"])
+})
+
+it("answers a newcomer's questions in a README of at most 150 lines", () => {
+  const lines = read("README.md").trimEnd().split("\n")
+  expect(lines.length).toBeLessThanOrEqual(150)
+  expect(lines.filter((line) => line.startsWith("## "))).toEqual([
+    "## Install",
+    "## Quick start on your own project",
+    "## The five ideas",
+    "## Stop it from touching something",
+    "## Embed it",
+    "## Documentation"
   ])
 })
 
+it("links every guide from the README", () => {
+  const readme = read("README.md")
+  const guides = docs.filter((path) => !path.startsWith("docs/decisions/"))
+  expect(guides.filter((path) => !readme.includes(`](${path})`))).toEqual([])
+})
+
 it("every example is shown", () => {
-  const shown = pages.flatMap(examplesOf).map(({ file }) => file)
+  const shown = [...new Set(pages.flatMap(examplesOf).map(({ file }) => file))]
   const written = ["test/examples", "test/readmes"].flatMap((place) =>
     readdirSync(join(root, place)).map((name) => `${place}/${name}`)
   )
@@ -54,5 +79,5 @@ it("every example is shown", () => {
 it("shows the figures of the benchmark that was kept", () => {
   const rows = read("scripts/bench/results/table.md").split("\n").filter((line) => line.startsWith("|"))
   expect(rows.length).toBeGreaterThan(10)
-  expect(read("README.md")).toContain(rows.join("\n"))
+  expect(read("docs/benchmarks.md")).toContain(rows.join("\n"))
 })

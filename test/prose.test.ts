@@ -1,0 +1,60 @@
+/** Proves that the gate of prose finds what it is there for, and nothing else. */
+import { describe, expect, it } from "vitest"
+import { blocks, checkPage, checkSource } from "../scripts/prose.mjs"
+
+const words = (count: number) => Array.from({ length: count }, () => "word").join(" ")
+const says = (page: string) => checkPage("page.md", page).map(({ line, says: found }) => `${line} ${found}`)
+
+describe("in a page", () => {
+  it("a sentence has at most 35 words", () => {
+    expect(says(`Short.\n\n${words(35)}.`)).toEqual([])
+    expect(says(`Short.\n\n${words(36)}.`)).toEqual([expect.stringMatching(/^3 a sentence of 36 words/)])
+    expect(says(`${words(20)}. W${words(20)}.`)).toEqual([])
+  })
+
+  it("a paragraph has at most 90 words, over all its lines", () => {
+    const sentence = `W${words(30)}.`
+    expect(says(Array.from({ length: 3 }, () => sentence).join("\n"))).toEqual([])
+    expect(says(Array.from({ length: 4 }, () => sentence).join("\n"))).toEqual([
+      expect.stringMatching(/^1 a paragraph of 120 words/)
+    ])
+  })
+
+  it("each item of a list and each cell of a table is read by itself", () => {
+    expect(blocks("- one\n- two\n  more\n\n| a | `b | c` |\n| - | --- |\n").map(({ text }) => text)).toEqual([
+      "one",
+      "two more",
+      "a",
+      "`b   c`"
+    ])
+    expect(says(`| ${words(36)} | x |`)).toHaveLength(1)
+  })
+
+  it("fenced code is not prose, and code in a line is one word", () => {
+    expect(says(`\`\`\`sh\n${words(200)} gone on with\n\`\`\``)).toEqual([])
+    expect(says(`Run \`${words(60)}\` now.`)).toEqual([])
+  })
+
+  it("calques are found, unless they are code", () => {
+    expect(says("A task is gone on with by its caller.")).toEqual([expect.stringMatching(/^1 "gone on with"/)])
+    expect(says("A task continues. `gone on with` is what we do not say.")).toEqual([])
+  })
+})
+
+describe("in a source", () => {
+  const found = (code: string) => checkSource("a.ts", code).map(({ line, says: what }) => `${line} ${what}`)
+
+  it("comments and texts are read, across lines", () => {
+    expect(found("// one\n/** A run whom\n * nobody wants. */\nconst a = 1")).toEqual([
+      expect.stringMatching(/^2 "whom nobody"/)
+    ])
+    expect(found("const a = \"gone on with\"\nconst b = `nothing ${a} is told of`")).toEqual([
+      expect.stringMatching(/^1 "gone on with"/),
+      expect.stringMatching(/^2 "is told of"/)
+    ])
+  })
+
+  it("names are not", () => {
+    expect(found("const whoever = 1\nexport const mend = whoever")).toEqual([])
+  })
+})
