@@ -1,5 +1,6 @@
 /** Decides what rules say of a call: wildcards, the last match in a set, the strictest over several sets. */
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
+import { glob, globOf } from "./Wildcard.ts"
 
 /**
  * Whether a wildcard covers a text: `*` is any run of characters, `/` and line breaks included, `?` is any one character,
@@ -9,57 +10,12 @@ import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 export const covers = (pattern: string, text: string): boolean =>
   glob(pattern, text) || (pattern.endsWith(" *") && glob(pattern.slice(0, -2), text))
 
-/** Whether `*` for any run of characters and `?` for any one make a pattern fit a text, in the same bounds. */
-export const glob = (pattern: string, text: string): boolean => {
-  let p = 0
-  let t = 0
-  let star = -1
-  let resume = 0
-  while (t < text.length) {
-    const at = pattern[p]
-    if (at === "*") {
-      star = p++
-      resume = t
-    } else if (at !== undefined && (at === "?" || at === text[t])) {
-      p++
-      t++
-    } else if (star >= 0) {
-      p = star + 1
-      t = ++resume
-    } else return false
-  }
-  while (pattern[p] === "*") p++
-  return p === pattern.length
-}
-
 const everyRule = (_rule: Rule): boolean => true
 
 /** A rule, and whether it covers a pattern. */
 interface Reader {
   readonly rule: Rule
   readonly covers: (text: string, spaced: string) => boolean
-}
-
-/** What `glob` says of one pattern, made ready for many texts: how a text begins and ends decides nearly always. */
-const globOf = (pattern: string): (text: string) => boolean => {
-  const [first = "", ...pieces] = pattern.split("*")
-  if (pattern.includes("?")) {
-    const beginning = first.split("?", 1).join("")
-    return (text) => text.startsWith(beginning) && glob(pattern, text)
-  }
-  const last = pieces.pop()
-  if (last === undefined) return (text) => text === pattern
-  return (text) => {
-    const end = text.length - last.length
-    if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
-    let at = first.length
-    for (const piece of pieces) {
-      const found = text.indexOf(piece, at)
-      if (found < 0) return false
-      at = found + piece.length
-    }
-    return at <= end
-  }
 }
 
 /** A trailing ` *` covers with a space behind the text just what it covers with and without arguments. */

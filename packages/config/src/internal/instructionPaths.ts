@@ -1,6 +1,6 @@
 /** Decides which files the `instructions` of a config file name, and finds them. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import { glob } from "@skein/core/Ruleset"
+import { glob } from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { ConfigContent } from "./configFile.ts"

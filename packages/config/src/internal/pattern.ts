@@ -1,4 +1,5 @@
 /** Compares wildcards with each other: which covers which, and which have texts in common. */
+import { walk } from "@skein/core/Wildcard"
 
 // A trailing ` *` also covers the text without it.
 const forms = (pattern: string): ReadonlyArray<string> =>
@@ -12,27 +13,8 @@ export const coversAll = (wide: string, narrow: string): boolean =>
   forms(narrow).every((form) => forms(wide).some((pattern) => glob(pattern, form)))
 
 // As a match of texts, except that a wildcard of the narrower pattern is only covered by one that is as wide.
-const glob = (wide: string, narrow: string): boolean => {
-  let w = 0
-  let n = 0
-  let star = -1
-  let resume = 0
-  while (n < narrow.length) {
-    const at = wide[w]
-    if (at === "*") {
-      star = w++
-      resume = n
-    } else if (at !== undefined && (at === narrow[n] || (at === "?" && narrow[n] !== "*"))) {
-      w++
-      n++
-    } else if (star >= 0) {
-      w = star + 1
-      n = ++resume
-    } else return false
-  }
-  while (wide[w] === "*") w++
-  return w === wide.length
-}
+const glob = (wide: string, narrow: string): boolean =>
+  walk(wide, narrow, "*", (sign: string, other) => sign === other || (sign === "?" && other !== "*"))
 
 // Which directory is home is not known here, so that it may be any.
 const anywhere = (pattern: string): string => pattern.replace(/^(?:~|\$HOME)(?=\/|$)/, "*")
@@ -41,6 +23,7 @@ const anywhere = (pattern: string): string => pattern.replace(/^(?:~|\$HOME)(?=\
 export const overlaps = (a: string, b: string): boolean =>
   forms(anywhere(a)).some((left) => forms(anywhere(b)).some((right) => meet(left, right)))
 
+// Both sides hold runs here, so `walk`, which extends the last run of one side alone, cannot decide.
 const meet = (a: string, b: string): boolean => {
   // reach[j]: whether the rest of `a` from i and the rest of `b` from j can match one text.
   let below: ReadonlyArray<boolean> = []

@@ -1,5 +1,10 @@
 /** Which paths a glob names. Matching takes time proportional to pattern and path multiplied, whatever the pattern. */
+import { walk } from "@skein/core/Wildcard"
 import * as Either from "effect/Either"
+
+type Fits = (text: string) => boolean
+
+const apply = (fits: Fits, text: string): boolean => fits(text)
 
 /** How many patterns the braces of one may stand for. */
 const maximumAlternatives = 1_000
@@ -36,8 +41,8 @@ const innermost = (pattern: string) => {
   return undefined
 }
 
-/** One character of a name: any, one of a set, or just this one. */
-type Atom = "*" | ((character: string) => boolean)
+/** Any run of characters in a name, or one character: any, one of a set, or just this one. */
+type Atom = "*" | Fits
 
 const setOf = (text: string): (character: string) => boolean => {
   const isNot = text.startsWith("!") || text.startsWith("^")
@@ -80,55 +85,11 @@ const nameMatcher = (pattern: string): (name: string) => boolean => {
   if (suffix !== undefined) return (name) => name.endsWith(suffix)
   const atoms = atomsOf(pattern)
   // Names such as `[id]` are usual, and are meant by those who write them.
-  return (name) => name === pattern || fits(atoms, [...name])
+  return (name) => name === pattern || walk(atoms, [...name], "*", apply)
 }
 
-const fits = (atoms: ReadonlyArray<Atom>, name: ReadonlyArray<string>): boolean => {
-  let a = 0
-  let n = 0
-  let star = -1
-  let resume = 0
-  while (n < name.length) {
-    const atom = atoms[a]
-    if (atom === "*") {
-      star = a++
-      resume = n
-    } else if (atom !== undefined && atom(name[n] as string)) {
-      a++
-      n++
-    } else if (star >= 0) {
-      a = star + 1
-      n = ++resume
-    } else return false
-  }
-  while (atoms[a] === "*") a++
-  return a === atoms.length
-}
-
-type Step = "**" | ((name: string) => boolean)
-
-/** The same walk as over the characters of a name, with `**` for any run of names. */
-const walks = (steps: ReadonlyArray<Step>, names: ReadonlyArray<string>): boolean => {
-  let s = 0
-  let n = 0
-  let star = -1
-  let resume = 0
-  while (n < names.length) {
-    const step = steps[s]
-    if (step === "**") {
-      star = s++
-      resume = n
-    } else if (step !== undefined && step(names[n] as string)) {
-      s++
-      n++
-    } else if (star >= 0) {
-      s = star + 1
-      n = ++resume
-    } else return false
-  }
-  // A last `**` that is left stands for nothing: `src/**` is what is in src, not src.
-  return s === steps.length
-}
+/** Any run of names in a path, or one name. */
+type Step = "**" | Fits
 
 const stepsOf = (pattern: string): ReadonlyArray<Step> => {
   const steps: Array<Step> = []
@@ -137,6 +98,8 @@ const stepsOf = (pattern: string): ReadonlyArray<Step> => {
     if (name !== "**") steps.push(nameMatcher(name))
     else if (steps.at(-1) !== "**") steps.push("**")
   }
+  // A last `**` stands for one name at least: `src/**` is what is in src, not src.
+  if (steps.at(-1) === "**") steps.push(() => true)
   return steps
 }
 
@@ -150,11 +113,11 @@ export const compileGlob = (pattern: string): Either.Either<(path: string) => bo
   const compiled = written.map((each) => {
     const steps = stepsOf(each.includes("/") ? each : `**/${each}`)
     const last = steps.at(-1)
-    return { steps, last: last === undefined || last === "**" ? undefined : last }
+    return { steps, last: last === "**" ? undefined : last }
   })
   return Either.right((path) => {
     const names = path.split("/")
     const name = names.at(-1) ?? ""
-    return compiled.some(({ last, steps }) => (last === undefined || last(name)) && walks(steps, names))
+    return compiled.some(({ last, steps }) => (last === undefined || last(name)) && walk(steps, names, "**", apply))
   })
 }

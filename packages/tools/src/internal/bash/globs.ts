@@ -1,5 +1,6 @@
 /** Reads patterns of names as the shell does, and finds the files that they stand for when a call is decided on. */
 import type { ToolError } from "@skein/core/Tool"
+import { walk } from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import type { WordPart } from "unbash"
@@ -20,26 +21,8 @@ export type Glob = ReadonlyArray<GlobName>
 // No line holds a NUL.
 const wild = { many: "\0*", one: "\0?" }
 
-/** Whether signs fit a name; takes time in proportion to both lengths multiplied, whatever the pattern. */
-const fit = (signs: ReadonlyArray<string>, name: string): boolean => {
-  let sign = 0
-  let at = 0
-  let star = -1
-  let resume = 0
-  while (at < name.length) {
-    if (signs[sign] === wild.many) {
-      star = sign++
-      resume = at
-    } else if (signs[sign] === wild.one || signs[sign] === name[at]) {
-      sign++
-      at++
-    } else if (star >= 0) {
-      sign = star + 1
-      at = ++resume
-    } else return false
-  }
-  return signs.slice(sign).every((rest) => rest === wild.many)
-}
+const fit = (signs: ReadonlyArray<string>, name: string): boolean =>
+  walk(signs, name, wild.many, (sign: string, character) => sign === wild.one || sign === character)
 
 const isAscii = (name: string): boolean => [...name].every((each) => each < "\u0080")
 
