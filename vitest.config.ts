@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config"
 
 // Not `module`: what stands there is made for bundlers, and Node cannot always load it.
-const conditions = ["skein-source", "node", "development|production"]
+const conditions = ["node", "development|production"]
 
 export default defineConfig({
   resolve: { conditions },

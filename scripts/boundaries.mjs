@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url"
 import { parseSync } from "oxc-parser"
 import { bans } from "./bans.mjs"
 import { root } from "./layout.mjs"
+import { isBuiltIn } from "./release/packages.mjs"
 
 /**
  * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster} <- {server, cli}. `testing` stands beside the
@@ -43,7 +44,7 @@ const indexes = /^(effect|@effect\/(?!vitest$)[^/]+|@skein\/[^/]+)$/
  * @typedef {{ readonly file: string, readonly line: number, readonly rule: string, readonly message: string }} Violation
  * @typedef {{ readonly specifier: string, readonly start: number }} Import
  * @typedef {{ readonly type: string, readonly start: number, readonly [key: string]: unknown }} Node
- * @typedef {{ readonly dependencies?: object, readonly peerDependencies?: object, readonly devDependencies?: object }} Manifest
+ * @typedef {{ readonly name?: string, readonly dependencies?: object, readonly peerDependencies?: object, readonly devDependencies?: object }} Manifest
  */
 
 /** @param {unknown} value @returns {value is Node} */
@@ -268,8 +269,15 @@ export const check = (workspace) => {
   for (const owner of names) {
     const home = join(packages, owner)
     const path = join(home, "package.json")
-    const { dependencies = {}, devDependencies = {}, peerDependencies = {} } = manifest(path)
-    const own = [`@skein/${owner}`, ...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+    const { dependencies = {}, devDependencies = {}, name: published = "", peerDependencies = {} } = manifest(path)
+    const bundled = Object.keys(devDependencies).filter((dependency) => isBuiltIn(published, dependency))
+    const own = [
+      published,
+      `@skein/${owner}`,
+      ...Object.keys(dependencies),
+      ...Object.keys(peerDependencies),
+      ...bundled
+    ]
     if (!(owner in arrow)) {
       violations.push({
         file: `packages/${owner}/package.json`,
@@ -281,7 +289,7 @@ export const check = (workspace) => {
     const used = new Set(
       sources(join(home, "src")).flatMap((file) => checkFile(file, home, owner, false, new Set(own)))
     )
-    for (const dependency of Object.keys(dependencies)) {
+    for (const dependency of [...Object.keys(dependencies), ...bundled]) {
       if (!dependency.startsWith("@skein/") || used.has(dependency)) continue
       const line = readFileSync(path, "utf8").split("\n").findIndex((declaration) =>
         declaration.includes(`"${dependency}"`)

@@ -7,7 +7,8 @@ import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { basename, join, relative } from "node:path"
 import { parseSync } from "oxc-parser"
-import { bundleDir, bundleEntry, bundleScript, codeCache, root } from "./layout.mjs"
+import { bundleDir, bundleEntry, bundleScript, codeCache, root, thirdPartyFile } from "./layout.mjs"
+import { thirdParties } from "./licences.mjs"
 
 const cli = join(root, "packages", "cli")
 
@@ -66,7 +67,7 @@ const common = {
   bundle: true,
   platform: "node",
   target: "node22",
-  conditions: ["skein-source", "module"],
+  conditions: ["module"],
   external,
   plugins: [leanerLibraries],
   alias: {
@@ -84,7 +85,7 @@ const common = {
   }
 }
 
-/** Writes the modules, and returns their names. */
+/** Writes the modules and the licences of what they hold, and returns the names of the files. */
 const writeModules = async () => {
   const { metafile } = await esbuild.build({
     ...common,
@@ -101,7 +102,14 @@ const writeModules = async () => {
         "import { createRequire as __createRequire } from \"node:module\"; const require = __createRequire(import.meta.url);"
     }
   })
-  return Object.keys(metafile.outputs).map((path) => relative(bundleDir, join(root, path)))
+  const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => bytesInOutput > 0 ? [file] : [])
+  )
+  writeFileSync(thirdPartyFile, thirdParties(used))
+  return [
+    ...Object.keys(metafile.outputs).map((path) => relative(bundleDir, join(root, path))),
+    basename(thirdPartyFile)
+  ]
 }
 
 /**

@@ -16,7 +16,7 @@ const gates = [
   ["unused code", [bin("knip"), "--no-config-hints"], "remove what it lists, or use it"],
   [
     "reference",
-    [process.execPath, "--conditions=skein-source", join(root, "scripts", "reference.mjs"), "--check"],
+    [process.execPath, join(root, "scripts", "reference.mjs"), "--check"],
     "npm run reference"
   ],
   ["tests", [bin("vitest"), "run"], "npx vitest FILE runs one file again on every change"]

@@ -19,6 +19,9 @@ export const bundleScript = join(bundleDir, "skein.cjs")
 /** See scripts/codeCache.mjs. */
 export const codeCache = join(bundleDir, "skein.cache")
 
+/** The licences of the libraries in the bundle. */
+export const thirdPartyFile = join(bundleDir, "THIRD-PARTY.txt")
+
 /** Tells for which lock file and which Node the dependencies were installed; it goes when node_modules goes. */
 export const installStamp = join(root, "node_modules", ".skein-install")
 

@@ -1,7 +1,6 @@
 // @ts-check
 // `npm run reference` writes docs/reference.md from the tables of the code: commands, config, events, errors, exit codes, tools.
 // With `--check` it writes nothing, and fails when the file is stale. `--file` names another file, for tests.
-// It needs `node --conditions=skein-source`, since it reads the sources.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -57,7 +56,7 @@ const errorsPart = () => [
   "Typed errors of the libraries. Each has a `message` that says what happened, where, and how to fix it.",
   table(
     ["error", "import", "meaning"],
-    ["core", "provider", "offline", "storage", "config", "tools", "cli", "testing"].flatMap((name) => {
+    ["core", "provider", "offline", "storage", "config", "tools", "testing"].flatMap((name) => {
       const source = join(root, "packages", name, "src")
       return readdirSync(source).filter((entry) => entry.endsWith(".ts")).toSorted().flatMap((entry) =>
         errorsOf(join(source, entry)).map(({ doc, name: error }) => [

@@ -39,6 +39,18 @@ afterEach(() => {
 })
 
 describe("the architecture check", () => {
+  it("lets the program import what it declares for development: it is built in", () => {
+    const top = workspace({ "packages/cli/src/bin.ts": `import "@skein/core/Bus"\nimport "effect/Effect"\n` })
+    const declare = (manifest: object) =>
+      writeFileSync(join(top, "packages/cli/package.json"), JSON.stringify(manifest, undefined, 2))
+    declare({ name: "skein", devDependencies: { "@skein/core": "1.0.0", effect: "3.0.0" } })
+    expect(check(top)).toEqual([])
+    declare({ name: "skein", devDependencies: { "@skein/core": "1.0.0", "@skein/tools": "1.0.0", effect: "3.0.0" } })
+    expect(check(top)).toMatchObject([{ rule: "unused", line: 5 }])
+    declare({ name: "@skein/cli", devDependencies: { "@skein/core": "1.0.0", effect: "3.0.0" } })
+    expect(check(top)).toMatchObject([{ rule: "undeclared", line: 1 }, { rule: "undeclared", line: 2 }])
+  })
+
   it("accepts what goes along the arrow", () => {
     const top = workspace(
       {

@@ -18,16 +18,19 @@ const names = readdirSync(join(root, "packages"), { withFileTypes: true }).flatM
   entry.isDirectory() ? [entry.name] : []
 )
 
+/** The program is what people install: it has the short name. */
+const nameOf = (name: string) => name === "cli" ? "skein" : `@skein/${name}`
+
 describe.each(names)("packages/%s", (name) => {
   const manifest = manifestOf(name)
 
   it("is called as its directory, and has a sentence for the registry and a page for readers", () => {
     expect(manifest).toMatchObject({
-      name: `@skein/${name}`,
+      name: nameOf(name),
       license: "MIT",
       description: expect.stringMatching(/.{20}/)
     })
-    expect(read(`packages/${name}/README.md`)).toMatch(new RegExp(`^# @skein/${name}\n`))
+    expect(read(`packages/${name}/README.md`)).toMatch(new RegExp(`^# ${nameOf(name)}\n`))
   })
 
   // npm takes the licence from the directory of the package alone.

@@ -1,56 +1,61 @@
 /** Proves that the packages can be published: packed, installed into an empty project, typed and run there. */
 import { execFile } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { install, pack, type Tarball } from "../scripts/release/install.mjs"
+import { packagesOf } from "../scripts/release/packages.mjs"
 import { startLlm } from "./support/llm.ts"
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("..", import.meta.url))
 const bin = (name: string) => join(root, "node_modules", ".bin", name)
-const packed = ["domain", "core", "provider", "tools", "testing"]
 const directory = mkdtempSync(join(tmpdir(), "skein-packed-"))
 const project = join(directory, "project")
 
-const manifest = (name: string): { readonly version: string; readonly peerDependencies?: Record<string, string> } =>
-  JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"))
-
-const rootManifest: { readonly devDependencies: Record<string, string>; readonly overrides: unknown } = JSON.parse(
+const { devDependencies }: { readonly devDependencies: Record<string, string> } = JSON.parse(
   readFileSync(join(root, "package.json"), "utf8")
 )
 
-const pick = (...names: ReadonlyArray<string>) =>
-  Object.fromEntries(names.map((name) => [name, rootManifest.devDependencies[name]]))
+const pick = (...names: ReadonlyArray<string>) => Object.fromEntries(names.map((name) => [name, devDependencies[name]]))
+
+/** A program that asks once, and then reads what was stored. */
+const stored = `
+import { Session } from "@skein/core/Session"
+import * as Skein from "@skein/core/Skein"
+import * as OpenAi from "@skein/provider/OpenAi"
+import * as Sqlite from "@skein/storage/Sqlite"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+
+const skein = Skein.layer({ provider: OpenAi.layer, storage: Sqlite.layer({ filename: "sessions.db" }) })
+const asked = Effect.gen(function*() {
+  const session = yield* Session.create({ directory: process.cwd(), agent: "build" })
+  yield* Session.prompt(session.id, "Where is the CLI entry?")
+  return session.id
+})
+const id = await Effect.runPromise(Effect.provide(asked, skein))
+const read = Effect.flatMap(Effect.flatMap(Session, (sessions) => sessions.messages(id)), (messages) => Console.log(messages.length))
+await Effect.runPromise(Effect.provide(read, skein))
+`
+
+let tarballs: ReadonlyArray<Tarball>
 
 beforeAll(async () => {
-  await run(process.execPath, [bin("tsc"), "-b", ...packed.map((name) => join("packages", name))], { cwd: root })
-  const tarballs = join(directory, "tarballs")
-  mkdirSync(tarballs)
-  await run("npm", ["pack", "--pack-destination", tarballs, ...packed.flatMap((name) => ["-w", `packages/${name}`])], {
-    cwd: root
+  tarballs = await pack(packagesOf().filter(({ manifest }) => manifest["bin"] === undefined), directory)
+  install(project, tarballs, {
+    devDependencies: pick("@effect/vitest", "vitest", "@types/node"),
+    // The only override that a user needs, and only for tests with vitest 4: @effect/vitest asks for vitest 3.
+    overrides: { "@effect/vitest": { vitest: "$vitest" } }
   })
-  mkdirSync(project)
-  const files = readdirSync(tarballs)
-  const dependencies = Object.fromEntries(packed.map((name) => {
-    const file = files.find((each) => each === `skein-${name}-${manifest(name).version}.tgz`)
-    return [`@skein/${name}`, `file:../tarballs/${file}`]
-  }))
-  writeFileSync(
-    join(project, "package.json"),
-    JSON.stringify({
-      name: "a-users-project",
-      private: true,
-      type: "module",
-      dependencies,
-      devDependencies: pick("@effect/vitest", "vitest", "@types/node"),
-      overrides: rootManifest.overrides
-    })
-  )
   cpSync(join(root, "test", "examples"), join(project, "src"), { recursive: true })
-  cpSync(join(root, "test", "readmes", "workspace.test.ts"), join(project, "src", "workspace.test.ts"))
+  for (const name of ["workspace.test.ts", "storage.ts", "config.ts"]) {
+    cpSync(join(root, "test", "readmes", name), join(project, "src", name))
+  }
+  writeFileSync(join(project, "src", "stored.ts"), stored)
   writeFileSync(
     join(project, "tsconfig.json"),
     JSON.stringify({
@@ -67,7 +72,6 @@ beforeAll(async () => {
       include: ["src"]
     })
   )
-  await run("npm", ["install", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: project })
 }, 240_000)
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -95,6 +99,27 @@ it("runs a user's tests, of an agent tree and of one that works on files", { tim
     env: { ...process.env, NO_COLOR: "1" }
   })
   expect(stdout).toMatch(/Tests\s+2 passed/)
+})
+
+it("stores sessions in SQLite, which no compiler was needed for", async () => {
+  const llm = await startLlm(() => ({ text: "It is src/bin.ts." }))
+  const { stdout } = await run(process.execPath, ["out/stored.js"], {
+    cwd: project,
+    env: { ...process.env, OPENAI_BASE_URL: llm.url, OPENAI_API_KEY: "sk-test", OPENAI_MODEL: "" }
+  })
+  await llm.close()
+  expect(stdout.trim()).toBe("2")
+  const { version } = JSON.parse(readFileSync(join(project, "node_modules", "better-sqlite3", "package.json"), "utf8"))
+  expect(version).toMatch(/^13\./)
+})
+
+it("holds what is built, and nothing besides", () => {
+  for (const { files, name } of tarballs) {
+    const others = files.filter(({ path }) =>
+      !/^(dist\/.+\.(js|d\.ts)|dist\/THIRD-PARTY.txt|LICENSE|README\.md|package\.json)$/.test(path)
+    )
+    expect(others, name).toEqual([])
+  }
 })
 
 it("keeps internals closed", async () => {

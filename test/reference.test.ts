@@ -9,8 +9,7 @@ import { expect, it, vi } from "vitest"
 vi.setConfig({ testTimeout: 60_000 })
 
 const script = fileURLToPath(new URL("../scripts/reference.mjs", import.meta.url))
-const run = (...args: ReadonlyArray<string>) =>
-  spawnSync(process.execPath, ["--conditions=skein-source", script, ...args], { encoding: "utf8" })
+const run = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [script, ...args], { encoding: "utf8" })
 
 it("lists commands, flags, keys, events, errors and tools, and finds a stale file", () => {
   const place = mkdtempSync(join(tmpdir(), "skein-reference-"))

@@ -2,8 +2,8 @@
 // The commands of the program with their flags.
 import { table } from "./table.mjs"
 
-/** @typedef {import("@skein/cli/CommandSpec").CommandSpec} CommandSpec */
-/** @typedef {import("@skein/cli/CommandSpec").Flag} Flag */
+/** @typedef {import("../../packages/cli/src/CommandSpec.ts").CommandSpec} CommandSpec */
+/** @typedef {import("../../packages/cli/src/CommandSpec.ts").Flag} Flag */
 
 /** @param {Flag} flag */
 const valueOf = (flag) => {
@@ -53,7 +53,7 @@ const partOf = (command, path) => {
 
 /** @returns {Promise<ReadonlyArray<string>>} */
 export const commandsPart = async () => {
-  const { commands } = await import("@skein/cli/Commands")
+  const { commands } = await import("../../packages/cli/src/Commands.ts")
   return [
     "## Commands",
     "Ids may be shortened to any unambiguous prefix. A TIME is `90s`, `30m` or `1500ms`. `--flag value` and `--flag=value` are the same.",

@@ -1,6 +1,7 @@
 /**
  * Runs the built program as a user does: in a directory of its own, with a home of its own. `npm test` builds it before;
- * who starts vitest by hand runs `npm run build` first.
+ * if you start vitest by hand, run `npm run build` first. With `SKEIN_CLI` set to a path, the program there runs instead:
+ * `node scripts/release/installed.mjs DIRECTORY` installs the packed one and prints its path.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
@@ -9,7 +10,8 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** The file that `npx skein` starts. */
-export const program = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url))
+export const program = process.env["SKEIN_CLI"]
+  ?? fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url))
 
 /** What a run of the program left. */
 interface Ended {
@@ -55,9 +57,15 @@ export interface Sandbox {
 
 /** Makes a place with these files; `llm` is the base URL of the models of `openai/`. */
 export const sandbox = (
-  options: { readonly files?: Readonly<Record<string, string>>; readonly llm?: string } = {}
+  options: {
+    readonly files?: Readonly<Record<string, string>>
+    readonly llm?: string
+    /** The program; `program` where absent. */
+    readonly program?: string
+  } = {}
 ): Sandbox => {
-  const built = fileURLToPath(new URL("../../packages/cli/dist/bundle/skein.mjs", import.meta.url))
+  const started = options.program ?? program
+  const built = join(dirname(started), "..", "dist", "bundle", "skein.mjs")
   if (!existsSync(built)) throw new Error(`${built} is not there. Run "npm run build" first.`)
   const home = realpathSync(mkdtempSync(join(tmpdir(), "skein-cli-")))
   const project = join(home, "project")
@@ -77,7 +85,7 @@ export const sandbox = (
     ...more
   })
   const start = (args: ReadonlyArray<string>, given: Start = {}): Running => {
-    const child = spawn(process.execPath, [program, ...args], {
+    const child = spawn(process.execPath, [started, ...args], {
       cwd: given.cwd ?? project,
       env: env(given.env),
       stdio: ["pipe", given.output ?? "pipe", "pipe"]

@@ -4,7 +4,7 @@ import type { Stdio } from "./Stdio.ts"
 import type { Stop } from "./Stop.ts"
 
 /** What a flag takes. */
-export type FlagType =
+type FlagType =
   /** Nothing: it is there or not. */
   | { readonly type: "switch" }
   /** Any text that is not empty; `value` names it in the help. */
@@ -30,7 +30,7 @@ export type Flag = FlagType & {
 export type Flags = Readonly<Record<string, Flag>>
 
 /** The value of a flag when it was parsed. */
-export type FlagValue<F extends Flag> = F extends { readonly type: "switch" } ? boolean
+type FlagValue<F extends Flag> = F extends { readonly type: "switch" } ? boolean
   : F extends { readonly type: "text"; readonly many: true } ? ReadonlyArray<string>
   : F extends { readonly type: "text" | "money" } ? string | undefined
   : F extends { readonly type: "choice"; readonly choices: ReadonlyArray<infer Choice> } ? Choice
@@ -43,7 +43,7 @@ export interface Input<F extends Flags> {
 }
 
 /** What a command does: its exit code, or an error that says what was wrong. */
-export type Execute<F extends Flags> = (input: Input<F>) => Effect.Effect<number, CommandError, Stdio | Stop>
+type Execute<F extends Flags> = (input: Input<F>) => Effect.Effect<number, CommandError, Stdio | Stop>
 
 /** Why a command could not do what it was asked: any error with a sentence for people. */
 export interface CommandError {
@@ -52,7 +52,7 @@ export interface CommandError {
 }
 
 /** The words that a command takes besides its flags. */
-export interface Operands {
+interface Operands {
   /** As it is shown in the help, such as `ID [prompt…]`. */
   readonly usage: string
   readonly least: number

@@ -48,7 +48,6 @@ export const program = Effect.gen(function*() {
       bundle: true,
       format: "cjs",
       platform: "node",
-      conditions: ["skein-source"],
       external: ["better-sqlite3"],
       logLevel: "warning"
     })
