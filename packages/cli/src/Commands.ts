@@ -28,5 +28,5 @@ export const commands: ReadonlyArray<CommandSpec> = [
   config,
   init,
   doctor,
-  completions
+  completions(() => commands)
 ]

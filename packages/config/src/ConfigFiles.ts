@@ -23,7 +23,7 @@ import {
   type SourcedRecord,
   toValue
 } from "./internal/sourced.ts"
-import type { TrustItem } from "./Trust.ts"
+import type { TrustItem } from "./TrustItem.ts"
 
 /** Why the models of a provider cannot be used, such as for want of a key; undefined where they can. `config` is what its user says of it. */
 export type ProviderCheck = (providerID: string, config: ProviderConfig | undefined) => string | undefined

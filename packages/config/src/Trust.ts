@@ -7,23 +7,9 @@ import { DataDirs } from "./DataDirs.ts"
 import { locateFiles } from "./internal/locateFiles.ts"
 import { readTrusted, type Trusted, writeTrusted } from "./internal/trustFile.ts"
 import { TrustError } from "./TrustError.ts"
+import type { TrustItem } from "./TrustItem.ts"
 
-/** A value of a project's file that counts only if it is trusted. */
-export interface TrustItem {
-  /** The beginning of the hash of the value, of where it stands and, of hooks, of the files that they name. */
-  readonly id: string
-  readonly digest: string
-  /** The path of the key, such as `provider.openai.base_url`. */
-  readonly key: string
-  /** What the file says. */
-  readonly value: unknown
-  readonly file: string
-  readonly line?: number
-  /** `changed` since something else in its place was trusted; `fixed` where it cannot be trusted; `gone` where it stands no more. */
-  readonly state: "trusted" | "untrusted" | "changed" | "fixed" | "gone"
-  /** When it was trusted, in milliseconds since 1970. */
-  readonly since?: number
-}
+export type { TrustItem } from "./TrustItem.ts"
 
 const gone = ({ digest, file, key, since, value }: Trusted): TrustItem => ({
   id: digest.slice(0, 12),

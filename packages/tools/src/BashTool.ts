@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
-import type { SandboxLimits } from "./Sandbox.ts"
-import { Shell, type ShellCommand } from "./Shell.ts"
+import type { SandboxLimits } from "./SandboxPlace.ts"
+import { Shell } from "./Shell.ts"
+import type { ShellCommand } from "./ShellCommand.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
 /** Milliseconds that a command may run: when it does not say, and at most. */

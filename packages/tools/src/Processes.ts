@@ -5,16 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { makeProcesses } from "./internal/processRecords.ts"
+import type { Tracked } from "./Tracked.ts"
 
-/** A command that is about to be started. */
-export interface Tracked {
-  /** What it and everything below it is found by. */
-  readonly mark: string
-  /** The variables that carry the mark. */
-  readonly environment: Readonly<Record<string, string>>
-  /** Says which process it became, as soon as it is there. */
-  readonly started: (pid: number) => void
-}
+export type { Tracked } from "./Tracked.ts"
 
 /** The processes of commands. */
 export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, {

@@ -1,6 +1,6 @@
 /** Declares `skein doctor`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "./listing.ts"
+import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 /** Checks what Skein needs. */
 export const doctor = command({

@@ -1,6 +1,6 @@
 /** Declares `skein init`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 /** Begins the config of a project. */
 export const init = command({

@@ -1,6 +1,6 @@
 /** Declares `skein models`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 /** Lists the models, and which can be used. */
 export const models = command({

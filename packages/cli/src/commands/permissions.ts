@@ -1,6 +1,6 @@
 /** Declares `skein permissions`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
+import { databaseFlags, directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 const load = () => import("../internal/list/permissions.ts")
 

@@ -1,8 +1,8 @@
 /** Declares `skein sessions`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "./listing.ts"
+import { promptFlags } from "../internal/run/flags.ts"
+import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 import { prune } from "./prune.ts"
-import { promptFlags } from "./run.ts"
 
 const load = () => import("../internal/list/sessions.ts")
 

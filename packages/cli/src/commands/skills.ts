@@ -1,6 +1,6 @@
 /** Declares `skein skills`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, listingFlags, verboseFlags } from "./listing.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 /** Lists the skills. */
 export const skills = command({

@@ -1,6 +1,6 @@
 /** Declares `skein tasks`. */
 import { command } from "../CommandSpec.ts"
-import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "./listing.ts"
+import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 const load = () => import("../internal/list/tasks.ts")
 

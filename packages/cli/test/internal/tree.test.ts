@@ -12,10 +12,10 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { describe } from "vitest"
+import { formatCount } from "../../src/internal/count.ts"
 import { coloured, colourless } from "../../src/internal/terminal/style.ts"
 import { widthOf } from "../../src/internal/terminal/width.ts"
 import { LiveView } from "../../src/internal/tree/liveView.ts"
-import { formatCount } from "../../src/internal/tree/treeLine.ts"
 import { treeLines } from "../../src/internal/tree/treeLines.ts"
 
 const slow = define({

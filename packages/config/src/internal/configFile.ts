@@ -4,36 +4,14 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { checkShape } from "./checkShape.ts"
+import { type ConfigContent, issueIn, onlyIssues } from "./configContent.ts"
 import { decodeTexts } from "./decodeTexts.ts"
 import { besideFile, holdsHooks } from "./hookCommands.ts"
 import { placeInstructions } from "./instructionPaths.ts"
-import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
+import { type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
-
-/** What a file says. */
-export interface ConfigContent {
-  readonly tree: SourcedRecord
-  readonly issues: ReadonlyArray<ConfigIssue>
-  readonly warnings: ReadonlyArray<ConfigIssue>
-}
-
-/** Content that is nothing but what is wrong. */
-export const onlyIssues = (file: string, issues: ReadonlyArray<ConfigIssue>): ConfigContent => ({
-  tree: record([], { name: file }),
-  issues,
-  warnings: []
-})
-
-/** A fault of a file as an issue. */
-export const issueIn = (file: string) => ({ at, key, message }: Fault): ConfigIssue => ({
-  file,
-  line: at.line,
-  column: at.column,
-  ...(key === undefined || key === "" ? {} : { key }),
-  message
-})
 
 /** The document in a file, or what keeps it from being read. */
 export const parseFile = Effect.fnUntraced(function*(path: string) {

@@ -6,7 +6,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { isName } from "./agentName.ts"
 import { checkShape } from "./checkShape.ts"
 import type { CommandContent } from "./commandFile.ts"
-import { issueIn } from "./configFile.ts"
+import { issueIn } from "./configContent.ts"
 import {
   actionOf,
   entry,

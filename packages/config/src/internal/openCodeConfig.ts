@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import type { BrokenAgent } from "./agentFiles.ts"
 import { asAgentName } from "./agentName.ts"
-import { issueIn, settleContent } from "./configFile.ts"
+import { issueIn } from "./configContent.ts"
+import { settleContent } from "./configFile.ts"
 import { fillModels } from "./fillModels.ts"
 import {
   type Adapted,

@@ -1,5 +1,5 @@
 /** Decides how it is stored who holds a tree of sessions: in columns of its root, which no put of the session touches. */
-import type { Dialect } from "./database.ts"
+import type { Dialect } from "./dialect.ts"
 import type { LeaseOp } from "./op.ts"
 import type { Value } from "./tables.ts"
 

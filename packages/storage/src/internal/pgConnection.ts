@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { Socket } from "node:net"
 import { place } from "../PostgresUrl.ts"
-import type { Connection, Dialect } from "./database.ts"
+import type { Connection, Dialect } from "./dialect.ts"
 import { explain } from "./pgError.ts"
 import { fromStored, hasMark, toStored } from "./pgText.ts"
 

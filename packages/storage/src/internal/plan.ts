@@ -4,7 +4,7 @@
  * It is more lenient in this: a row that a later one of the group replaces is not written, and so not refused; and since
  * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
  */
-import type { Dialect } from "./database.ts"
+import type { Dialect } from "./dialect.ts"
 import { leaseStatement } from "./leases.ts"
 import { type LeaseOp, type Op, type TableName, tables } from "./op.ts"
 import type { Value } from "./tables.ts"

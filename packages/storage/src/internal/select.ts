@@ -1,7 +1,7 @@
 /** Runs the statements that read. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
-import type { Connection, Dialect } from "./database.ts"
+import type { Connection, Dialect } from "./dialect.ts"
 import type { Value } from "./tables.ts"
 
 /** Reads rows by a statement whose parameters are written `?`. */

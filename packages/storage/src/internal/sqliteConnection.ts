@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import type { Dialect } from "./database.ts"
+import type { Dialect } from "./dialect.ts"
 import { explainCause, fileError } from "./sqliteError.ts"
 import type { Value } from "./tables.ts"
 

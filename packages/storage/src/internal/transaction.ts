@@ -3,7 +3,7 @@ import { heldByAnother, StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import type { Connection, Dialect } from "./database.ts"
+import type { Connection, Dialect } from "./dialect.ts"
 import type { Planned } from "./plan.ts"
 
 /** What became of a commit that shared its transaction with others. */

@@ -1,7 +1,7 @@
 /** Tries whether bubblewrap can be used here, and how much it can do. */
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
-import type { SandboxOptions } from "../Sandbox.ts"
+import type { SandboxOptions } from "../SandboxPlace.ts"
 import { emptyWorld } from "./bwrapArguments.ts"
 
 /**

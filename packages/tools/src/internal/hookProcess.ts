@@ -8,7 +8,8 @@ import * as FiberId from "effect/FiberId"
 import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
-import type { Processes, Tracked } from "../Processes.ts"
+import type { Processes } from "../Processes.ts"
+import type { Tracked } from "../Tracked.ts"
 import { processGroup } from "./processGroup.ts"
 
 /** A hook could not be started, or said more than anybody reads. */

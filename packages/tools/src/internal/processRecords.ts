@@ -6,7 +6,7 @@ import * as Random from "effect/Random"
 import { appendFileSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import { join, resolve } from "node:path"
-import type { Processes, Tracked } from "../Processes.ts"
+import type { Tracked } from "../Tracked.ts"
 import { attempt, look } from "./processes.ts"
 import { markedBy, marksIn, variable } from "./processMarks.ts"
 
@@ -22,8 +22,8 @@ const draw = Effect.map(Random.nextIntBetween(0, 2 ** 48), (number) => number.to
 const newMark = Effect.zipWith(draw, draw, (one, other) => one + other)
 
 /** Marks alone: what a crash leaves is not found again. */
-export const unrecorded = (environment: Options["environment"]): Pick<typeof Processes.Service, "track"> => ({
-  track: Effect.map(newMark, (mark) => ({ mark, environment: markedBy(mark, environment), started: () => {} }))
+export const unrecorded = (environment: Options["environment"]) => ({
+  track: Effect.map(newMark, (mark): Tracked => ({ mark, environment: markedBy(mark, environment), started: () => {} }))
 })
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"

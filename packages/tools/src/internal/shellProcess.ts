@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
-import type { Tracked } from "../Processes.ts"
+import type { Tracked } from "../Tracked.ts"
 import { inheritedFiles } from "./inheritedFiles.ts"
 import { type ProcessGroup, processGroup } from "./processGroup.ts"
 

@@ -2,7 +2,7 @@
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
-import { callLine } from "../run/callLine.ts"
+import { callLine } from "./callLine.ts"
 import { failureOf } from "./failure.ts"
 
 /** The most that is shown of a subject, in characters. */

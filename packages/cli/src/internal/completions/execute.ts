@@ -1,12 +1,13 @@
 /** What `skein completions` does. */
 import * as Effect from "effect/Effect"
-import { commands } from "../../Commands.ts"
+import type { CommandSpec } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { bash, fish, zsh } from "./scripts.ts"
 
-/** Prints the script for a shell. */
-export const executeCompletions = ({ operands: [shell] }: {
+/** Prints the script that completes these commands in a shell. */
+export const executeCompletions = (commands: ReadonlyArray<CommandSpec>) =>
+({ operands: [shell] }: {
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, never, Stdio> =>
   Effect.map(Stdio, (stdio) => {

@@ -11,7 +11,6 @@ import { keyNames } from "@skein/provider/DefaultModel"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { join } from "node:path"
-import type { createFlags } from "../../commands/agents.ts"
 import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
@@ -22,6 +21,7 @@ import { directoryOf, projectOf } from "../place.ts"
 import { fallback, providers } from "../providers.ts"
 import { hideConfigured } from "../Redaction.ts"
 import { readModel } from "../run/models.ts"
+import type { createFlags } from "./flags.ts"
 
 type CreateInput = Input<typeof createFlags>
 

@@ -7,9 +7,9 @@ import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import type { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
+import { formatCount } from "../count.ts"
 import { directoryOf } from "../place.ts"
 import { providers } from "../providers.ts"
-import { formatCount } from "../tree/treeLine.ts"
 import { printList } from "./print.ts"
 
 const priceOf = ({ price }: ModelInfo): string => price === undefined ? "unknown" : `$${price.input} / $${price.output}`

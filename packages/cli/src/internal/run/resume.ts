@@ -1,7 +1,7 @@
 /** What `skein sessions resume` does: a run that goes on with a session. */
-import type { promptFlags } from "../../commands/run.ts"
 import type { Input } from "../../CommandSpec.ts"
 import { executeRun } from "./execute.ts"
+import type { promptFlags } from "./flags.ts"
 
 /** Runs it. */
 export const resumeSession = ({ flags, operands: [session, ...operands] }: Input<typeof promptFlags>) =>

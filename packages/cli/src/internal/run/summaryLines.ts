@@ -1,9 +1,10 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
 import type { SessionID } from "@skein/domain/Id"
+import { formatCount } from "../count.ts"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import type { AgentTree } from "../tree/agentTree.ts"
-import { formatCost, formatCount } from "../tree/treeLine.ts"
+import { formatCost } from "../tree/treeLine.ts"
 import type { RunResult } from "./result.ts"
 
 /** How many files are named. */

@@ -15,8 +15,8 @@ import { Redaction } from "../Redaction.ts"
 import { client } from "./client.ts"
 import { serialization } from "./serialization.ts"
 import type { Target } from "./target.ts"
-import type { Watch } from "./telemetry.ts"
 import { onlyOurs } from "./tracer.ts"
+import type { Watch } from "./watch.ts"
 
 declare const __SKEIN_VERSION__: string | undefined
 

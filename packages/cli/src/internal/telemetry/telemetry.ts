@@ -6,9 +6,7 @@ import type { Scope } from "effect/Scope"
 import type { UsageError } from "../../UsageError.ts"
 import { Redaction } from "../Redaction.ts"
 import { targetOf } from "./target.ts"
-
-/** Watches what runs in it. */
-export type Watch = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+import type { Watch } from "./watch.ts"
 
 /** Sends what is seen of the effects that it watches until its scope ends; where nothing is to be sent, nothing is loaded for it. */
 export const telemetry = (

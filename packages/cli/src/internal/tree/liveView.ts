@@ -8,10 +8,11 @@ import { DialogQueue } from "../ask/dialogQueue.ts"
 import { subjectOf } from "../ask/dialogText.ts"
 import { ChangedFiles } from "../calls/changedFiles.ts"
 import { Transcript } from "../calls/transcript.ts"
+import { formatCount } from "../count.ts"
 import type { Style } from "../terminal/style.ts"
 import { fit, wrap } from "../terminal/width.ts"
 import { AgentTree } from "./agentTree.ts"
-import { formatCount, type TreeLine } from "./treeLine.ts"
+import type { TreeLine } from "./treeLine.ts"
 import { treeLines } from "./treeLines.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */

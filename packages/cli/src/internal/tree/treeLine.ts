@@ -1,4 +1,5 @@
 /** Decides how the line of one agent looks: who it is, what it does, and what that took, as much of it as fits. */
+import { formatCount } from "../count.ts"
 import { formatDuration } from "../duration.ts"
 import { escapeLine } from "../escape.ts"
 import { fit, widthOf } from "../terminal/width.ts"
@@ -23,13 +24,6 @@ export interface Frame {
 }
 
 const glyphs: Record<Tone, string> = { active: "●", waiting: "○", done: "✓", failed: "✗" }
-
-/** A count in few characters: `950`, `4.2k`, `1.3M`. */
-export const formatCount = (count: number): string => {
-  if (count < 1_000) return String(count)
-  if (count < 999_500) return `${(count / 1_000).toFixed(count < 9_950 ? 1 : 0)}k`
-  return `${(count / 1_000_000).toFixed(1)}M`
-}
 
 /** An amount of USD in few characters: `$0.0012`, `$0.35`, `$12.40`. */
 export const formatCost = (cost: string): string => {

@@ -8,8 +8,9 @@ import { mayBeProtected } from "../protectedNames.ts"
 import { makeGlobs } from "./globs.ts"
 import { offersFor } from "./offers.ts"
 import { isStream, onlyReads, pathsOf, readsBelow, tellsContent, writesOperands } from "./operands.ts"
+import type { Invocation, Parts } from "./parts.ts"
 import { makePlaces, type Places } from "./places.ts"
-import { type Invocation, type Parts, takeApart } from "./takeApart.ts"
+import { takeApart } from "./takeApart.ts"
 import { type Argument, plainWord } from "./words.ts"
 
 interface BashCall {

@@ -1,6 +1,6 @@
 /** Decides what the answer `always` stores for a command line: a rule for each program of it, no wider than is useful. */
+import type { Invocation, Parts } from "./parts.ts"
 import { isInterpreter } from "./risks.ts"
-import type { Invocation, Parts } from "./takeApart.ts"
 
 /** Programs whose first words say what they do, and after how many words that is said. */
 const subcommands: Readonly<Record<string, number>> = {

@@ -1,5 +1,5 @@
 /** Finds the arguments of a program that may name files, in all the ways in which they can. */
-import type { Invocation } from "./takeApart.ts"
+import type { Invocation } from "./parts.ts"
 import type { Argument } from "./words.ts"
 
 /** Programs that open none of what they are given. */

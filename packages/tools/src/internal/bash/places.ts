@@ -2,7 +2,7 @@
 import type { ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
-import type { Moves } from "./takeApart.ts"
+import type { Moves } from "./parts.ts"
 
 /** How many paths of a line are followed. */
 const maximumPaths = 300

@@ -3,7 +3,8 @@ import * as Either from "effect/Either"
 import { forEachChild, type ParameterExpansionPart, parse, type SyntaxNode, type Word } from "unbash"
 import { expandedCount } from "./braces.ts"
 import { ExpansionMarks } from "./expansionMarks.ts"
-import { type Argument, documentIn, readWord } from "./words.ts"
+import { documentIn } from "./plainText.ts"
+import { type Argument, readWord } from "./words.ts"
 
 /** A variable that the line sets, and what to. */
 interface Setting {

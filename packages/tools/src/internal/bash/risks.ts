@@ -4,7 +4,7 @@
  */
 import { builtinRisks } from "./builtinRisks.ts"
 import { gitRisk } from "./gitRisk.ts"
-import { isAnchored } from "./globs.ts"
+import { isAnchored } from "./glob.ts"
 import { findOption, type Options } from "./options.ts"
 import { awkRisk, findRisk, type Risk, sedRisk } from "./textRisks.ts"
 import type { Argument } from "./words.ts"

@@ -1,4 +1,4 @@
-/** Declares what all listing commands have in common. */
+/** The flags that many commands have. */
 import type { Flags } from "../CommandSpec.ts"
 
 /** How a listing is printed. */

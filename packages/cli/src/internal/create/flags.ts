@@ -1,0 +1,23 @@
+/** The flags of `skein agents create`. */
+import type { Flags } from "../../CommandSpec.ts"
+import { directoryFlags, formatFlags, verboseFlags } from "../sharedFlags.ts"
+
+/** The flags of `skein agents create`. */
+export const createFlags = {
+  name: { type: "text", value: "NAME", description: "The agent's name; otherwise the model finds one" },
+  mode: {
+    type: "choice",
+    choices: ["subagent", "primary", "all"],
+    description: "subagent: for tasks of other agents; primary: for people; all: for both"
+  },
+  user: { type: "switch", description: "Writes it for all projects, beside your own skein.json" },
+  model: {
+    type: "text",
+    short: "m",
+    value: "PROVIDER/MODEL",
+    description: "The model that designs it; otherwise that of the config, or the default one"
+  },
+  ...formatFlags,
+  ...directoryFlags,
+  ...verboseFlags
+} as const satisfies Flags

@@ -1,0 +1,63 @@
+/** The flags of the commands that prompt a session. */
+import type { Flags } from "../../CommandSpec.ts"
+import { verboseFlags } from "../sharedFlags.ts"
+
+/** The flags of every command that prompts a session. */
+export const promptFlags = {
+  agent: { type: "text", value: "NAME", description: "The agent; see `skein agents`" },
+  model: { type: "text", value: "PROVIDER/MODEL", short: "m", description: "The model; see `skein models`" },
+  file: {
+    type: "text",
+    value: "PATH",
+    short: "f",
+    many: true,
+    completes: "file",
+    description: "Attaches a text file or an image; may be given several times"
+  },
+  dir: {
+    type: "text",
+    value: "PATH",
+    completes: "directory",
+    description: "Works in this directory instead of the current one"
+  },
+  format: {
+    type: "choice",
+    choices: ["default", "json", "quiet"],
+    description: "default: progress and answer; json: every event, one a line; quiet: the answer alone"
+  },
+  auto: { type: "switch", description: "Allows what would be asked; what is denied stays denied" },
+  concurrency: { type: "count", description: "How many subagents work at once" },
+  "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
+  "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },
+  "budget-usd": { type: "money", description: "What the session may cost from now on, with all its subagents" },
+  "budget-tokens": {
+    type: "count",
+    description: "How many tokens the session may use from now on, with all its subagents"
+  },
+  "no-wait": {
+    type: "switch",
+    description: "Ends with the answer; background tasks wait for the next prompt or resume"
+  },
+  timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
+  db: {
+    type: "text",
+    value: "FILE",
+    completes: "file",
+    description: "The database, a SQLite file or a postgres:// URL; otherwise SKEIN_DB, or the usual"
+  },
+  ...verboseFlags
+} as const satisfies Flags
+
+/** The flags of `skein run`. */
+export const runFlags = {
+  ...promptFlags,
+  session: { type: "text", value: "ID", short: "s", description: "Goes on with this session" },
+  continue: { type: "switch", short: "c", description: "Goes on with the newest session of this project" },
+  fork: { type: "switch", description: "Goes on with a copy of that session, and leaves the session as it is" },
+  command: {
+    type: "text",
+    value: "NAME",
+    description: "Prompts with this command; the words are its arguments. See `skein commands`"
+  },
+  title: { type: "text", value: "TEXT", description: "The title of a new session, or of the copy" }
+} as const satisfies Flags

@@ -1,0 +1,5 @@
+/** What telemetry makes of an Effect that it watches. */
+import type * as Effect from "effect/Effect"
+
+/** Watches what runs in it. */
+export type Watch = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

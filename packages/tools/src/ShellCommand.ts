@@ -1,0 +1,33 @@
+/** What a shell is given to run, and how that ended. */
+import type { PlatformError } from "@effect/platform/Error"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+
+/** What to run. */
+export interface ShellCommand {
+  readonly command: string
+  /** What it knows as `$1`, `$2` and so on. */
+  readonly words?: ReadonlyArray<string>
+  /** The directory to run it in, absolute. */
+  readonly directory: string
+  /** What it may change besides what is in that directory, and of what is protected there; absolute. */
+  readonly approved?: ReadonlyArray<string>
+  /** What outside of that directory it may also remove, move, or put something in the place of; absolute. */
+  readonly reached?: ReadonlyArray<string>
+  /** Whether it may change nothing in that directory, as far as commands can be kept from it here. */
+  readonly readOnly?: boolean
+  readonly timeout: Duration.DurationInput
+  /** Makes the file that keeps the output when it is too long to be shown whole. */
+  readonly spill: Effect.Effect<string, PlatformError>
+  /** Told the last lines while it runs, at most ten times a second. */
+  readonly watch: (latest: string) => Effect.Effect<void>
+}
+
+/** How a command ended. */
+export interface ShellEnd {
+  /** The exit code; 128 and the number of the signal where a signal ended it, as shells count. */
+  readonly exit: number
+  readonly timedOut: boolean
+  /** What it wrote to both its outputs, in order; beginning and end where that is much. */
+  readonly output: string
+}
