@@ -51,7 +51,7 @@ export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
               const patch = limit === undefined ? {} : { budget: opened(live, limit, now) }
               const write = change(live, now, patch)
               grantWaiting(live)
-              return journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
+              return journal.commit([write])
             }))
         }, Effect.uninterruptible),
         of: (id) =>

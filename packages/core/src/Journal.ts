@@ -1,31 +1,36 @@
 /** Owns the order of things: what changed is stored first, and told on the bus only then. */
-import { ephemeral, type Event, type EventProperties, type EventType } from "@skein/domain/Event"
+import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import { Ids } from "@skein/domain/Id"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { ToolPart } from "@skein/domain/Part"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Bus } from "./Bus.ts"
 import { Failpoints } from "./Failpoints.ts"
-import { SessionStorage, type Write } from "./SessionStorage.ts"
+import { eventsOf } from "./internal/rowEvents.ts"
+import type { Entry, EventSource, Fact, FactType, PassingType } from "./JournalEntry.ts"
+import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-
-/** The session that an event is of. */
-export type EventSource = Pick<SessionInfo, "id" | "rootID" | "parentID" | "depth">
+import type { Write } from "./Write.ts"
 
 /** The one way to store and to tell. */
 export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
-  /** Makes an event of a session, to be committed or told. */
-  readonly event: <T extends EventType>(
+  /** Makes an event that no row implies, for a commit. */
+  readonly fact: <T extends FactType>(source: EventSource, type: T, properties: EventProperties<T>) => Fact
+  /**
+   * Stores entries in one commit, then tells their events in the same order. `source` is the session that messages, parts
+   * and todos belong to. Waits while a listener has no room; ends when all is durable. A commit that fails tells nothing.
+   */
+  readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<void, StorageError>
+  /** Tells an event that is not kept. */
+  readonly tell: <T extends PassingType>(
     source: EventSource,
     type: T,
     properties: EventProperties<T>,
     now: number
-  ) => Event
-  /** Stores changes and events together, then tells the events. Waits while a listener has no room; ends when all is durable. */
-  readonly commit: (writes: ReadonlyArray<Write>, events: ReadonlyArray<Event>) => Effect.Effect<void, StorageError>
-  /** Tells an event that is not kept. */
-  readonly tell: (event: Event) => void
+  ) => void
+  /** Tells what a running call reports of itself. Only the end of the call is stored. */
+  readonly report: (source: EventSource, part: ToolPart, now: number) => void
 }>() {
   /** A journal over storage and bus. */
   static readonly layer: Layer.Layer<Journal, never, SessionStorage | Bus | Ids> = Layer.effect(
@@ -36,7 +41,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       const ids = yield* Ids
       const points = yield* Failpoints
 
-      const event = <T extends EventType>(source: EventSource, type: T, properties: EventProperties<T>, now: number) =>
+      const eventOf = (source: EventSource, type: EventType, properties: unknown, now: number) =>
         ({
           id: ids.unsafeMake("evt", now),
           type,
@@ -48,20 +53,42 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
           properties
         }) as Event
 
-      const commit = (writes: ReadonlyArray<Write>, events: ReadonlyArray<Event>) => {
-        const kept = events.filter((each) => !ephemeral.has(each.type))
-        const all = [...writes, ...kept.map((each): Write => ({ _tag: "Event", event: each }))]
-        // What was asked for is stored even if the asker is interrupted meanwhile; then it must be told as well.
-        return Effect.uninterruptible(
-          bus.whenRoom(Effect.tap(storage.commit(all), () => {
+      const commit = (entries: ReadonlyArray<Entry>, source?: EventSource) => {
+        const storing = Effect.clockWith((clock) => {
+          const now = clock.unsafeCurrentTimeMillis()
+          const events = eventsOf(entries, source).map((each) =>
+            each._tag === "Fact"
+              ? each.event ??= eventOf(each.source, each.type, each.properties, now)
+              : eventOf(each.source, each.type, each.properties, now)
+          )
+          const writes = [...entries.flatMap(writeOf), ...events.map((event): Write => ({ _tag: "Event", event }))]
+          return Effect.map(storage.commit(writes), () => {
             points.hit("result_committed_before_publish")
-            for (const each of events) bus.publish(each)
+            for (const event of events) bus.publish(event)
             points.hit("published")
-          }))
-        )
+          })
+        })
+        // What was asked for is stored even if the asker is interrupted meanwhile; then it must be told as well.
+        return Effect.uninterruptible(bus.whenRoom(storing))
       }
 
-      return { event, commit, tell: bus.publish }
+      return {
+        fact: (source, type, properties) => ({ _tag: "Fact", source, type, properties, event: undefined }),
+        commit,
+        tell: (source, type, properties, now) => bus.publish(eventOf(source, type, properties, now)),
+        report: (source, part, now) => bus.publish(eventOf(source, "message.part.updated", { part }, now))
+      }
     })
   )
+}
+
+const writeOf = (entry: Entry): ReadonlyArray<Write> => {
+  switch (entry._tag) {
+    case "Fact":
+      return []
+    case "DeleteSession":
+      return [{ _tag: "DeleteSession", id: entry.info.id }]
+    default:
+      return [entry]
+  }
 }

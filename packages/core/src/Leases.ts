@@ -7,7 +7,7 @@ import { makeLeases } from "./internal/leases/makeLeases.ts"
 import type { Owner } from "./Owner.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { Write } from "./Write.ts"
+import type { Hold } from "./Write.ts"
 
 /** The trees that this process holds. */
 export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
@@ -23,7 +23,10 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   /** Whether what is in memory of a tree is how it stands: it is held, or nobody else held it since. */
   readonly isFresh: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
   /** Takes hold of a new tree with the commit that begins it. */
-  readonly begin: <E>(rootID: SessionID, store: (hold: Write) => Effect.Effect<void, E>) => Effect.Effect<void, E>
+  readonly begin: <E>(
+    rootID: SessionID,
+    store: (hold: Hold) => Effect.Effect<void, E>
+  ) => Effect.Effect<void, E>
   /** Keeps a tree that is held from being let go, until the function that it gives is called. */
   readonly use: (rootID: SessionID) => () => void
   /** How often the tree was taken hold of, this time included; 0 where it is not held. */

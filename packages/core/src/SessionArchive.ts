@@ -109,7 +109,7 @@ export const importTree = Effect.fn("SessionArchive.import")(
       fresh.message,
       options.place
     )
-    yield* journal.commit(writes, sessions.map((info) => journal.event(info, "session.created", { info }, now)))
+    yield* journal.commit(writes)
     return sessions[0]
   }
 )

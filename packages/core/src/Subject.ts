@@ -3,7 +3,7 @@ import type { PartID } from "@skein/domain/Id"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Effect from "effect/Effect"
-import type { EventSource } from "./Journal.ts"
+import type { EventSource } from "./JournalEntry.ts"
 
 /** Whose call it is, and the rules that it goes by. */
 export interface Subject {

@@ -1,7 +1,6 @@
 /** Owns the todos of sessions: what an agent plans to do, kept and told. */
 import type { SessionID } from "@skein/domain/Id"
 import type { Todo } from "@skein/domain/Todo"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -26,12 +25,10 @@ export class TodoList extends Context.Tag("@skein/core/TodoList")<TodoList, {
       return {
         get: storage.todos,
         set: (caller, todos) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
-            const source = { id: caller.sessionID, rootID: caller.rootID, depth: caller.depth }
-            return journal.commit(
-              [{ _tag: "Todos", sessionID: caller.sessionID, todos }],
-              [journal.event(source, "todo.updated", { todos }, now)]
-            )
+          journal.commit([{ _tag: "Todos", sessionID: caller.sessionID, todos }], {
+            id: caller.sessionID,
+            rootID: caller.rootID,
+            depth: caller.depth
           })
       }
     })

@@ -42,3 +42,6 @@ export type Write =
   | { readonly _tag: "Fence"; readonly lease: Lease }
   /** Lets go of a tree; nothing happens where it is not held so any more. */
   | { readonly _tag: "Release"; readonly lease: Lease }
+
+/** Takes hold of a tree. */
+export type Hold = Extract<Write, { readonly _tag: "Hold" }>

@@ -60,13 +60,16 @@ describe("a turn", () => {
       expect(kinds.filter((kind, i) => kind !== kinds[i - 1])).toEqual([
         "message.updated",
         "message.part.updated",
+        "session.updated",
         "busy",
         "message.updated",
         "message.part.updated",
         "message.part.delta",
         "message.part.updated",
         "message.updated",
+        "session.updated",
         "idle",
+        "session.updated",
         "session.idle"
       ])
       expect(events.of("message.part.delta").map((event) => event.properties.delta).join("")).toBe("hello")

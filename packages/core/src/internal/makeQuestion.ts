@@ -1,13 +1,13 @@
 /** The service of questions: those that wait, told on the bus when they come and when they end. */
 import type { QuestionReply, QuestionRequest } from "@skein/domain/Event"
 import type { PartID, SessionID } from "@skein/domain/Id"
-import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
-import { type EventSource, Journal } from "../Journal.ts"
+import { Journal } from "../Journal.ts"
+import type { EventSource } from "../JournalEntry.ts"
 import { notWaiting, Unanswered } from "../QuestionError.ts"
 import type { ToolContext } from "../Tool.ts"
 import { currentCall } from "./calls/currentCall.ts"
@@ -33,10 +33,7 @@ export const makeQuestion = Effect.gen(function*() {
   const pending = new Map<PartID, Pending>()
 
   const told = ({ request, source }: Pending, reply: QuestionReply, answers: ReadonlyArray<string>) =>
-    Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) => journal.commit([], [journal.event(source, "question.replied", { id: request.id, reply, answers }, now)])
-    )
+    journal.commit([journal.fact(source, "question.replied", { id: request.id, reply, answers })])
 
   /** Ends a question that nobody has ended yet. */
   const withdraw = (each: Pending) =>
@@ -69,8 +66,7 @@ export const makeQuestion = Effect.gen(function*() {
     const current = yield* FiberRef.get(currentCall)
     const waiting = Effect.gen(function*() {
       pending.set(partID, each)
-      const now = yield* Clock.currentTimeMillis
-      yield* journal.commit([], [journal.event(source, "question.asked", request, now)])
+      yield* journal.commit([journal.fact(source, "question.asked", request)])
       return yield* wait(each)
     }).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
     return yield* current === undefined ? waiting : current.whileAsking(waiting)

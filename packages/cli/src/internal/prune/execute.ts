@@ -63,12 +63,9 @@ const restingTrees = Effect.fnUntraced(function*(since: number, projectID: strin
 /** Removes a tree that nobody holds; one that somebody has taken up meanwhile stays. */
 const remove = ({ found, root }: { readonly root: SessionInfo; readonly found: StoredLease }) =>
   Effect.gen(function*() {
-    const { commit, event } = yield* Journal
-    const now = yield* Clock.currentTimeMillis
+    const { commit } = yield* Journal
     const lease = { rootID: root.id, owner: "sessions prune", epoch: found.epoch + 1 }
-    yield* commit([{ _tag: "Hold", lease, length: 0, found }, { _tag: "DeleteSession", id: root.id }], [
-      event(root, "session.deleted", { info: root }, now)
-    ])
+    yield* commit([{ _tag: "Hold", lease, length: 0, found }, { _tag: "DeleteSession", info: root }])
     return true
   }).pipe(
     Effect.catchIf((error) => error.reason === "held", () => Effect.succeed(false))

@@ -8,8 +8,8 @@ import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ArchiveInvalid } from "../../ArchiveError.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { Write } from "../../Write.ts"
 import { type Names, renameMessages, renameRow, renameRun, renameSession } from "./renamed.ts"
 
 const exists = (id: string) =>
@@ -50,10 +50,10 @@ export const writesOf = (
   names: Names,
   inboxID: (id: MessageID) => MessageID,
   place: Pick<SessionInfo, "directory" | "projectID"> | undefined
-): { readonly sessions: readonly [SessionInfo, ...Array<SessionInfo>]; readonly writes: ReadonlyArray<Write> } => {
+): { readonly sessions: readonly [SessionInfo, ...Array<SessionInfo>]; readonly writes: ReadonlyArray<Entry> } => {
   const [root] = archive.sessions
   const runs = new Set<string>(archive.runs.map(({ id }) => id))
-  const writes: Array<Write> = []
+  const writes: Array<Entry> = []
   // Runs are in the order of their ids, which inboxes must not ask for in another one.
   const known = new Map<string, string>()
   for (const { info: { id } } of archive.sessions) known.set(id, names.session(id))
@@ -68,7 +68,7 @@ export const writesOf = (
       ...(place === undefined ? {} : { projectID: place.projectID }),
       ...moved
     })
-    writes.push({ _tag: "Session", info: named })
+    writes.push({ _tag: "Session", info: named, isNew: true })
     for (const { info: message, parts } of said) {
       writes.push({ _tag: "Message", info: message })
       for (const part of parts) writes.push({ _tag: "Part", part })

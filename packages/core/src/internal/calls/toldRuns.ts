@@ -2,7 +2,7 @@
 import type { RunID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import * as Effect from "effect/Effect"
-import type { Write } from "../../SessionStorage.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import type { Live } from "../live/live.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -14,7 +14,7 @@ export const takeNews = (live: Live, runs: ReadonlySet<RunID>, now: number) => {
   const keep = rows.length === 0 ? live.inbox : live.inbox.filter((row) => !isTold(row))
   if (rows.length > 0) live.inbox.splice(0, live.inbox.length, ...keep)
   return {
-    writes: rows.map(({ id, sessionID }): Write => ({ _tag: "InboxTaken", id, sessionID, at: now })),
+    writes: rows.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: now })),
     putBack: Effect.sync(() => live.inbox.unshift(...rows))
   }
 }

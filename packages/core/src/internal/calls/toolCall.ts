@@ -12,10 +12,10 @@ import { failpoint } from "../../Failpoints.ts"
 import type { Call } from "../../Governor.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { PermissionDenied } from "../../PermissionError.ts"
-import type { Write } from "../../SessionStorage.ts"
 import { cut } from "../../Spill.ts"
 import type { StorageError } from "../../StorageError.ts"
 import {
@@ -109,15 +109,12 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   /** Runs of whose outcome the result tells. */
   const told = new Set<RunID>()
 
-  const become = (next: ToolPart, also: ReadonlyArray<Write> = []) =>
+  const become = (next: ToolPart, also: ReadonlyArray<Entry> = []) =>
     Effect.suspend(() => {
       current = next
       live.active = live.elapsed()
       putPart(step.message, current)
-      return journal.commit(
-        [{ _tag: "Part", part: current }, ...also],
-        [journal.event(live.info, "message.part.updated", { part: current }, now())]
-      )
+      return journal.commit([{ _tag: "Part", part: current }, ...also], live.info)
     }).pipe(Effect.uninterruptible)
 
   const close = (state: ToolState, blocked = false) =>
@@ -194,7 +191,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
         if (current.state.status !== "running") return
         current = { ...current, state: { ...current.state, ...wellFormed(update) } }
         putPart(step.message, current)
-        journal.tell(journal.event(live.info, "message.part.updated", { part: current }, now()))
+        journal.report(live.info, current, now())
       })
   }
 

@@ -10,8 +10,8 @@ import { Agent } from "../../Agent.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { Provider } from "../../Provider.ts"
-import type { Write } from "../../SessionStorage.ts"
 import { lineOf } from "../budget/reservations.ts"
 import { isSuperseded, makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, rateOf, roomOf, sizeOf } from "../conversation/requestSize.ts"
@@ -123,14 +123,11 @@ const store = Effect.fnUntraced(function*(
   const committing = journal.commit(
     [
       { _tag: "Message", info },
-      ...parts.map((each): Write => ({ _tag: "Part", part: each })),
-      ...lineOf(live).map((each): Write => ({ _tag: "Session", info: each.info }))
+      ...parts.map((each): Entry => ({ _tag: "Part", part: each })),
+      journal.fact(live.info, "session.compacted", compacted),
+      ...lineOf(live).map((each): Entry => ({ _tag: "Session", info: each.info }))
     ],
-    [
-      journal.event(live.info, "message.updated", { info }, now),
-      ...parts.map((each) => journal.event(live.info, "message.part.updated", { part: each }, now)),
-      journal.event(live.info, "session.compacted", compacted, now)
-    ]
+    live.info
   )
   yield* failpoint("compaction_before_commit")
   yield* Effect.tapError(committing, () =>

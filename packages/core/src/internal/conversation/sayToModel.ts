@@ -22,8 +22,5 @@ export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMe
     synthetic: true
   }
   putPart(putMessage(live, info), part)
-  yield* journal.commit([{ _tag: "Message", info }, { _tag: "Part", part }], [
-    journal.event(live.info, "message.updated", { info }, now),
-    journal.event(live.info, "message.part.updated", { part }, now)
-  ])
+  yield* journal.commit([{ _tag: "Message", info }, { _tag: "Part", part }], live.info)
 }, Effect.uninterruptible)

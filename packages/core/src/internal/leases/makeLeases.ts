@@ -8,7 +8,7 @@ import { elapsed, steady } from "../../MonotonicClock.ts"
 import { Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
-import type { Write } from "../../Write.ts"
+import type { Hold, Write } from "../../Write.ts"
 import { makeGuard } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 
@@ -208,7 +208,7 @@ export const makeLeases = () =>
             (stored) => Option.isSome(stored) && stored.value.epoch === (epochs.get(rootID) ?? 0)
           )
         }),
-      begin: <E>(rootID: SessionID, store: (hold: Write) => Effect.Effect<void, E>) =>
+      begin: <E>(rootID: SessionID, store: (hold: Hold) => Effect.Effect<void, E>) =>
         Effect.suspend(() => {
           const lease: Lease = { rootID, owner: owner.id, epoch: 1 }
           const renewed = moment()

@@ -16,9 +16,9 @@ import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Tracer from "effect/Tracer"
 import type { Slot } from "../../Governor.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import type { PromptMessage } from "../../Provider.ts"
 import type { PromptError, Turn } from "../../Session.ts"
-import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
 import { spend } from "../budget/account.ts"
 import type { Held } from "../budget/held.ts"
@@ -162,7 +162,7 @@ export const ancestorsOf = (live: Live): ReadonlyArray<SessionID> =>
   live.parent === undefined ? [] : [live.parent.info.id, ...ancestorsOf(live.parent)]
 
 /** Changes a session's data; gives the change to be stored. */
-export const change = (live: Live, now: number, patch: Partial<SessionInfo>): Write => {
+export const change = (live: Live, now: number, patch: Partial<SessionInfo>): Entry => {
   live.info = { ...live.info, ...patch, time: { ...live.info.time, updated: now } }
   return { _tag: "Session", info: live.info }
 }
@@ -174,7 +174,7 @@ export const withoutBudget = (live: Live): void => {
 }
 
 /** Counts what a session used, for it and for everything above it; gives the changes to be stored. */
-export const charge = (live: Live, used: Usage, now: number): ReadonlyArray<Write> => {
+export const charge = (live: Live, used: Usage, now: number): ReadonlyArray<Entry> => {
   const { own, subtree } = live.info.usage
   const sum = { own: add(own, used), subtree: add(subtree, used) }
   const writes = [change(live, now, { usage: sum, ...spend(live, used) })]

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
-import type { Write } from "../../SessionStorage.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { change, type Live } from "./live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
@@ -13,11 +13,11 @@ import { SessionTable } from "./SessionTable.ts"
 const patience = "500 millis"
 
 /** Stores something before a stop goes on; a storage that takes its time is not waited for. */
-export const storeFirst = (live: Live, writes: ReadonlyArray<Write>): Effect.Effect<void, never, Journal> =>
+export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Effect<void, never, Journal> =>
   Effect.gen(function*() {
     const journal = yield* Journal
     const storing = Effect.catchAll(
-      journal.commit(writes, []),
+      journal.commit(writes),
       (error) => Effect.logWarning("A stop could not be stored", error.message)
     )
     // Whoever stops may be interrupted itself, and then cannot give up waiting by itself.

@@ -1,5 +1,4 @@
 /** Removes a session with everything below it; what it used stays counted above it. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { halt } from "./halt.ts"
@@ -22,10 +21,6 @@ export const removeSession = (live: Live) =>
 const remove = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const journal = yield* Journal
-  const now = yield* Clock.currentTimeMillis
-  yield* journal.commit(
-    [{ _tag: "DeleteSession", id: live.info.id }],
-    [journal.event(live.info, "session.deleted", { info: live.info }, now)]
-  )
+  yield* journal.commit([{ _tag: "DeleteSession", info: live.info }])
   yield* table.close(live.info.id)
 }, Effect.uninterruptible)

@@ -11,5 +11,5 @@ export const setStatus = Effect.fnUntraced(function*(live: Live, status: Session
   live.status = status
   const now = yield* Clock.currentTimeMillis
   live.active = live.elapsed()
-  journal.tell(journal.event(live.info, "session.status", { status }, now))
+  journal.tell(live.info, "session.status", { status }, now)
 })

@@ -15,10 +15,10 @@ import { Config } from "../../Config.ts"
 import { Failpoints } from "../../Failpoints.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { countUsage } from "../../Metrics.ts"
 import { isContent, type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
-import type { Write } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
 import { charge, type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
 import { logUnstored } from "../logUnstored.ts"
@@ -102,7 +102,7 @@ interface Question<E, R> {
 /** What is stored of an answer at once. */
 interface Change {
   readonly parts: ReadonlyArray<Part>
-  readonly extra?: ReadonlyArray<Write>
+  readonly extra?: ReadonlyArray<Entry>
   /** The message, where this is its end. */
   readonly info?: AssistantMessage
 }
@@ -164,18 +164,14 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   let used = none
   let isCounted = false
 
-  const count = (usage: Usage, now: number): ReadonlyArray<Write> => {
+  const count = (usage: Usage, now: number): ReadonlyArray<Entry> => {
     used = add(used, usage)
     countUsage(model.info, usage)
     return charge(live, usage, now)
   }
   /** An answer that comes to nothing counts where the model said what it took; of its calls none is made. */
-  const countLost = (now: number): ReadonlyArray<Write> =>
+  const countLost = (now: number): ReadonlyArray<Entry> =>
     isCounted || buffer.tokens === undefined ? [] : count(usageOf(model, buffer.tokens, 0), now)
-
-  const partWritten = (part: Part, now: number) => journal.event(source, "message.part.updated", { part }, now)
-  const messageWritten = (info: AssistantMessage, now: number) =>
-    journal.event(source, "message.updated", { info }, now)
 
   // One commit after the other: what is told of a part is told in the order in which it was said.
   const turn = Effect.unsafeMakeSemaphore(1)
@@ -186,22 +182,17 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
       const { extra = [], info, parts } = what(now)
       for (const part of parts) putPart(message, part)
       if (info !== undefined) putMessage(live, info)
-      const first = isOpen ? [] : [begun]
+      const messageEntry = (each: AssistantMessage): Entry => ({ _tag: "Message", info: each })
       const all = isOpen ? parts : [opening, ...parts]
-      const last = info === undefined ? [] : [info]
-      const writes: ReadonlyArray<Write> = [
-        ...[...first, ...last].map((each): Write => ({ _tag: "Message", info: each })),
-        ...all.map((part): Write => ({ _tag: "Part", part })),
+      const writes: ReadonlyArray<Entry> = [
+        ...(isOpen ? [] : [messageEntry(begun)]),
+        ...all.map((part): Entry => ({ _tag: "Part", part })),
+        ...(info === undefined ? [] : [messageEntry(info)]),
         ...extra
       ]
       if (writes.length === 0) return Effect.void
-      const events = [
-        ...first.map((each) => messageWritten(each, now)),
-        ...all.map((part) => partWritten(part, now)),
-        ...last.map((each) => messageWritten(each, now))
-      ]
       buffer.hold()
-      return journal.commit(writes, events).pipe(
+      return journal.commit(writes, live.info).pipe(
         Effect.map(() => {
           isOpen = true
           isComplete = info !== undefined
@@ -238,7 +229,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const tellStatus = (status: SessionStatus, now: number) => {
     live.active = live.elapsed()
     live.status = status
-    journal.tell(journal.event(source, "session.status", { status }, now))
+    journal.tell(source, "session.status", { status }, now)
   }
 
   const failed = ({ attempt, delay, error }: Attempt) =>
@@ -269,7 +260,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
       const { extra = [], parts, rest } = of(now)
       return {
         parts,
-        extra: [...removed.map((id): Write => ({ _tag: "RemovePart", id, sessionID: live.info.id })), ...extra],
+        extra: [...removed.map((id): Entry => ({ _tag: "RemovePart", id, sessionID: live.info.id })), ...extra],
         info: { ...begun, ...rest, usage: used, time: { ...begun.time, completed: now } }
       }
     })

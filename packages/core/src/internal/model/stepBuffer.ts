@@ -1,12 +1,12 @@
 /** Gathers what a model says in one step into parts. */
-import type { Event } from "@skein/domain/Event"
 import type { Ids, MessageID, PartID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
 import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
 import type { Tokens } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
-import type { EventSource, Journal } from "../../Journal.ts"
+import type { Journal } from "../../Journal.ts"
+import type { EventSource } from "../../JournalEntry.ts"
 import type { ModelEvent } from "../../Provider.ts"
 
 /** A part that a model writes. */
@@ -194,12 +194,9 @@ export class StepBuffer {
 
   #tell(at: number, part: TextPart | ReasoningPart, delta: string): void {
     this.#told[at] = (this.#told[at] ?? 0) + delta.length
-    if (this.#options.heard()) this.#options.journal.tell(this.#delta(part, delta))
-  }
-
-  #delta(part: TextPart | ReasoningPart, delta: string): Event {
-    const { clock, journal, messageID, source } = this.#options
-    return journal.event(
+    const { clock, heard, journal, messageID, source } = this.#options
+    if (!heard()) return
+    journal.tell(
       source,
       "message.part.delta",
       { messageID, partID: part.id, field: part.type, delta },

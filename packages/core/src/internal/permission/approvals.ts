@@ -4,11 +4,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { type Approval, approvalRule } from "../../Approval.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { PermissionNotFound } from "../../PermissionError.ts"
 import { covers } from "../../Ruleset.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { PermissionAsk } from "../../Tool.ts"
-import type { Write } from "../../Write.ts"
 import { countsFor } from "./verdict.ts"
 import type { WaitingAsk } from "./waitingAsks.ts"
 
@@ -40,7 +40,7 @@ export const makeApprovals = Effect.gen(function*() {
     const { projectID, rootID } = subject.session
     const created = yield* Clock.currentTimeMillis
     return yield* Effect.forEach(request.always, (pattern) =>
-      Effect.map(ids.make("per"), (id): Write => ({
+      Effect.map(ids.make("per"), (id): Entry => ({
         _tag: "Approval",
         approval: {
           id,
@@ -64,7 +64,7 @@ export const makeApprovals = Effect.gen(function*() {
     }
     // The same may have been approved more than once.
     const all = known.filter((approval) => isSame(approval, found))
-    yield* journal.commit(all.map((approval) => ({ _tag: "RemoveApproval", id: approval.id })), [])
+    yield* journal.commit(all.map((approval) => ({ _tag: "RemoveApproval", id: approval.id })))
   })
 
   return { of, revoke }

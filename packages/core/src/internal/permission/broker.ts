@@ -9,13 +9,13 @@ import { failpoint } from "../../Failpoints.ts"
 import type { HookPlace } from "../../Hook.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { PermissionDenied } from "../../PermissionError.ts"
 import type { PermissionOptions } from "../../PermissionOptions.ts"
 import { expandHome, stricter } from "../../Ruleset.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { AskingCall, Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
-import type { Write } from "../../Write.ts"
 import { isApproved, makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
 import { byOtherWords, byRules, isOffered, mustRead, remembered } from "./verdict.ts"
@@ -116,22 +116,20 @@ export const makeBroker = (options: PermissionOptions) =>
       Effect.map(weigh(subject, tool, ask), ({ action }) => action)
 
     const tell = ({ request, subject }: Pick<WaitingAsk, "request" | "subject">) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        failpoint("perm_before_commit").pipe(
-          Effect.zipRight(journal.commit([], [journal.event(subject.session, "permission.asked", request, now)])),
-          Effect.zipLeft(failpoint("perm_pending"))
-        ))
+      failpoint("perm_before_commit").pipe(
+        Effect.zipRight(journal.commit([journal.fact(subject.session, "permission.asked", request)])),
+        Effect.zipLeft(failpoint("perm_pending"))
+      )
 
     const tellReply = (
       { request: { id }, subject }: Pick<WaitingAsk, "request" | "subject">,
       answer: Answer,
-      also: ReadonlyArray<Write> = []
+      also: ReadonlyArray<Entry> = []
     ) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.zipLeft(
-          journal.commit(also, [journal.event(subject.session, "permission.replied", { id, ...answer }, now)]),
-          failpoint("perm_reply_committed")
-        ))
+      Effect.zipLeft(
+        journal.commit([...also, journal.fact(subject.session, "permission.replied", { id, ...answer })]),
+        failpoint("perm_reply_committed")
+      )
 
     const waiting = makeWaitingAsks({ asked: tell, replied: tellReply })
 

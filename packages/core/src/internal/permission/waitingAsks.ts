@@ -5,11 +5,11 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { Entry } from "../../JournalEntry.ts"
 import { PermissionNotFound } from "../../PermissionError.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
-import type { Write } from "../../Write.ts"
 import { logUnstored } from "../logUnstored.ts"
 
 /** How a question ends. */
@@ -50,7 +50,7 @@ const withdrawn: Answer = {
 /** How questions and their ends are stored and told. */
 interface Tell {
   readonly asked: (ask: WaitingAsk) => Effect.Effect<void, StorageError>
-  readonly replied: (ask: WaitingAsk, answer: Answer, also: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+  readonly replied: (ask: WaitingAsk, answer: Answer, also: ReadonlyArray<Entry>) => Effect.Effect<void, StorageError>
 }
 
 /** Makes the list of them. */
@@ -58,7 +58,7 @@ export const makeWaitingAsks = (tell: Tell) => {
   const waiting = new Map<PermissionID, Waiting>()
 
   /** A question that could not be ended waits on. */
-  const end = (each: Waiting, answer: Answer, also: ReadonlyArray<Write> = []) =>
+  const end = (each: Waiting, answer: Answer, also: ReadonlyArray<Entry> = []) =>
     each.turn.withPermits(1)(Effect.suspend(() => {
       if (each.ended) return Effect.succeed(false)
       waiting.delete(each.request.id)
@@ -97,7 +97,7 @@ export const makeWaitingAsks = (tell: Tell) => {
   return {
     wait,
     /** Ends a question, and makes these changes with it; false where it has ended already, or never was. */
-    answer: (id: PermissionID, answer: Answer, also?: ReadonlyArray<Write>) =>
+    answer: (id: PermissionID, answer: Answer, also?: ReadonlyArray<Entry>) =>
       Effect.suspend(() => {
         const found = waiting.get(id)
         return found === undefined ? Effect.succeed(false) : end(found, answer, also)

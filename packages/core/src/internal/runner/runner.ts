@@ -71,9 +71,10 @@ const tell = Effect.fnUntraced(
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
     const { turn } = live.info
     const over = turn === undefined ? [] : [change(live, now, { turn: { ...turn, ended: ended(exit, now) } })]
-    yield* journal.commit(over, [
-      ...(failed ? [journal.event(live.info, "session.error", { error: errorInfo(exit.cause) }, now)] : []),
-      journal.event(live.info, "session.idle", {}, now)
+    yield* journal.commit([
+      ...over,
+      ...(failed ? [journal.fact(live.info, "session.error", { error: errorInfo(exit.cause) })] : []),
+      journal.fact(live.info, "session.idle", {})
     ])
   },
   (effect) => Effect.catchAll(effect, logUnstored("The end of a turn could not be stored"))
@@ -99,7 +100,7 @@ const promptAgain = Effect.fnUntraced(
       parts: goOnParts(text),
       time: { created: yield* Clock.currentTimeMillis }
     }
-    yield* journal.commit([{ _tag: "Inbox", row }], [])
+    yield* journal.commit([{ _tag: "Inbox", row }])
     live.inbox.push(row)
     return true
   },
@@ -217,7 +218,7 @@ const withdraw = Effect.fnUntraced(
     const row = live.inbox[at]
     if (row === undefined) return
     live.inbox[at] = { ...row, kind: "note" }
-    yield* journal.commit([{ _tag: "Inbox", row: live.inbox[at] }], [])
+    yield* journal.commit([{ _tag: "Inbox", row: live.inbox[at] }])
   },
   (effect) => Effect.catchAll(effect, logUnstored("A prompt could not be withdrawn"))
 )

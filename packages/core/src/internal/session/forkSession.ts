@@ -7,8 +7,9 @@ import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { ForkRefused } from "../../SessionError.ts"
-import { orUnreadable, SessionStorage, type Write } from "../../SessionStorage.ts"
+import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { anew, renameMessages } from "../archive/renamed.ts"
 import { isLeaving, type Live, snapshot } from "../live/live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -86,14 +87,13 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: Me
   yield* Effect.uninterruptible(Effect.zipRight(
     journal.commit(
       [
-        { _tag: "Session", info },
-        ...copies.flatMap(({ info: message, parts }): ReadonlyArray<Write> => [
+        { _tag: "Session", info, isNew: true },
+        ...copies.flatMap(({ info: message, parts }): ReadonlyArray<Entry> => [
           { _tag: "Message", info: message },
-          ...parts.map((part): Write => ({ _tag: "Part", part }))
+          ...parts.map((part): Entry => ({ _tag: "Part", part }))
         ]),
         ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
-      ],
-      [journal.event(info, "session.created", { info }, now)]
+      ]
     ),
     // Where its parent is being removed, it went with that.
     live.parent !== undefined && isLeaving(live.parent) ? Effect.void : table.add(info, live.parent)

@@ -13,10 +13,11 @@ import { Config } from "../../Config.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import type { ChildOptions, PromptError, PromptOptions, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
-import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
 import { opened as openedBudget } from "../budget/account.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
 import { grantWaiting } from "../budget/requests.ts"
@@ -65,11 +66,8 @@ export const makeSession = Effect.gen(function*() {
   const recovery = yield* Recovery
   const context = yield* servicesForLater<LoopServices>()
 
-  const store = (info: SessionInfo, also: ReadonlyArray<Write>) =>
-    journal.commit(
-      [{ _tag: "Session", info }, ...also],
-      [journal.event(info, "session.created", { info }, info.time.created)]
-    )
+  const store = (info: SessionInfo, also: ReadonlyArray<Entry>) =>
+    journal.commit([{ _tag: "Session", info, isNew: true }, ...also])
 
   const create = Effect.fn("Session.create")(function*(options: SessionOptions) {
     const agent = yield* agents.get(options.agent ?? settings.default_agent)
@@ -135,13 +133,11 @@ export const makeSession = Effect.gen(function*() {
       forgoPromise(live)
       grantWaiting(live)
     }
-    yield* journal.commit(
-      [{ _tag: "Inbox", row }, ...changed],
-      [
-        ...(isChanged ? [journal.event(live.info, "session.updated", { info: live.info }, now)] : []),
-        ...(command === undefined ? [] : [journal.event(live.info, "command.executed", wellFormed(command), now)])
-      ]
-    )
+    yield* journal.commit([
+      { _tag: "Inbox", row },
+      ...changed,
+      ...(command === undefined ? [] : [journal.fact(live.info, "command.executed", wellFormed(command))])
+    ])
     yield* failpoint("user_msg_after_commit")
     return { row, first: names && live.parent === undefined }
   })
@@ -230,7 +226,7 @@ export const makeSession = Effect.gen(function*() {
     table.use(id, (live) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const write = change(live, now, { title })
-        return journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
+        return journal.commit([write])
       }))
 
   const messages = (id: SessionID) =>

@@ -54,10 +54,7 @@ const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean
   const summary: SessionSummary = { text: text.slice(0, longest).toWellFormed(), files, until, time: now }
   // To be described changes nothing of a session: its place among the others stays.
   live.info = { ...live.info, summary }
-  yield* journal.commit(
-    [{ _tag: "Session", info: live.info }],
-    [journal.event(live.info, "session.updated", { info: live.info }, now)]
-  )
+  yield* journal.commit([{ _tag: "Session", info: live.info }])
   return summary
 })
 

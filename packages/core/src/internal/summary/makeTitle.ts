@@ -27,7 +27,7 @@ export const makeTitle = Effect.fn("Session.title")(
     if (clean === "") return
     const now = yield* Clock.currentTimeMillis
     const write = change(live, now, { title: clean })
-    yield* journal.commit([write], [journal.event(live.info, "session.updated", { info: live.info }, now)])
+    yield* journal.commit([write])
   },
   (effect, live) =>
     Effect.catchAll(

@@ -10,7 +10,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
-import { SessionStorage, type Write } from "../../SessionStorage.ts"
+import type { Entry } from "../../JournalEntry.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskName, Tasks, TaskWait, TaskWaited } from "../../Tasks.ts"
@@ -47,12 +48,11 @@ const promote = Effect.fnUntraced(function*(name: TaskName) {
       `No call waits for the task ${child.info.id}: it has settled, runs in the background, or a program needs its outcome.`
     )
   }
-  const now = yield* Clock.currentTimeMillis
   task.row = { ...task.row, background: true }
-  yield* journal.commit(
-    [{ _tag: "Run", run: task.row }],
-    [journal.event(child.info, "background_task.started", factsOf(task.row, child), now)]
-  ).pipe(
+  yield* journal.commit([
+    { _tag: "Run", run: task.row },
+    journal.fact(child.info, "background_task.started", factsOf(task.row, child))
+  ]).pipe(
     Effect.tapError(() =>
       Effect.sync(() => {
         task.row = { ...task.row, background: false }
@@ -139,7 +139,7 @@ const makeMessage = (relay: Relay) =>
     })
     const now = yield* Clock.currentTimeMillis
     const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now, byUser)
-    yield* journal.commit([{ _tag: "Inbox", row }], [])
+    yield* journal.commit([{ _tag: "Inbox", row }])
     child.inbox.push(row)
     return yield* deliver(relay, parent, child)
   }, Effect.uninterruptible)
@@ -158,16 +158,16 @@ const makeReceive = (relay: Relay) =>
     const tasks = unsettled(parent, child)
     if (tasks.length === 0) return false
     const now = yield* Clock.currentTimeMillis
-    const taken: Write = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
+    const taken: Entry = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
     if (row.kind === "stop") {
-      yield* journal.commit([taken], [])
+      yield* journal.commit([taken])
       const { reason, runID } = row.stop ?? {}
       const task = tasks.find((each) => each.row.id === runID)
       if (task !== undefined) yield* end(task, { by: "the user", reason })
       return true
     }
     const { foreign: _, ...own } = { ...row, id: ids.unsafeMake("msg", now) }
-    yield* journal.commit([taken, { _tag: "Inbox", row: own }], [])
+    yield* journal.commit([taken, { _tag: "Inbox", row: own }])
     child.inbox.push(own)
     yield* deliver(relay, parent, child)
     return true

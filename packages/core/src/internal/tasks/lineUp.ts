@@ -30,7 +30,7 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
       const started = task.row.time.started ?? now
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
       // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
-      const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }], []))
+      const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }]))
       return Effect.asVoid(
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
       )

@@ -13,8 +13,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
-import type { Write } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
@@ -73,12 +73,12 @@ const tellProgress = Effect.fnUntraced(
   ) {
     const now = yield* Clock.currentTimeMillis
     const usage = since(start.usage, live.info.usage.subtree)
-    journal.tell(journal.event(
+    journal.tell(
       live.info,
       "background_task.progress",
       { ...factsOf(row, live), durationMs: live.elapsed() - asked, usage, summary },
       now
-    ))
+    )
   }
 )
 
@@ -161,7 +161,7 @@ const carryOut = Effect.fnUntraced(function*(
 const launch = Effect.fnUntraced(function*(
   request: TaskRequest,
   progress: TaskProgress | undefined,
-  also: ReadonlyArray<Write> = []
+  also: ReadonlyArray<Entry> = []
 ) {
   const checked = yield* checkTask(request)
   yield* countSpawn(checked.parent)
@@ -263,7 +263,7 @@ const relay = Effect.fnUntraced(
     const rows = live.inbox.filter(isSteer)
     const now = yield* Clock.currentTimeMillis
     for (const row of rows) live.inbox.splice(live.inbox.indexOf(row), 1)
-    const taken = rows.map(({ id, sessionID }): Write => ({ _tag: "InboxTaken", id, sessionID, at: now }))
+    const taken = rows.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: now }))
     const prompt = rows.flatMap(({ parts }) => parts.flatMap((part) => part.type === "text" ? [part.text] : [])).join(
       "\n\n"
     )

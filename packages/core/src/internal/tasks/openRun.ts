@@ -11,8 +11,8 @@ import { Agent } from "../../Agent.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import type { ChildOptions } from "../../Session.ts"
-import type { Write } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../Tasks.ts"
 import { spendTask } from "../budget/account.ts"
@@ -119,7 +119,7 @@ export const openRun = Effect.fnUntraced(function*(
   request: TaskRequest,
   reservation: Reservation,
   begin: (task: RunningTask) => Effect.Effect<void>,
-  also: ReadonlyArray<Write>
+  also: ReadonlyArray<Entry>
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
@@ -159,11 +159,13 @@ export const openRun = Effect.fnUntraced(function*(
     for (const each of lineOf(checked.parent)) usePromise(each)
     settleCount(checked.parent, reservation)
     const { info } = live
-    const begun = isNew ? [{ _tag: "Session", info } as const] : []
-    return journal.commit([...begun, { _tag: "Run", run: row }, ...counted, ...also], [
-      ...(isNew ? [journal.event(info, "session.created", { info }, now)] : []),
-      journal.event(live.info, "subagent.created", facts, now),
-      ...(background ? [journal.event(live.info, "background_task.started", facts, now)] : [])
+    return journal.commit([
+      ...(isNew ? [{ _tag: "Session", info, isNew } as const] : []),
+      { _tag: "Run", run: row },
+      journal.fact(info, "subagent.created", facts),
+      ...(background ? [journal.fact(info, "background_task.started", facts)] : []),
+      ...counted,
+      ...also
     ])
   })
   const task = makeRunning(row, live, reservation, [...captured, own], begin, {

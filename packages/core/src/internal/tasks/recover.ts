@@ -125,7 +125,7 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* closeTurn(live)
   const now = yield* Clock.currentTimeMillis
   const at = turn.ended?.at ?? now
-  yield* journal.commit([change(live, now, { turn: { ...turn, ended: { at, how: "stopped" } } })], [])
+  yield* journal.commit([change(live, now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
 })
 
 /** A session to take up; undefined where it was removed meanwhile, or cannot be read, which the log says. */

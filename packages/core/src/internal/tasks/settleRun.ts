@@ -100,11 +100,12 @@ export const settleRun = Effect.fnUntraced(function*(
   const isDone = end.status === "completed"
   const properties = { ...factsOf(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }
   const row = run.background ? yield* notification(run, outcome, now) : undefined
-  const events = [
-    journal.event(live.info, isDone ? "subagent.completed" : "subagent.failed", properties, now),
+  // Made once: each try to store the outcome tells the same.
+  const facts = [
+    journal.fact(live.info, isDone ? "subagent.completed" : "subagent.failed", properties),
     ...(row === undefined
       ? []
-      : [journal.event(live.info, isDone ? "background_task.completed" : "background_task.failed", properties, now)])
+      : [journal.fact(live.info, isDone ? "background_task.completed" : "background_task.failed", properties)])
   ]
   const wasBound = endBudget(task)
   const store = (news: InboxRow | undefined) =>
@@ -113,8 +114,9 @@ export const settleRun = Effect.fnUntraced(function*(
         ? journal.commit([
           { _tag: "Run", run: settled },
           ...(wasBound ? [change(live, at, {})] : []),
-          ...(news === undefined ? [] : [{ _tag: "Inbox", row: news } as const])
-        ], events)
+          ...(news === undefined ? [] : [{ _tag: "Inbox", row: news } as const]),
+          ...facts
+        ])
         : removed(run))
   const tell = (news: InboxRow) =>
     Effect.suspend(() => {

@@ -55,10 +55,7 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
       ...answers.map((info) => ({ _tag: "Message", info }) as const),
       ...[...begun, ...calls].map((part) => ({ _tag: "Part", part }) as const)
     ],
-    [
-      ...answers.map((info) => journal.event(live.info, "message.updated", { info }, now)),
-      ...[...begun, ...calls].map((part) => journal.event(live.info, "message.part.updated", { part }, now))
-    ]
+    live.info
   )
   live.unbegun.clear()
 })

@@ -39,8 +39,7 @@ const callsIn = ({ parts }: LiveMessage): ReadonlyArray<ToolPart> => parts.filte
 const storeEnds = Effect.fnUntraced(function*(
   live: Live,
   infos: ReadonlyArray<AssistantMessage>,
-  parts: ReadonlyArray<ToolPart>,
-  now: number
+  parts: ReadonlyArray<ToolPart>
 ) {
   const journal = yield* Journal
   yield* journal.commit(
@@ -48,10 +47,7 @@ const storeEnds = Effect.fnUntraced(function*(
       ...infos.map((info) => ({ _tag: "Message", info }) as const),
       ...parts.map((part) => ({ _tag: "Part", part }) as const)
     ],
-    [
-      ...infos.map((info) => journal.event(live.info, "message.updated", { info }, now)),
-      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
-    ]
+    live.info
   )
 })
 
@@ -69,7 +65,7 @@ const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
     })
   )
   for (const info of infos) putMessage(live, info)
-  yield* storeEnds(live, infos, parts, now)
+  yield* storeEnds(live, infos, parts)
 })
 
 /**
@@ -92,7 +88,7 @@ const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
       return ended
     })
   })
-  yield* storeEnds(live, [], parts, now)
+  yield* storeEnds(live, [], parts)
 })
 
 /** A step as it was when its calls were asked for. */

@@ -67,10 +67,7 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
   putPart(message, tool)
   yield* journal.commit(
     [{ _tag: "Message", info }, { _tag: "Part", part: tool }],
-    [
-      journal.event(live.info, "message.updated", { info }, now),
-      journal.event(live.info, "message.part.updated", { part: tool }, now)
-    ]
+    live.info
   )
   const step: Step = {
     message,

@@ -8,7 +8,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
-import type { Write } from "../../SessionStorage.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { disposeOf } from "../calls/toldRuns.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
 import { change, type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
@@ -81,8 +81,7 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   const journal = yield* Journal
   const ids = yield* Ids
   const now = yield* Clock.currentTimeMillis
-  const writes: Array<Write> = []
-  const events = []
+  const writes: Array<Entry> = []
   for (const row of rows) {
     const last = live.messages?.at(-1)?.info.id
     const info = messageOf(live, row, last === undefined || last < row.id ? row.id : ids.unsafeMake("msg", now))
@@ -93,26 +92,19 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
     for (const agent of row.kind === "prompt" ? consentsOf(row.parts) : []) live.consents.add(agent)
     writes.push(
       { _tag: "Message", info },
-      ...parts.map((part): Write => ({ _tag: "Part", part })),
+      ...parts.map((part): Entry => ({ _tag: "Part", part })),
       { _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now }
-    )
-    events.push(
-      journal.event(live.info, "message.updated", { info }, now),
-      ...parts.map((part) => journal.event(live.info, "message.part.updated", { part }, now))
     )
     const switched = {
       ...(row.agent === undefined || row.agent === live.info.agent ? {} : { agent: row.agent }),
       ...(row.model === undefined ? {} : { model: row.model })
     }
-    if (Object.keys(switched).length > 0) {
-      writes.push(change(live, now, switched))
-      events.push(journal.event(live.info, "session.updated", { info: live.info }, now))
-    }
+    if (Object.keys(switched).length > 0) writes.push(change(live, now, switched))
   }
   const [first] = messages
   if (begins && first !== undefined) writes.push(change(live, now, { turn: { began: now, first: first.info.id } }))
   if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
-  yield* Effect.tapError(journal.commit(writes, events), () => Effect.sync(() => live.inbox.unshift(...rows)))
+  yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.unshift(...rows)))
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken
   // A stop in the middle would leave in memory what is not stored.
