@@ -179,6 +179,104 @@ describe("the architecture check", () => {
     expect(of("packages/tools/test/X.test.ts", "export {}\n".repeat(601))).toEqual([])
   })
 
+  const here = "packages/tools/src"
+  const none = { circles: [], closures: [] }
+
+  it.each([
+    ["two files", { "A.ts": ["./B.ts"], "B.ts": ["./A.ts"] }, "A.ts -> B.ts -> A.ts"],
+    [
+      "three files in two folders",
+      { "A.ts": ["./internal/b/b.ts"], "internal/b/b.ts": ["../c.ts"], "internal/c.ts": ["../A.ts"] },
+      "A.ts -> internal/b/b.ts -> internal/c.ts -> A.ts"
+    ]
+  ])("rejects a circle of %s, once, with the way around", (_, imports, way) => {
+    const files = Object.entries(imports).map(([file, specifiers]) =>
+      [`${here}/${file}`, specifiers.map((each) => `import "${each}"\n`).join("")] as const
+    )
+    const found = check(workspace(Object.fromEntries(files)), none)
+    expect(found).toMatchObject([{ file: `${here}/A.ts`, line: 1, rule: "circle" }])
+    expect(found[0]?.message.replaceAll(`${here}/`, "")).toContain(`${way}: `)
+  })
+
+  it.each([
+    ["import type", `import type { B } from "./B.ts"\nexport type A = B`],
+    ["import()", `export const a = () => import("./B.ts")`],
+    ["a type", `export type A = import("./B.ts").B`],
+    ["export … from", `export type { B } from "./B.ts"\nexport const a = 1`]
+  ])("sees a circle through %s", (_, text) => {
+    const top = workspace({
+      [`${here}/A.ts`]: text,
+      [`${here}/B.ts`]: `import type { A } from "./A.ts"\nexport type B = A`
+    })
+    expect(check(top, none)).toMatchObject([{ file: `${here}/A.ts`, line: 1, rule: "circle" }])
+  })
+
+  it("tells each of two circles, and not what only leads into them", () => {
+    const top = workspace({
+      [`${here}/A.ts`]: `import "./B.ts"`,
+      [`${here}/B.ts`]: `import "./A.ts"`,
+      [`${here}/C.ts`]: `import "./A.ts"\nimport "./D.ts"`,
+      [`${here}/D.ts`]: `import "./E.ts"`,
+      [`${here}/E.ts`]: `import "./D.ts"`
+    })
+    expect(check(top, none).map(({ file, rule }) => `${file} ${rule}`)).toEqual([
+      `${here}/A.ts circle`,
+      `${here}/D.ts circle`
+    ])
+  })
+
+  it("rejects rooms that import each other, though no file imports itself", () => {
+    const top = workspace({
+      [`${here}/internal/one/a.ts`]: `import "../two/b.ts"`,
+      [`${here}/internal/two/b.ts`]: `import "../three.ts"`,
+      [`${here}/internal/three.ts`]: `import "./one/c.ts"`,
+      [`${here}/internal/one/c.ts`]: "export {}"
+    })
+    expect(check(top, none)).toMatchObject([{ file: `${here}/internal/one/a.ts`, line: 1, rule: "rooms" }])
+  })
+
+  it("lets a service and its room import each other's files, and loose files of internal each other", () => {
+    const top = workspace({
+      [`${here}/A.ts`]: `import "./internal/a/make.ts"`,
+      [`${here}/B.ts`]: "export {}",
+      [`${here}/internal/a/make.ts`]: `import "../../B.ts"\nimport "../x.ts"`,
+      [`${here}/internal/x.ts`]: `import "./y.ts"`,
+      [`${here}/internal/y.ts`]: "export {}"
+    })
+    expect(check(top, none)).toEqual([])
+  })
+
+  const functionOf = (lines: number) => [
+    ["an arrow function", `export const f = () => {${"\n".repeat(lines - 1)}}`],
+    ["a function", `export function f() {${"\n".repeat(lines - 1)}}`],
+    ["a generator", `export const f = g(function*() {${"\n".repeat(lines - 1)}})`]
+  ]
+
+  it.each(functionOf(81))("rejects %s of more than 80 lines", (_, text) => {
+    expect(of(`${here}/X.ts`, `\n${text}`)).toEqual([`${here}/X.ts:2 closure`])
+    expect(of("packages/tools/test/X.test.ts", text)).toEqual([])
+  })
+
+  it.each(functionOf(80))("lets %s of 80 lines pass", (_, text) => {
+    expect(of(`${here}/X.ts`, text)).toEqual([])
+  })
+
+  it("tells the innermost of long functions", () => {
+    const text = `export const f = () => {\n  return () => {${"\n".repeat(90)}}\n}`
+    expect(of(`${here}/X.ts`, text)).toEqual([`${here}/X.ts:2 closure`])
+  })
+
+  it("exempts the files and rooms that are named, and nothing whose name only begins alike", () => {
+    const files = {
+      [`${here}/A.ts`]: `import "./B.ts"`,
+      [`${here}/B.ts`]: `import "./A.ts"`,
+      [`${here}/internal/a/x.ts`]: functionOf(81)[0]?.[1] ?? "",
+      [`${here}/internal/ab/x.ts`]: functionOf(81)[0]?.[1] ?? ""
+    }
+    const found = check(workspace(files), { circles: [`${here}/B.ts`], closures: [`${here}/internal/a`] })
+    expect(found).toMatchObject([{ file: `${here}/internal/ab/x.ts`, rule: "closure" }])
+  })
+
   it("rejects a source that does not parse", () => {
     expect(of("packages/tools/src/X.ts", "\nexport const = 1")).toEqual(["packages/tools/src/X.ts:2 syntax"])
   })

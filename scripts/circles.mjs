@@ -1,0 +1,86 @@
+// @ts-check
+// Finds circles of imports, types included: of files, and of rooms, the folders of `src/internal`.
+import { dirname } from "node:path/posix"
+
+/**
+ * @typedef {{ readonly from: string, readonly to: string, readonly line: number }} Edge an import, by the paths of both files
+ * @typedef {{ readonly edge: Edge, readonly way: ReadonlyArray<string> }} Circle an import in it, and the shortest way around
+ * @typedef {ReadonlyMap<string, ReadonlySet<string>>} Graph
+ */
+
+/**
+ * The shortest way from a node back to itself; undefined where there is none.
+ * @param {Graph} graph
+ * @param {string} start
+ * @returns {ReadonlyArray<string> | undefined}
+ */
+const wayBack = (graph, start) => {
+  /** @type {Map<string, ReadonlyArray<string>>} */
+  const ways = new Map([[start, [start]]])
+  for (const [node, way] of ways) {
+    for (const next of graph.get(node) ?? []) {
+      if (next === start) return [...way, start]
+      if (!ways.has(next)) ways.set(next, [...way, next])
+    }
+  }
+  return undefined
+}
+
+/**
+ * All that is reached from a node.
+ * @param {Graph} graph
+ * @param {string} start
+ * @returns {ReadonlySet<string>}
+ */
+const reachedFrom = (graph, start) => {
+  const reached = new Set(graph.get(start))
+  // A set that grows while it is walked is walked to its end.
+  for (const node of reached) for (const next of graph.get(node) ?? []) reached.add(next)
+  return reached
+}
+
+/**
+ * One circle for each group of nodes that all reach each other.
+ * @param {ReadonlyArray<Edge>} edges
+ * @param {(file: string) => string} nodeOf what a file counts as
+ * @returns {ReadonlyArray<Circle>}
+ */
+const circlesOf = (edges, nodeOf) => {
+  /** @type {Map<string, Set<string>>} */
+  const graph = new Map()
+  for (const { from, to } of edges) {
+    const [node, next] = [nodeOf(from), nodeOf(to)]
+    if (node !== next) graph.set(node, (graph.get(node) ?? new Set()).add(next))
+  }
+  /** @type {Array<Circle>} */
+  const circles = []
+  /** @type {Set<string>} */
+  const told = new Set()
+  for (const start of [...graph.keys()].toSorted()) {
+    const way = told.has(start) ? undefined : wayBack(graph, start)
+    const edge = edges.find(({ from, to }) => nodeOf(from) === way?.[0] && nodeOf(to) === way[1])
+    if (way === undefined || edge === undefined) continue
+    circles.push({ edge, way })
+    for (const node of reachedFrom(graph, start)) if (reachedFrom(graph, node).has(start)) told.add(node)
+  }
+  return circles
+}
+
+/**
+ * Files that import each other.
+ * @param {ReadonlyArray<Edge>} edges
+ */
+export const fileCircles = (edges) => circlesOf(edges, (file) => file)
+
+/**
+ * Rooms that import each other. A file that lies in `src/internal` itself is a room of its own.
+ * @param {ReadonlyArray<Edge>} edges
+ */
+export const roomCircles = (edges) =>
+  circlesOf(
+    edges.filter(({ from, to }) => isInternal(from) && isInternal(to)),
+    (file) => dirname(file).endsWith("/src/internal") ? file : dirname(file)
+  )
+
+/** @param {string} file */
+const isInternal = (file) => file.includes("/src/internal/")
