@@ -1,7 +1,7 @@
 /** Owns which files tell agents how to work somewhere: AGENTS.md and CLAUDE.md up the tree, and those that config names. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Instructions } from "@skein/core/Instructions"
-import * as Cache from "effect/Cache"
+import * as TimedCache from "@skein/core/TimedCache"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -134,7 +134,7 @@ export const layer = (
     Effect.gen(function*() {
       const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
       const told = new Set<string>()
-      const known = yield* Cache.make({
+      const of = yield* TimedCache.make({
         capacity: 256,
         timeToLive: fresh,
         lookup: (directory: string) =>
@@ -148,6 +148,6 @@ export const layer = (
             return text
           }).pipe(Effect.provide(context))
       })
-      return { of: (directory) => known.get(directory) }
+      return { of }
     })
   )

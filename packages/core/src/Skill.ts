@@ -1,8 +1,8 @@
 /** Owns which skills there are: instructions for kinds of work, of which an agent reads those that it needs. */
-import * as Cache from "effect/Cache"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as TimedCache from "./TimedCache.ts"
 
 /** A skill. */
 export interface SkillInfo {
@@ -38,8 +38,8 @@ export class Skill extends Context.Tag("@skein/core/Skill")<Skill, {
     Layer.effect(
       Skill,
       Effect.map(
-        Cache.make({ capacity: 256, timeToLive: "30 seconds", lookup: source }),
-        (cache) => ({ list: (directory) => cache.get(directory) })
+        TimedCache.make({ capacity: 256, timeToLive: 30_000, lookup: source }),
+        (list) => ({ list })
       )
     )
 
