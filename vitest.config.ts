@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 // Not `module`: what stands there is made for bundlers, and Node cannot always load it.
@@ -12,6 +13,11 @@ export default defineConfig({
     // A bound for what hangs, and no measure of anything: how long a test takes is a matter of the machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Files share the modules: to load them takes longer than most files take to run.
+    isolate: false,
+    // One more than there are cores: many tests wait for a process. Vitest's default would leave a core idle.
+    maxWorkers: availableParallelism() + 1,
+    setupFiles: ["test/support/everyFile.ts"],
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"]
   }
 })

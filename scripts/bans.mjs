@@ -26,7 +26,7 @@ export const bans = [
     uses: ["process.env"],
     why: "is an input that nobody can see or replace",
     mend: "Read effect/Config, or take the value as a parameter",
-    allow: ["packages/tools/src/Environment.ts"]
+    allow: ["packages/tools/src/Environment.ts", "packages/testing/src/Seeds.ts"]
   },
   {
     uses: ["setTimeout()", "setInterval()", "setImmediate()", "node:timers", "node:timers/promises"],

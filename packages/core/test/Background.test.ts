@@ -5,6 +5,7 @@ import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds, share } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -195,7 +196,7 @@ Analyze this result and decide how to proceed:
 
 describe("a stop of the session", () => {
   it("ends tasks in the background, however far they have come", () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (const seed of seeds(1, 60)) {
       const storage = makeRecordedStorage({ latency: 5 })
       const script = Scripted.make({
         build: [Scripted.call("task", inBackground("worker")), "begun", "never"],
@@ -240,10 +241,10 @@ describe("a task whose session is to be removed", () => {
   )
 })
 
-describe("a thousand tasks in the background", () => {
+describe(`${share(1_000)} tasks in the background`, () => {
   it("are each told once, whenever they end", () => {
-    const count = 1_000
-    const wave = 50
+    const count = share(1_000)
+    const wave = count / 20
     const script = Scripted.make({
       build: (request) => {
         const asked = request.messages.filter(({ role }) => role === "assistant").length

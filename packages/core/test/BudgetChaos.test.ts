@@ -6,6 +6,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { Budget as Limit } from "@skein/domain/Budget"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -157,7 +158,7 @@ const scene = (seed: number) => {
 describe("budgets at several levels", () => {
   it("are not exceeded, and nobody waits for ever, whatever agents, users and stops do", () => {
     const ends = new Set<string | undefined>()
-    for (let seed = 1; seed <= 40; seed++) for (const end of scene(seed).ends) ends.add(end)
+    for (const seed of seeds(1, 40)) for (const end of scene(seed).ends) ends.add(end)
     expect([...ends]).toEqual(expect.arrayContaining(["completed", "budget_exhausted", "stopped"]))
   }, 120_000)
 

@@ -8,6 +8,7 @@ import { ToolError } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -180,5 +181,5 @@ const check = Effect.fnUntraced(function*(
 })
 
 it("whatever models, users and stops do at the same time, a tree comes to a whole and truthful end", () => {
-  for (let seed = 1; seed <= 120; seed++) scene(seed)
+  for (const seed of seeds(1, 120)) scene(seed)
 }, 120_000)

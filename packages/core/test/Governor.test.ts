@@ -3,6 +3,7 @@ import { Config } from "@skein/core/Config"
 import { Governor } from "@skein/core/Governor"
 import type { Call, Slot, SlotNews } from "@skein/core/Slot"
 import type { SessionID } from "@skein/domain/Id"
+import { share } from "@skein/testing/Seeds"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
@@ -326,7 +327,7 @@ describe("any trees of agents under any limits", () => {
         const load = simulate(Effect.provide(program, governed(perRoot, perProcess)), { seed, patience: 40 })
         expect(load).toEqual({ held: 0, waiting: 0 })
       }),
-      { numRuns: 150, seed: 7 }
+      { numRuns: share(150), seed: 7 }
     )
   }, 60_000)
 })

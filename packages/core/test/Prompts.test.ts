@@ -3,6 +3,7 @@ import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -65,7 +66,7 @@ const program = (callers: number) => {
 
 describe("prompts from several sides", () => {
   it("are each answered, once, by one loop, whenever they come", () => {
-    for (let seed = 1; seed <= 150; seed++) {
+    for (const seed of seeds(1, 150)) {
       simulate(program(2 + seed % 4), { seed, everywhere: seed % 2 === 0, patience: seed % 3 === 0 ? 20 : 200 })
     }
   }, 60_000)
@@ -110,7 +111,7 @@ describe("prompts from several sides", () => {
   })
 
   it("are answered while others give up", () => {
-    for (let seed = 1; seed <= 150; seed++) {
+    for (const seed of seeds(1, 150)) {
       const { layer, script } = make()
       const impatient = Effect.gen(function*() {
         const { id } = yield* root()

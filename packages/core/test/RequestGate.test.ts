@@ -3,6 +3,7 @@ import { Config } from "@skein/core/Config"
 import { Governor, type RequestGate, type Sender } from "@skein/core/Governor"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
+import { share } from "@skein/testing/Seeds"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
@@ -317,7 +318,7 @@ describe("any requests under any limit, with pauses and interruptions", () => {
         expect(simulate(Effect.provide(program, governed(limit)), { seed, patience: 40 })).toEqual(still)
         expect(ended).toBe(requests.length)
       }),
-      { numRuns: 200, seed: 11 }
+      { numRuns: share(200), seed: 11 }
     )
   }, 60_000)
 })

@@ -4,6 +4,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -133,7 +134,7 @@ describe("a session whose process died", () => {
   }
 
   it("is opened once, however many ask for it at the same time", () => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (const seed of seeds(1, 40)) {
       let id = "" as SessionID
       const script = Scripted.make({ build: [{ text: "ok", delay: { first: 1 } }] })
       simulate(

@@ -4,6 +4,7 @@ import { Session } from "@skein/core/Session"
 import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -110,7 +111,7 @@ describe("a message to a task", () => {
   })
 
   it("is never lost, whenever it comes", () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (const seed of seeds(1, 60)) {
       const heard: Array<string> = []
       const script = Scripted.make({
         build: (request) => request.messages.length > 2 ? { text: "ok" } : Scripted.call("task", background("p")),

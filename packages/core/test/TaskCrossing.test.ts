@@ -6,6 +6,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { Tasks } from "@skein/core/Tasks"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds, share } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -76,8 +77,10 @@ describe("a task that is to be removed once its outcome was read", () => {
   it.each([false, true])(
     "is kept where it goes on, or cannot be found any more: never half of it (background: %s)",
     (background) => {
-      const ends = Array.from({ length: 150 }, (_, seed) => resumed(seed + 1, background))
-      for (const end of ["refused", "resumed"]) expect(ends.filter((each) => each === end).length).toBeGreaterThan(10)
+      const ends = seeds(1, 150).map((seed) => resumed(seed, background))
+      for (const end of ["refused", "resumed"]) {
+        expect(ends.filter((each) => each === end).length).toBeGreaterThan(share(10))
+      }
     },
     30_000
   )

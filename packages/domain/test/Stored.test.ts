@@ -28,9 +28,9 @@ const stored: ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]> = [
 
 const keep = { onExcessProperty: "preserve" } as const
 
-/** A value as it lies in storage, which knows no infinite times. */
+/** A value as it lies in storage, which knows no infinite numbers. */
 const json = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value, (_, each) => (typeof each === "number" && !Number.isFinite(each) ? 0 : each)))
+  JSON.parse(JSON.stringify(value, (_, each) => (typeof each === "number" && !Number.isFinite(each) ? 1 : each)))
 
 /** What a newer version could have written: a field that this one does not know, in the row and in all that it holds. */
 const newer = (value: unknown): unknown => {

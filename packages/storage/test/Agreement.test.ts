@@ -1,9 +1,10 @@
 import { it } from "@effect/vitest"
 import * as Sqlite from "@skein/storage/Sqlite"
+import { share } from "@skein/testing/Seeds"
 import { agreesWithMemory } from "./support/agreement.ts"
 
 it.effect(
   "SQLite and memory agree on what any sequence of commits leaves",
-  () => agreesWithMemory(() => Sqlite.layer({ filename: ":memory:" }), 50),
+  () => agreesWithMemory(() => Sqlite.layer({ filename: ":memory:" }), share(50)),
   120_000
 )

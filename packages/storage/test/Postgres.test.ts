@@ -3,6 +3,7 @@ import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import { EventID, MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import * as Postgres from "@skein/storage/Postgres"
+import { share } from "@skein/testing/Seeds"
 import { sessionStorageSuite } from "@skein/testing/SessionStorageSuite"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -53,7 +54,7 @@ await withServer((server) => {
   describe("PostgreSQL", () => {
     it.effect(
       "agrees with memory on what any sequence of commits leaves",
-      () => agreesWithMemory(() => Postgres.layer({ url: server.url(), schema: newSchema() }), 10),
+      () => agreesWithMemory(() => Postgres.layer({ url: server.url(), schema: newSchema() }), share(10)),
       60_000
     )
 

@@ -1,6 +1,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { builtins, defaultRules } from "@skein/core/Agent"
 import type { Ruleset } from "@skein/domain/Rule"
+import { share } from "@skein/testing/Seeds"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { battery, batteryRules } from "./support/bashBattery.ts"
@@ -37,7 +38,7 @@ describe("a line somewhere in which it is not known what is run", () => {
   layer(layerDecisions)((it) => {
     it.effect("is not allowed by any wildcard", () =>
       Effect.forEach(
-        FastCheck.sample(unknownLines, { seed: 20_261_121, numRuns: 300 }),
+        FastCheck.sample(unknownLines, { seed: 20_261_121, numRuns: share(300) }),
         (line) => Effect.map(decided(line, "allow"), (found) => expect(found, line).not.toBe("allow")),
         { discard: true }
       ))

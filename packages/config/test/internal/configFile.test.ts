@@ -4,7 +4,11 @@ import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 import { loadFiles } from "../workspace.ts"
 
-const loaded = vi.hoisted(() => ({ parser: false }))
+const loaded = vi.hoisted(() => {
+  // An earlier file of this process may have loaded it.
+  vi.resetModules()
+  return { parser: false }
+})
 vi.mock("jsonc-parser", async (original) => {
   loaded.parser = true
   return await original()

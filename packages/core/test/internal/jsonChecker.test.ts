@@ -6,7 +6,11 @@ import * as Effect from "effect/Effect"
 import { vi } from "vitest"
 import { root } from "../support/tree.ts"
 
-const loaded = vi.hoisted(() => ({ checker: false }))
+const loaded = vi.hoisted(() => {
+  // An earlier file of this process may have loaded it.
+  vi.resetModules()
+  return { checker: false }
+})
 vi.mock("@cfworker/json-schema", async (original) => {
   loaded.checker = true
   return await original()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { share } from "@skein/testing/Seeds"
 import * as FastCheck from "effect/FastCheck"
 import { execFileSync } from "node:child_process"
 import { countBraces } from "../../../src/internal/bash/braces.ts"
@@ -36,7 +37,7 @@ describe("how many words braces stand for", () => {
     const sign = FastCheck.constantFrom(..."{}{},,ab\\".split(""), "{1..3}", "{a,b}")
     const texts = FastCheck.sample(
       FastCheck.array(sign, { minLength: 1, maxLength: 14 }).map((each) => each.join("")),
-      { seed: 20_261_122, numRuns: 5_000 }
+      { seed: 20_261_122, numRuns: share(5_000) }
     ).filter((text) => !text.endsWith("\\"))
     const script = texts.map((text) => `set -- ${text}; echo $#`).join("\n")
     const made = execFileSync("bash", { encoding: "utf8", input: script }).trim().split("\n").map(Number)

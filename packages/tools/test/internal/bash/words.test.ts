@@ -1,3 +1,4 @@
+import { share } from "@skein/testing/Seeds"
 import * as fc from "effect/FastCheck"
 import { spawnSync } from "node:child_process"
 import { expect, it } from "vitest"
@@ -24,9 +25,9 @@ it("the text of a quoted here-document that cat writes is what bash hands on", (
       const { stdout } = spawnSync("bash", ["-c", command], { encoding: "utf8", env: { PATH: "/usr/bin:/bin" } })
       expect(stdout).toBe(`${given.text}\0`)
     }),
-    { seed: 7, numRuns: 150 }
+    { seed: 7, numRuns: share(150) }
   )
-  expect(compared).toBeGreaterThan(100)
+  expect(compared).toBeGreaterThan(share(100))
 })
 
 it("such a text is known", () => {
