@@ -120,6 +120,9 @@ it("holds what is built, and nothing besides", () => {
     )
     expect(others, name).toEqual([])
   }
+  // The licences of what is built in go along.
+  const withLicences = tarballs.filter(({ files }) => files.some(({ path }) => path === "dist/THIRD-PARTY.txt"))
+  expect(withLicences.map(({ name }) => name)).toEqual(["@skein/storage"])
 })
 
 it("keeps internals closed", async () => {

@@ -25,13 +25,18 @@ const run = (command, args) => {
   if (status !== 0) throw new Error(`${command} failed:\n${error?.message ?? ""}${stdout}${stderr}`)
 }
 
+const thirdPartyFile = "THIRD-PARTY.txt"
+
 /**
  * The compiler leaves the output of sources that are gone.
  * @param {string} directory of a package
+ * @param {boolean} hasThirdParties
  */
-const removeStale = (directory) => {
+const removeStale = (directory, hasThirdParties) => {
   const dist = join(directory, "dist")
   for (const file of filesBelow(dist)) {
+    // It was written when the modules were built that it belongs to, and these are up to date.
+    if (hasThirdParties && file === join(dist, thirdPartyFile)) continue
     const source = join(directory, "src", relative(dist, file).replace(/(\.d)?\.[jt]s$/, ".ts"))
     if (!file.endsWith(".tsbuildinfo") && !existsSync(source)) rmSync(file)
   }
@@ -73,7 +78,7 @@ const buildIn = async (dist, libraries) => {
       }
     }]
   })
-  writeFileSync(join(dist, "THIRD-PARTY.txt"), thirdParties(Object.keys(metafile.inputs)))
+  writeFileSync(join(dist, thirdPartyFile), thirdParties(Object.keys(metafile.inputs)))
 }
 
 /**
@@ -89,8 +94,8 @@ export const build = async (packages) => {
     run(join("node_modules", "typescript", "bin", "tsc"), ["-b", ...directories])
   }
   for (const { directory, manifest } of libraries) {
-    removeStale(directory)
     const parts = builtIn[manifest.name]
+    removeStale(directory, parts !== undefined)
     if (parts !== undefined) await buildIn(join(directory, "dist"), parts)
   }
 }

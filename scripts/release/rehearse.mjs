@@ -59,7 +59,7 @@ const size = (bytes) => bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` :
  * What a tarball holds: files at the top by name, and folders with how much is in them.
  * @param {Tarball} tarball
  */
-export const listing = ({ file, files, name, size: packed, unpackedSize }) => {
+const listing = ({ file, files, name, size: packed, unpackedSize }) => {
   /** @type {Map<string, { count: number, bytes: number }>} */
   const folders = new Map()
   for (const each of files) {
