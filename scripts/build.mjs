@@ -129,7 +129,7 @@ const throughLoader = (source) => {
   return starts.toSorted((a, b) => b - a).reduce((text, at) => `${text.slice(0, at)}__${text.slice(at)}`, source)
 }
 
-/** Writes the script: a function of `require` and `__import`. */
+/** Writes the script: a function of `require`, `__import`, and what it calls when it is about to prompt a model. */
 const writeScript = async () => {
   const { outputFiles } = await esbuild.build({
     ...common,
@@ -140,7 +140,7 @@ const writeScript = async () => {
     write: false
   })
   const source = outputFiles?.[0]?.text ?? ""
-  writeFileSync(bundleScript, `(function (require, __import) {${throughLoader(source)}})\n`)
+  writeFileSync(bundleScript, `(function (require, __import, __skeinPrompts) {${throughLoader(source)}})\n`)
 }
 
 const compileAhead = () => {

@@ -84,7 +84,7 @@ const build = async () => {
     ...["build.mjs", "codeCache.mjs", "licences.mjs"].map((name) => join(root, "scripts", name)),
     ...readdirSync(packages, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
-      .flatMap(({ name }) => ["src", "package.json"].map((input) => join(packages, name, input)))
+      .flatMap(({ name }) => ["bin", "src", "package.json"].map((input) => join(packages, name, input)))
   ]
   if (inputs.every((input) => lastChange(input) < built)) return
   const start = Date.now()

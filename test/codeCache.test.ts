@@ -1,6 +1,6 @@
 /** The two ways in which the built program starts: from code that was compiled ahead, and from modules where that is of no use. */
 import { spawnSync } from "node:child_process"
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -23,18 +23,21 @@ beforeEach(() => {
 
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
-const start = (...args: ReadonlyArray<string>) => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, [
-    ...args,
-    join(copy, "cli", "bin", "skein.js"),
-    "agents"
-  ], {
+const startWith = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [...args], {
     cwd: copy,
     encoding: "utf8",
-    env: { PATH: process.env["PATH"], HOME: copy }
+    input: "",
+    env: { PATH: process.env["PATH"], HOME: copy, ...env }
   })
   return { status, stderr, stdout }
 }
+
+const program = join(copy, "cli", "bin", "skein.js")
+
+/** Without a place for a cache of the user. */
+const start = (...args: ReadonlyArray<string>) =>
+  startWith({ XDG_CACHE_HOME: join(program, "none") }, ...args, program, "agents")
 
 /** Makes the modules tell that it was they who were started. */
 const mark = () => writeFileSync(join(bundle, "skein.mjs"), "console.log(\"from the modules\")\n")
@@ -70,6 +73,56 @@ it.each<readonly [damage: string, edit: (code: Buffer) => Buffer]>([
 it("starts from the modules where V8 refuses the code, as that of another Node", () => {
   mark()
   expect(start("--no-opt")).toEqual(fromModules)
+})
+
+/** The cache of the user, and runs that may use it. */
+const kept = join(copy, ".cache", "skein")
+const keptFiles = () => readdirSync(kept).map((name) => join(kept, name))
+const prompt = () => startWith({}, program, "run", "-m", "offline/survey", "--format", "quiet", "hi")
+const agents = () => startWith({}, program, "agents")
+
+it("without compiled code keeps what the first prompt compiled, and nothing of other commands", () => {
+  rmSync(cache)
+  expect(agents()).toMatchObject({ status: 0, stderr: "" })
+  expect(keptFiles()).toEqual([])
+  expect(prompt()).toMatchObject({ status: 0 })
+  const [file = "", ...others] = keptFiles()
+  expect(others).toEqual([])
+  const code = readFileSync(file)
+  expect(code.length).toBeGreaterThan(1_000_000)
+  // What is good is used as it is, and what is not is made anew.
+  writeFileSync(file, "damaged")
+  expect(prompt()).toMatchObject({ status: 0 })
+  expect(readFileSync(file).length).toBeGreaterThan(1_000_000)
+  const again = readFileSync(file)
+  expect(prompt()).toMatchObject({ status: 0 })
+  expect(readFileSync(file).equals(again)).toBe(true)
+})
+
+it("keeps nothing of a run that failed", () => {
+  rmSync(cache)
+  expect(startWith({}, program, "run", "-m", "openai/none", "hi").status).not.toBe(0)
+  expect(keptFiles()).toEqual([])
+})
+
+it("runs no compiled code that others could have put there", () => {
+  rmSync(cache)
+  prompt()
+  mark()
+  expect(agents().stdout).toContain("explore")
+  chmodSync(kept, 0o777)
+  expect(agents()).toEqual(fromModules)
+})
+
+it("keeps code for a few versions, and no more", () => {
+  rmSync(cache)
+  prompt()
+  for (const name of ["a", "b", "c", "d", "e"]) writeFileSync(join(kept, `${name}.cache`), "")
+  const [own = ""] = keptFiles().filter((file) => !/\/[a-e]\.cache$/.test(file))
+  rmSync(own)
+  prompt()
+  expect(keptFiles()).toHaveLength(4)
+  expect(keptFiles()).toContain(own)
 })
 
 it("starts from the modules where source maps are wanted, which only they have", () => {

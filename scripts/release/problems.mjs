@@ -1,5 +1,5 @@
 // @ts-check
-// What stands in the way of a release of this workspace, each with how to mend it.
+// What stands in the way of a release of this workspace, each with how to fix it.
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"

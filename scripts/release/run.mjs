@@ -46,7 +46,7 @@ const publish = (tarballs) => {
     if (status === 0) continue
     const left = tarballs.slice(index).map((each) => `  npm publish ${each.file}`)
     complain(
-      `${name} was not published; npm's message is above. Mend its cause, then publish the rest:\n${left.join("\n")}`
+      `${name} was not published; npm's message is above. Fix its cause, then publish the rest:\n${left.join("\n")}`
     )
     return false
   }

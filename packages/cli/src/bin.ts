@@ -4,6 +4,9 @@ import { parse } from "./internal/arguments.ts"
 
 declare const __SKEIN_VERSION__: string | undefined
 
+/** Tells the launcher that this run is one whose compiled code is worth keeping; the program as modules has no such thing. */
+declare const __skeinPrompts: (() => void) | undefined
+
 const version = typeof __SKEIN_VERSION__ === "undefined" ? "0.0.0-source" : __SKEIN_VERSION__
 
 const parsed = parse(commands, process.argv.slice(2), process.stdin.isTTY === true)
@@ -22,6 +25,7 @@ switch (parsed._tag) {
     process.exitCode = 2
     break
   case "Run":
+    if (parsed.command === commands[0] && typeof __skeinPrompts !== "undefined") __skeinPrompts()
     Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
       launch(execute(parsed.input), {
         verbose: parsed.input.flags["verbose"] === true,
