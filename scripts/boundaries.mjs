@@ -85,12 +85,12 @@ const known = {
     "packages/tools/src/Paths.ts",
     "packages/tools/src/ReadTool.ts",
     "packages/tools/src/internal/bash/readLine.ts",
-    "packages/tools/src/internal/bwrap.ts",
+    "packages/tools/src/internal/sandbox/bwrap.ts",
     "packages/tools/src/internal/claude/claudeHooks.ts",
-    "packages/tools/src/internal/fileChanges.ts",
-    "packages/tools/src/internal/gitWorktrees.ts",
-    "packages/tools/src/internal/guardedPlaces.ts",
-    "packages/tools/src/internal/markdownWriter.ts"
+    "packages/tools/src/internal/edit/fileChanges.ts",
+    "packages/tools/src/internal/git/gitWorktrees.ts",
+    "packages/tools/src/internal/sandbox/guardedPlaces.ts",
+    "packages/tools/src/internal/web/markdownWriter.ts"
   ]
 }
 

@@ -5,9 +5,9 @@ import { define, type PermissionAsk, type Tool, type ToolError } from "@skein/co
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { isOutside, lookAsks } from "./internal/asks.ts"
-import { hasOtherNames } from "./internal/realPath.ts"
+import { hasOtherNames } from "./internal/files/realPath.ts"
+import { below, incomplete, lookingIn, placeOf, search } from "./internal/files/workspaceFiles.ts"
 import { cannot, refuse } from "./internal/refusal.ts"
-import { below, incomplete, lookingIn, placeOf, search } from "./internal/workspaceFiles.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { Ripgrep, type RipgrepEnd } from "./Ripgrep.ts"
 

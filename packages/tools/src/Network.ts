@@ -3,9 +3,9 @@ import type { ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { isPublicAddress } from "./internal/publicAddress.ts"
 import { refuse } from "./internal/refusal.ts"
-import { secretsOf } from "./internal/shellEnvironment.ts"
+import { secretsOf } from "./internal/shell/shellEnvironment.ts"
+import { isPublicAddress } from "./internal/web/publicAddress.ts"
 
 /** An IP address. */
 export interface Address {

@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { makeProcesses } from "./internal/processRecords.ts"
+import { makeProcesses } from "./internal/process/processRecords.ts"
 import type { Tracked } from "./Tracked.ts"
 
 export type { Tracked } from "./Tracked.ts"

@@ -21,7 +21,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** Whether commands can be confined here at all; fails with why not. */
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
     Effect.flatMap(
-      Effect.promise(() => import("./internal/bwrapTrial.ts")),
+      Effect.promise(() => import("./internal/sandbox/bwrapTrial.ts")),
       ({ bwrapTrial }) => Effect.mapError(bwrapTrial(environment), (why) => new SandboxError({ message: why }))
     )
 
@@ -65,6 +65,6 @@ const bubblewrap = (options: SandboxOptions) =>
   Effect.map(Effect.scope, (scope) =>
     // Loaded at first use: the program starts without it.
     Effect.flatMap(
-      Effect.promise(() => import("./internal/bwrap.ts")),
+      Effect.promise(() => import("./internal/sandbox/bwrap.ts")),
       ({ makeBwrap }) => Effect.provideService(makeBwrap(options), Scope.Scope, scope)
     ))

@@ -3,7 +3,7 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { fingerprint } from "./internal/fingerprint.ts"
+import { fingerprint } from "./internal/files/fingerprint.ts"
 
 /** How many files are remembered over all sessions; the session that saw the oldest has to read it again. */
 const maximumSeen = 100_000

@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { shellEnvironment } from "./internal/shellEnvironment.ts"
+import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
 import { Processes } from "./Processes.ts"
 import { Sandbox } from "./Sandbox.ts"
 import type { SandboxLimits } from "./SandboxPlace.ts"
@@ -43,7 +43,7 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
           environment: { ...shellEnvironment(options.environment, options.pass ?? []), ...options.set }
         }
         // Loaded at first use: the program starts without it.
-        const loaded = Effect.promise(() => import("./internal/runShell.ts"))
+        const loaded = Effect.promise(() => import("./internal/shell/runShell.ts"))
         return {
           limits: place.sandbox.limits,
           run: (command) =>

@@ -10,10 +10,10 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { claudeHooks } from "./internal/claude/claudeHooks.ts"
-import type { HookEnd } from "./internal/hookProcess.ts"
-import { hookScripts } from "./internal/hookScripts.ts"
-import { unrecorded } from "./internal/processRecords.ts"
-import { shellEnvironment } from "./internal/shellEnvironment.ts"
+import { unrecorded } from "./internal/process/processRecords.ts"
+import type { HookEnd } from "./internal/shell/hookProcess.ts"
+import { hookScripts } from "./internal/shell/hookScripts.ts"
+import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
 import type { Processes } from "./Processes.ts"
 
 /** What hooks run with. */
@@ -94,7 +94,7 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
   Effect.map(Config, ({ settings }) => {
     const environment = { ...shellEnvironment(options.environment, options.pass ?? []), ...settings.env }
     // Loaded at first use: the program starts without it.
-    const loaded = Effect.promise(() => import("./internal/hookProcess.ts"))
+    const loaded = Effect.promise(() => import("./internal/shell/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)
     const runs = (
       command: string,

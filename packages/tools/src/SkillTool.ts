@@ -7,8 +7,8 @@ import { Skill, type SkillInfo } from "@skein/core/Skill"
 import { define, type Tool, type ToolCaller } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { filesOf, readBeside } from "./internal/files/skillFiles.ts"
 import { refuse } from "./internal/refusal.ts"
-import { filesOf, readBeside } from "./internal/skillFiles.ts"
 
 const description =
   `Gives you a skill: how a kind of work is done here, written down by people. Read the skill that fits before you begin such

@@ -78,8 +78,8 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
   const fetch = Effect.fnUntraced(function*(input: WebFetchInput) {
     const format = input.format ?? "markdown"
     // Loaded at first use: the program starts without them.
-    const { httpGet } = yield* Effect.promise(() => import("./internal/httpGet.ts"))
-    const { pageOf } = yield* Effect.promise(() => import("./internal/webPage.ts"))
+    const { httpGet } = yield* Effect.promise(() => import("./internal/web/httpGet.ts"))
+    const { pageOf } = yield* Effect.promise(() => import("./internal/web/webPage.ts"))
     let url = yield* parse(input.url)
     for (let hop = 0; hop <= maximumRedirects; hop++) {
       const answer = yield* httpGet(url, yield* addressesOf(url), accepts[format])

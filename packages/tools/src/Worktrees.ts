@@ -25,7 +25,7 @@ export const layer = (options: WorktreesOptions): Layer.Layer<Isolation, never, 
       const scope = yield* Effect.scope
       // Loaded at first use: the program starts without it.
       const worktrees = yield* Effect.cached(
-        Effect.promise(() => import("./internal/gitWorktrees.ts")).pipe(
+        Effect.promise(() => import("./internal/git/gitWorktrees.ts")).pipe(
           Effect.flatMap(({ makeWorktrees }) => makeWorktrees({ ...options, fs })),
           Scope.extend(scope),
           // What is kept of an interrupted load would be the interruption.

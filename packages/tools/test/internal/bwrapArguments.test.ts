@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { bwrapArguments, type Confinement } from "../../src/internal/bwrapArguments.ts"
+import { bwrapArguments, type Confinement } from "../../src/internal/sandbox/bwrapArguments.ts"
 
 const plain: Confinement = {
   strength: ["--unshare-all", "--cap-drop", "ALL"],

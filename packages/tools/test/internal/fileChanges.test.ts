@@ -4,7 +4,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Change, makeFileChanges } from "../../src/internal/fileChanges.ts"
+import { type Change, makeFileChanges } from "../../src/internal/edit/fileChanges.ts"
 import type { Target } from "../../src/Paths.ts"
 import { SeenFiles } from "../../src/SeenFiles.ts"
 

@@ -1,6 +1,6 @@
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { fileDiff, filesDiff } from "../../src/internal/lineDiff.ts"
+import { fileDiff, filesDiff } from "../../src/internal/edit/lineDiff.ts"
 
 const bytes = (text: string) => Buffer.from(text)
 const diff = (before: string | undefined, after: string | undefined) =>

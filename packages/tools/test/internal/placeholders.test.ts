@@ -6,9 +6,9 @@ import * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { writeRecord } from "../../src/internal/placeholderRecords.ts"
-import { makePlaceholders, type Wanted } from "../../src/internal/placeholders.ts"
-import { reapPlaceholders } from "../../src/internal/reapPlaceholders.ts"
+import { writeRecord } from "../../src/internal/sandbox/placeholderRecords.ts"
+import { makePlaceholders, type Wanted } from "../../src/internal/sandbox/placeholders.ts"
+import { reapPlaceholders } from "../../src/internal/sandbox/reapPlaceholders.ts"
 
 const owner = (id: string): typeof Owner.Service => ({
   id,

@@ -2,8 +2,8 @@ import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import { type ChildProcess, spawn } from "node:child_process"
-import { processGroup } from "../../src/internal/processGroup.ts"
-import { markedBy } from "../../src/internal/processMarks.ts"
+import { processGroup } from "../../src/internal/process/processGroup.ts"
+import { markedBy } from "../../src/internal/process/processMarks.ts"
 import { gone, isAlive } from "../support/processes.ts"
 
 const start = (environment: Readonly<Record<string, string>>) =>

@@ -2,7 +2,7 @@
 import { deepest, isTextNested } from "@skein/core/Nesting"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import type { HookEnd } from "../hookProcess.ts"
+import type { HookEnd } from "../shell/hookProcess.ts"
 
 /** The events of Claude Code whose hooks run here. */
 export type ClaudeEvent =

@@ -1,8 +1,8 @@
 /** Says a call of a tool in the words of Claude Code, whose hooks know its tools by their names and arguments, and back. */
 import * as Either from "effect/Either"
 import { resolve } from "node:path"
-import type { FilePatch } from "../filePatch.ts"
-import { parsePatch } from "../parsePatch.ts"
+import type { FilePatch } from "../edit/filePatch.ts"
+import { parsePatch } from "../edit/parsePatch.ts"
 
 /** A call as hooks of Claude Code are told of it. */
 export interface ClaudeCall {

@@ -1,0 +1,82 @@
+/** The files below a directory that ignore files leave, for the tools that look for files. */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type { ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Target } from "../../Paths.ts"
+import type { Ripgrep, RipgrepRun } from "../../Ripgrep.ts"
+import { cannot, refuse } from "../refusal.ts"
+import { holdFound } from "./heldPath.ts"
+
+/** How long ripgrep may look. */
+const patience = "30 seconds"
+
+/** How many files are looked at. */
+const maximumFiles = 1_000_000
+
+/** What is to be said of a search that did not see all. */
+export const incomplete = {
+  many: `(Stopped after ${maximumFiles} files: there are more. Look in a smaller directory.)`,
+  late: "(Stopped after 30 seconds: there may be more. Look in a smaller directory.)",
+  /** For complaints of single files; `undefined` where there are none. */
+  unreadable: (complaints: string): string | undefined => {
+    const lines = complaints.split("\n").filter((line) => line !== "")
+    return lines.length === 0
+      ? undefined
+      : `(Not everything could be read: ${lines.slice(0, 3).join("; ")}${
+        lines.length > 3 ? ` and ${lines.length - 3} more` : ""
+      }.)`
+  }
+}
+
+/** A path below a target, as it is shown. */
+export const below = (target: Target, path: string): string => {
+  const plain = path.startsWith("./") ? path.slice(2) : path
+  return target.shown === "." ? plain : target.shown.endsWith("/") ? target.shown + plain : `${target.shown}/${plain}`
+}
+
+/** Names a place in a sentence. */
+export const placeOf = (target: Target): string => target.shown === "." ? "the working directory" : target.shown
+
+/** Runs ripgrep as long as patience lasts; `undefined` where it did not. */
+export const search = (ripgrep: typeof Ripgrep.Service, run: RipgrepRun) =>
+  Effect.map(Effect.timeoutOption(ripgrep.run(run), patience), Option.getOrUndefined)
+
+/** Looks into what lies at a target, by names for it that stay what they are. */
+export const lookingIn = <A, R>(
+  target: Target,
+  look: (held: Effect.Effect.Success<ReturnType<typeof holdFound>>) => Effect.Effect<A, ToolError, R>
+) => Effect.scoped(Effect.flatMap(Effect.mapError(holdFound(target.real), cannot("look in", target.shown)), look))
+
+/** Refuses a search in what is no directory. */
+export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Effect.Effect<void, ToolError> =>
+  Effect.flatMap(
+    Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)),
+    ({ type }) =>
+      type === "Directory"
+        ? Effect.void
+        : refuse("not_a_directory", `${target.shown} is a ${type}. Give a directory as path.`)
+  )
+
+/** Calls `each` with every file below a directory, by its path from there, in no order. Gives what is to be said of it. */
+export const eachFile = (
+  ripgrep: typeof Ripgrep.Service,
+  target: Target,
+  each: (path: string) => void
+): Effect.Effect<ReadonlyArray<string>, ToolError> => {
+  let count = 0
+  const run: Omit<RipgrepRun, "directory"> = {
+    args: ["--files", "--null"],
+    separator: "\0",
+    each: (path) => {
+      each(path.startsWith("./") ? path.slice(2) : path)
+      return ++count < maximumFiles
+    }
+  }
+  return lookingIn(target, ({ path }) =>
+    Effect.map(search(ripgrep, { ...run, directory: path }), (end) => {
+      if (count === maximumFiles) return [incomplete.many]
+      const note = end === undefined ? incomplete.late : incomplete.unreadable(end.complaints)
+      return note === undefined ? [] : [note]
+    }))
+}

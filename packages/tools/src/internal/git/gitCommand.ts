@@ -1,0 +1,98 @@
+/** How git is called: with nothing of the user's that would run programs, ask questions or write where nobody asked it to. */
+import type { IsolationRefused } from "@skein/core/Isolation"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { shellEnvironment } from "../shell/shellEnvironment.ts"
+import { complaint, couldNotStart, failed, isPassing } from "./gitFailure.ts"
+import { type GitEnd, runGit } from "./gitProcess.ts"
+
+/** Where git works: a directory in which it looks for the repository itself, or a worktree whose repository is said. */
+export interface GitPlace {
+  readonly directory: string
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** Calls git. All of it is interruptible. */
+export interface Git {
+  /** Runs it to its end, whatever that is. */
+  readonly run: (
+    place: GitPlace,
+    args: ReadonlyArray<string>,
+    each?: (record: string) => void
+  ) => Effect.Effect<GitEnd, IsolationRefused>
+  /**
+   * Its output without the last line end; fails where git does. `what` completes "Could not"; `each` takes the records of
+   * an output whose records end in NUL.
+   */
+  readonly ask: (
+    what: string,
+    place: GitPlace,
+    args: ReadonlyArray<string>,
+    each?: (record: string) => void
+  ) => Effect.Effect<string, IsolationRefused>
+  /** The same for what takes locks: tries again for some seconds where another git holds one. */
+  readonly change: (
+    what: string,
+    place: GitPlace,
+    args: ReadonlyArray<string>
+  ) => Effect.Effect<string, IsolationRefused>
+}
+
+/** How many run at once in all. */
+const concurrency = 8
+
+// The config of a repository may name programs to run, and settings may have git write to that config.
+const standing = Object.entries({
+  "branch.autoSetupMerge": "false",
+  "core.fsmonitor": "false",
+  "core.hooksPath": "/dev/null",
+  "core.quotePath": "false",
+  "gc.auto": "0",
+  "maintenance.auto": "false",
+  "submodule.recurse": "false",
+  "worktree.useRelativePaths": "false"
+}).flatMap(([key, value]) => ["-c", `${key}=${value}`])
+
+/** Where git finds the user's settings; all other variables of its own could move it to another repository. */
+const passed = [
+  "XDG_CONFIG_HOME",
+  "GIT_CEILING_DIRECTORIES",
+  "GIT_CONFIG_GLOBAL",
+  "GIT_CONFIG_NOSYSTEM",
+  "GIT_CONFIG_SYSTEM"
+]
+
+const quiet = {
+  GIT_EDITOR: ":",
+  // Without this, a look at the user's tree would write to their index.
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_PAGER: "cat",
+  GIT_TERMINAL_PROMPT: "0",
+  LC_ALL: "C"
+}
+
+const patience = Schedule.exponential("50 millis").pipe(Schedule.jittered, Schedule.intersect(Schedule.recurs(6)))
+
+/** Git, with what it may see of an environment. */
+export const makeGit = (environment: Readonly<Record<string, string | undefined>>): Effect.Effect<Git> =>
+  Effect.map(Effect.makeSemaphore(concurrency), (turns) => {
+    const base = { ...shellEnvironment(environment, passed), ...quiet }
+    const run: Git["run"] = ({ directory, variables }, args, each) =>
+      runGit({
+        args: [...standing, ...args],
+        directory,
+        environment: { ...base, ...variables },
+        ...(each === undefined ? {} : { each })
+      }).pipe(Effect.mapError(couldNotStart(directory)), turns.withPermits(1))
+
+    const ask: Git["ask"] = (what, place, args, each) =>
+      Effect.flatMap(run(place, args, each), ({ code, stderr, stdout }) =>
+        code === 0
+          ? Effect.succeed(stdout.replace(/\n$/, ""))
+          : Effect.fail(failed(`Could not ${what}: ${complaint(place.directory, stderr)}`)))
+
+    const change: Git["change"] = (what, place, args) =>
+      Effect.retry(ask(what, place, args), { schedule: patience, while: ({ message }) => isPassing(message) })
+
+    return { run, ask, change }
+  })

@@ -1,0 +1,73 @@
+/** Finds processes by a mark in their environment, which goes with them wherever they go. */
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs"
+import { attempt, look, signalStrays, type Stray } from "../processes.ts"
+
+/** The variable that marks are in, those of outer commands first: a Skein may run in a command of another one. */
+export const variable = "SKEIN_GROUP"
+
+/** The marks in a value of it. */
+export const marksIn = (value: string | undefined): ReadonlyArray<string> =>
+  (value ?? "").split(":").filter((mark) => /^[a-z0-9]+$/.test(mark))
+
+/** The variable as what runs under this mark sees it. */
+export const markedBy = (
+  mark: string,
+  environment: Readonly<Record<string, string | undefined>>
+): Readonly<Record<string, string>> => ({ [variable]: [...marksIn(environment[variable]), mark].join(":") })
+
+const bytes = Buffer.allocUnsafeSlow(128 * 1024)
+
+const environOf = (pid: number): string => {
+  const path = `/proc/${pid}/environ`
+  const file = attempt(() => openSync(path, "r"), -1)
+  if (file < 0) return ""
+  const size = attempt(() => readSync(file, bytes, 0, bytes.length, 0), 0)
+  closeSync(file)
+  if (size === bytes.length) return attempt(() => readFileSync(path, "latin1"), "")
+  // Most processes have none, and are not worth a string.
+  return bytes.subarray(0, size).includes(variable) ? bytes.toString("latin1", 0, size) : ""
+}
+
+const marksOf = (pid: number): ReadonlyArray<string> =>
+  marksIn(environOf(pid).split("\0").find((each) => each.startsWith(`${variable}=`))?.slice(variable.length + 1))
+
+/** The numbers of all processes. */
+export const pids = (): ReadonlyArray<number> =>
+  attempt(() => readdirSync("/proc"), []).filter((name) => /^\d+$/.test(name)).map(Number)
+
+/** The numbers of all processes; of those alone that were given out after one, where the system says which these are. */
+const numbers = (after: number | undefined): ReadonlyArray<number> => {
+  const all = pids()
+  if (after === undefined) return all
+  // The last number that was given out; they begin anew when they have become too large.
+  const last = Number(/ (\d+)\s*$/.exec(attempt(() => readFileSync("/proc/loadavg", "utf8"), ""))?.[1] ?? Number.NaN)
+  if (Number.isNaN(last)) return all
+  return all.filter((pid) => last >= after ? pid > after && pid <= last : pid > after || pid <= last)
+}
+
+/**
+ * The processes under one of these marks. Finds none where there is no /proc, none of other users, and none that has
+ * cleared or overwritten its environment. With `after`, only those that came after that process are looked at.
+ */
+export const marked = (
+  marks: ReadonlySet<string>,
+  after?: number
+): ReadonlyArray<Stray & { readonly group: number }> =>
+  numbers(after).flatMap((pid) => {
+    if (!marksOf(pid).some((mark) => marks.has(mark))) return []
+    const found = look(pid)
+    return found === undefined || found.state === "Z" || found.state === "X"
+      ? []
+      : [{ pid, began: found.began, group: found.group }]
+  })
+
+/** Ends them. Those that are started meanwhile are ended too, unless they are started faster than anybody can look. */
+export const killMarked = (marks: ReadonlySet<string>, after?: number): void => {
+  const known = new Set<string>()
+  for (let round = 0; round < 20; round++) {
+    const fresh = marked(marks, after).filter(({ began, pid }) => !known.has(`${pid} ${began}`))
+    if (fresh.length === 0) return
+    signalStrays(fresh, "SIGKILL")
+    for (const { began, pid } of fresh) known.add(`${pid} ${began}`)
+  }
+}

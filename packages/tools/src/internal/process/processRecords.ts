@@ -1,0 +1,107 @@
+/** Keeps a file for each command that runs, from before it starts until nothing of it is left. */
+import { Owner } from "@skein/core/Owner"
+import type { UnknownException } from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import { appendFileSync } from "node:fs"
+import * as fs from "node:fs/promises"
+import { join, resolve } from "node:path"
+import type { Tracked } from "../../Tracked.ts"
+import { attempt, look } from "../processes.ts"
+import { markedBy, marksIn, variable } from "./processMarks.ts"
+
+/** Where records are, and what marks this process is under. */
+interface Options {
+  readonly dataDirectory: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+const draw = Effect.map(Random.nextIntBetween(0, 2 ** 48), (number) => number.toString(36))
+
+/** A new mark. By chance, so that no two agree; who guesses one can only have a process of his own ended. */
+const newMark = Effect.zipWith(draw, draw, (one, other) => one + other)
+
+/** Marks alone: what a crash leaves is not found again. */
+export const unrecorded = (environment: Options["environment"]) => ({
+  track: Effect.map(newMark, (mark): Tracked => ({ mark, environment: markedBy(mark, environment), started: () => {} }))
+})
+
+const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+
+/** The service over the files of a data directory. */
+export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, environment }: Options) {
+  const owner = yield* Owner
+  const directory = resolve(dataDirectory, "processes")
+  const placeholders = resolve(dataDirectory, "placeholders")
+  let isTold = false
+
+  const make = async (file: string) => {
+    const write = () => fs.writeFile(file, `${owner.id}\n`, { flag: "wx", mode: 0o600 })
+    await write().catch(async (cause: unknown) => {
+      if (!isMissing(cause)) throw cause
+      await fs.mkdir(directory, { recursive: true, mode: 0o700 })
+      await write()
+    })
+  }
+
+  const failed = (verb: string, file: string) => ({ cause }: UnknownException) =>
+    Effect.suspend(() => {
+      if (isTold) return Effect.void
+      isTold = true
+      return Effect.logWarning(`The record of a command, ${file}, could not be ${verb}`, cause)
+    })
+
+  const recorded = (mark: string) => {
+    const file = join(directory, mark)
+    return Effect.as(
+      Effect.acquireRelease(
+        Effect.catchAll(Effect.tryPromise(() => make(file)), failed("made", file)),
+        () =>
+          Effect.catchAll(
+            Effect.tryPromise(() => fs.rm(file, { force: true })),
+            failed("removed", file)
+          )
+      ),
+      file
+    )
+  }
+
+  const track = Effect.gen(function*() {
+    const mark = yield* newMark
+    const file = yield* recorded(mark)
+    return {
+      mark,
+      environment: markedBy(mark, environment),
+      // At once: whoever crashes now still leaves the mark.
+      started: (pid) => attempt(() => appendFileSync(file, `${pid} ${look(pid)?.began ?? "-"}\n`), undefined)
+    } satisfies Tracked
+  })
+
+  const namesIn = (place: string) =>
+    Effect.catchAll(
+      Effect.tryPromise(() => fs.readdir(place)),
+      (error) =>
+        isMissing(error.cause)
+          ? Effect.succeed([])
+          : Effect.as(Effect.logWarning(`${place} could not be read`, error.cause), [])
+    )
+
+  // Loaded where there is something to do: most starts find nothing.
+  const reap = Effect.flatMap(namesIn(directory), (names) =>
+    names.length === 0
+      ? Effect.succeed(0)
+      : Effect.flatMap(
+        Effect.promise(() => import("./reapProcesses.ts")),
+        ({ reapProcesses }) => reapProcesses({ directory, names, owner, under: marksIn(environment[variable]) })
+      )).pipe(
+      Effect.tap(Effect.flatMap(namesIn(placeholders), (names) =>
+        names.length === 0 ? Effect.void : Effect.flatMap(
+          Effect.promise(() => import("../sandbox/reapPlaceholders.ts")),
+          ({ reapPlaceholders }) => reapPlaceholders(placeholders, owner)
+        ))),
+      // What has begun is brought to its end; it does not take long where nobody has time.
+      Effect.uninterruptible
+    )
+
+  return { track, reap }
+})

@@ -1,0 +1,110 @@
+/**
+ * Looks after a command for what could not be kept from it: the repository that it may make, and protected names that are
+ * links. What nobody has approved is put aside, and told.
+ */
+import * as NodeFs from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { attempt } from "../processes.ts"
+import { isIn } from "./within.ts"
+
+/** What a new repository may say in its config: nothing of it names a program. */
+const harmless =
+  /^(?:core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol)|init\..+|user\.(?:name|email)|branch\.(?:.+\.)?(?:remote|merge|rebase|autosetupmerge|autosetuprebase)|remote\..+\.(?:fetch|url)|submodule\.(?:.+\.)?(?:active|url)|extensions\.(?:objectformat|refstorage)|lfs\.repositoryformatversion)$/i
+
+/** The keys of a config of git; one that cannot be read is told as `?`. */
+const keysIn = (text: string): ReadonlyArray<string> => {
+  let section = "?"
+  return text.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !/^[#;]/.test(line)).flatMap(
+    (line) => {
+      const header = /^\[([\w.-]+)(?:\s+"(.*)")?\]\s*(?:[#;].*)?$/.exec(line)
+      if (header !== null) {
+        section = header[2] === undefined ? `${header[1]}` : `${header[1]}.${header[2]}`
+        return []
+      }
+      const [, key, value = ""] = /^([\w-]+)\s*(?:=\s*(.*))?$/.exec(line) ?? []
+      return key === undefined || line.endsWith("\\") || /^\S+::/.test(value) ? ["?"] : [`${section}.${key}`]
+    }
+  )
+}
+
+const read = (path: string): string | undefined => attempt(() => NodeFs.readFileSync(path, "utf8"), undefined)
+
+/** Whether all in a new repository is what `git init` or `git clone` make of it, but for its hooks. */
+const isPlain = (git: string): boolean =>
+  NodeFs.lstatSync(git).isDirectory()
+  && NodeFs.lstatSync(join(git, "config"), { throwIfNoEntry: false })?.isSymbolicLink() !== true
+  && !NodeFs.existsSync(join(git, "config.worktree")) && !NodeFs.existsSync(join(git, "commondir"))
+  && keysIn(read(join(git, "config")) ?? "").every((key) => harmless.test(key))
+
+const hooksOf = (git: string): ReadonlyArray<string> =>
+  attempt(() => NodeFs.readdirSync(join(git, "hooks")), []).filter((name) => !name.endsWith(".sample"))
+
+/** Moves something out of the way; gives where it is now. */
+const aside = (path: string): string => {
+  let to = `${path}.set-aside`
+  for (let number = 2; NodeFs.lstatSync(to, { throwIfNoEntry: false }) !== undefined; number++) {
+    to = `${path}.set-aside-${number}`
+  }
+  NodeFs.renameSync(path, to)
+  return to
+}
+
+const told = (directory: string, path: string, to: string, why: string): string =>
+  `${
+    relative(directory, path)
+  } is protected, and this command was not allowed to change it: ${why}. What it made is now ${
+    relative(directory, to)
+  }.`
+
+const lookAtGit = (directory: string): ReadonlyArray<string> => {
+  const git = join(directory, ".git")
+  if (NodeFs.lstatSync(git, { throwIfNoEntry: false }) === undefined) return []
+  if (!isPlain(git)) {
+    return [told(directory, git, aside(git), "git would run programs by its config, or work elsewhere")]
+  }
+  const hooks = hooksOf(git)
+  if (hooks.length === 0 && !NodeFs.lstatSync(join(git, "hooks"), { throwIfNoEntry: false })?.isSymbolicLink()) {
+    return []
+  }
+  return [told(directory, join(git, "hooks"), aside(join(git, "hooks")), "git would run what is in it")]
+}
+
+/** Looks at a tree before a command; gives what looks at it afterwards, and says what it has put aside. */
+export const aftermath = (options: {
+  readonly directory: string
+  /** The names at its top that are protected, `.git` left out. */
+  readonly names: ReadonlyArray<string>
+  /** The directories of git in it. */
+  readonly repositories: ReadonlyArray<string>
+  readonly approved: ReadonlyArray<string>
+}): () => ReadonlyArray<string> => {
+  const { approved, directory, names, repositories } = options
+  const isApproved = (path: string) => approved.some((each) => isIn(each, path) || isIn(path, each))
+  const linkAt = (path: string) => attempt(() => NodeFs.readlinkSync(path), undefined)
+  const links = [...names, ".git"].map((name) => join(directory, name)).flatMap((path) => {
+    const target = linkAt(path)
+    return target === undefined || isApproved(path) ? [] : [{ path, target }]
+  })
+  // It has git go by the config and the hooks of another directory; an empty one in its place would break git.
+  const elsewhere = repositories.map((each) => join(each, "commondir"))
+    .filter((path) => !isApproved(path) && NodeFs.lstatSync(path, { throwIfNoEntry: false }) === undefined)
+  const git = join(directory, ".git")
+  const isNew = NodeFs.lstatSync(git, { throwIfNoEntry: false }) === undefined
+    && !approved.some((each) => isIn(each, git))
+
+  return () => [
+    ...links.flatMap(({ path, target }) =>
+      attempt(() => {
+        if (linkAt(path) === target) return []
+        const isThere = NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+        const to = isThere ? aside(path) : path
+        NodeFs.symlinkSync(target, path)
+        return isThere ? [told(directory, path, to, `it is a link to ${resolve(dirname(path), target)} again`)] : []
+      }, [])
+    ),
+    ...elsewhere.flatMap((path) =>
+      attempt(() => [told(directory, path, aside(path), "git would work by another directory")], [])
+    ),
+    ...(isNew ? attempt(() => lookAtGit(directory), []) : [])
+  ]
+}

@@ -1,0 +1,53 @@
+/** Owns what sandboxes stand on: a directory that commands find as /tmp, one beside it that they do not see, and the records. */
+import type { Owner } from "@skein/core/Owner"
+import * as Effect from "effect/Effect"
+import * as NodeFs from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { attempt } from "../processes.ts"
+import { recordsIn, temporaryPrefix, writeRecord } from "./placeholderRecords.ts"
+import { recordName } from "./placeholders.ts"
+
+/** Where things are; absolute and real. */
+export interface BwrapPlace {
+  /** What commands find as /tmp. */
+  readonly temporary: string
+  /** What they do not see. */
+  readonly beside: string
+  /** Where records of placeholders are kept. */
+  readonly records: string
+}
+
+const made = (directory: string): boolean =>
+  attempt(() => {
+    NodeFs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+    NodeFs.accessSync(directory, NodeFs.constants.W_OK)
+    return true
+  }, false)
+
+/** Makes it, until the scope closes. What a crash leaves of it is found by its record, where there can be one. */
+export const makeBwrapPlace = Effect.fnUntraced(function*(dataDirectory: string, owner: typeof Owner.Service) {
+  const name = yield* recordName
+  const top = join(NodeFs.realpathSync(tmpdir()), `${temporaryPrefix}${name}`)
+  const shared = recordsIn(dataDirectory)
+  const isShared = made(shared)
+  const record = join(shared, name)
+  return yield* Effect.acquireRelease(
+    Effect.try((): BwrapPlace => {
+      if (isShared) writeRecord(record, owner.id, [[top, "temporary"]])
+      NodeFs.mkdirSync(top, { mode: 0o700 })
+      const place = {
+        temporary: join(top, "tmp"),
+        beside: join(top, "beside"),
+        records: isShared ? shared : join(top, "records")
+      }
+      for (const directory of [place.temporary, place.beside, place.records]) made(directory)
+      return place
+    }),
+    () =>
+      Effect.promise(async () => {
+        await NodeFs.promises.rm(top, { recursive: true, force: true })
+        await NodeFs.promises.rm(record, { force: true })
+      })
+  )
+})

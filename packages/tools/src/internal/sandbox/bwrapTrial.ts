@@ -1,0 +1,55 @@
+/** Tries whether bubblewrap can be used here, and how much it can do. */
+import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
+import type { SandboxOptions } from "../../SandboxPlace.ts"
+import { emptyWorld } from "./bwrapArguments.ts"
+
+/**
+ * What it can do, best first. Root would keep its capabilities and could unmount what is in its way. Namespaces that are
+ * made inside are no way out, but the widest way to mistakes of the kernel; versions before 0.8 cannot forbid them.
+ */
+const strengths = [
+  ["--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"],
+  ["--unshare-all", "--cap-drop", "ALL"]
+] as const
+
+/** Milliseconds that it may take. */
+const patience = 5_000
+
+/** Processes are numbered anew in a sandbox: the first shell has a small number. */
+const proof = ["sh", "-c", "echo \"sandboxed $$\""]
+
+interface Failure {
+  readonly why: string
+  /** Whether less might work. */
+  readonly isRefused: boolean
+}
+
+const attempt = (flags: ReadonlyArray<string>, environment: SandboxOptions["environment"]) =>
+  Effect.async<ReadonlyArray<string>, Failure>((resume) => {
+    const child = execFile(
+      "bwrap",
+      [...flags, "--die-with-parent", ...emptyWorld, "--", ...proof],
+      { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
+      (error, out, complaints) => {
+        const failed = (why: string, isRefused = false) => resume(Effect.fail({ why, isRefused }))
+        if (error === null) {
+          return /^sandboxed \d\n$/.test(out)
+            ? resume(Effect.succeed(flags))
+            : failed("the bwrap on the PATH confines nothing: it is no bubblewrap")
+        }
+        if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH (apt install bubblewrap)")
+        if (error.killed === true) return failed(`bubblewrap (bwrap) did not end within ${patience / 1_000} seconds`)
+        const said = complaints.trim().split("\n", 1).join("") || error.message.split("\n", 1).join("")
+        failed(`bubblewrap does not work here (${said})`, true)
+      }
+    )
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** The flags that stand before all others; fails with why it cannot be used. */
+export const bwrapTrial = (environment: SandboxOptions["environment"]): Effect.Effect<ReadonlyArray<string>, string> =>
+  attempt(strengths[0], environment).pipe(
+    Effect.catchIf(({ isRefused }) => isRefused, () => attempt(strengths[1], environment)),
+    Effect.mapError(({ why }) => why)
+  )

@@ -1,0 +1,100 @@
+/** Puts something in the place of what is missing, as long as anybody needs that: what is not there cannot be mounted over. */
+import type { Owner } from "@skein/core/Owner"
+import type { UnknownException } from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import * as NodeFs from "node:fs"
+import { join } from "node:path"
+import { attempt } from "../processes.ts"
+import {
+  completeRecord,
+  isEmpty,
+  type Kind,
+  locked,
+  lookAt,
+  type Placeholder,
+  readRecords,
+  writeRecord
+} from "./placeholderRecords.ts"
+
+/** Something that is not there. */
+export type Wanted = readonly [path: string, kind: Exclude<Kind, "temporary">]
+
+const make = ([path, kind]: Wanted): boolean =>
+  attempt(() => {
+    if (kind === "directory") NodeFs.mkdirSync(path)
+    else NodeFs.closeSync(NodeFs.openSync(path, "wx"))
+    return true
+  }, false)
+
+/** Takes away what nobody needs any more. Where something has come into it meanwhile, it is somebody's, and stays. */
+export const removePlaceholder = ({ inode, kind, path }: Placeholder): void => {
+  const found = lookAt(path)
+  if (found?.kind !== kind || found.inode !== inode || !isEmpty(path, kind)) return
+  attempt(() => kind === "directory" ? NodeFs.rmdirSync(path) : NodeFs.unlinkSync(path), undefined)
+}
+
+const isOf = (path: string, inode: string) => (each: Placeholder): boolean => each.path === path && each.inode === inode
+
+/** A name of its own for a record. */
+export const recordName = Effect.map(
+  Effect.all([Random.nextIntBetween(0, 2 ** 48), Random.nextIntBetween(0, 2 ** 48)]),
+  (numbers) => numbers.map((number) => number.toString(36)).join("")
+)
+
+/** Owns what stands in the place of something else; its records are in a directory that is there. */
+export const makePlaceholders = Effect.fnUntraced(function*(directory: string, owner: typeof Owner.Service) {
+  // Those of one process wait for each other without looking.
+  const turns = yield* Effect.makeSemaphore(1)
+  const alone = <A>(body: () => A) => turns.withPermits(1)(locked(directory, owner, body))
+
+  const take = (file: string, wanted: ReadonlyArray<Wanted>) => () => {
+    const others = readRecords(directory).flatMap(({ placeholders }) => placeholders)
+    writeRecord(file, owner.id, wanted)
+    const inodes = wanted.map((each) => {
+      const [path] = each
+      const isMade = make(each)
+      const found = lookAt(path)
+      // What is there and nobody's placeholder has come meanwhile, and is somebody's.
+      return found !== undefined && (isMade || others.some(isOf(path, found.inode))) ? found.inode : null
+    })
+    completeRecord(file, inodes)
+    return wanted.filter((_, index) => inodes[index] !== null)
+  }
+
+  const release = (file: string) => () => {
+    const records = readRecords(directory)
+    const others = records.filter((each) => each.file !== file).flatMap(({ placeholders }) => placeholders)
+    const own = records.find((each) => each.file === file)?.placeholders ?? []
+    for (const each of own) {
+      if (each.inode !== undefined && !others.some(({ path }) => path === each.path)) removePlaceholder(each)
+    }
+    NodeFs.rmSync(file, { force: true })
+  }
+
+  return {
+    /** What says whether something is there only to be in the place of what is missing. */
+    known: (): (path: string) => boolean => {
+      const all = readRecords(directory).flatMap(({ placeholders }) => placeholders)
+      return (path) => {
+        const found = all.length === 0 ? undefined : lookAt(path)
+        const known = found === undefined ? undefined : all.find(isOf(path, found.inode))
+        return known !== undefined && isEmpty(path, known.kind)
+      }
+    },
+    /** Has them there; gives those that are, which are not all where a directory cannot be written. */
+    hold: (wanted: ReadonlyArray<Wanted>): Effect.Effect<ReadonlyArray<Wanted>, UnknownException, Scope.Scope> =>
+      wanted.length === 0 ? Effect.succeed([]) : Effect.flatMap(recordName, (name) => {
+        const file = join(directory, name)
+        return Effect.acquireRelease(
+          alone(take(file, wanted)),
+          () =>
+            Effect.catchAll(
+              alone(release(file)),
+              ({ cause }) => Effect.logWarning(`${file} could not be removed`, cause)
+            )
+        )
+      })
+  }
+})

@@ -1,0 +1,131 @@
+/** One run of a shell hook: in a process group of its own, told what it is about on its standard input, and never left behind. */
+import type * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import { spawn } from "node:child_process"
+import { stat } from "node:fs"
+import type { Readable } from "node:stream"
+import type { Processes } from "../../Processes.ts"
+import type { Tracked } from "../../Tracked.ts"
+import { processGroup } from "../process/processGroup.ts"
+
+/** A hook could not be started, or said more than anybody reads. */
+export class HookUnusable extends Data.TaggedError("HookUnusable")<{ readonly message: string }> {}
+
+/** What to run, where, what it may see, and what it is told. */
+export interface HookRun {
+  readonly command: string
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly input: string
+}
+
+/** How it ended. */
+export interface HookEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** How much of an answer is read, in bytes: it may hold the output of a call. */
+const longestAnswer = 4 * 1024 * 1024
+
+/** How much is kept of what it writes to standard error, in bytes. */
+const longestReason = 64 * 1024
+
+/** How long its output is waited for once it has ended: what it left in the background may hold it open. */
+const linger = "500 millis"
+
+/** Keeps the beginning of a stream; what is more is counted and let go. */
+const beginning = (stream: Readable, longest: number) => {
+  const pieces: Array<Buffer> = []
+  let size = 0
+  // A stream that fails has ended; how the process ended says what there is to say.
+  stream.on("error", () => {})
+  stream.on("data", (bytes: Buffer) => {
+    if (size < longest) pieces.push(bytes.subarray(0, longest - size))
+    size += bytes.length
+  })
+  return { text: () => Buffer.concat(pieces).toString("utf8"), isWhole: () => size <= longest }
+}
+
+const notStarted = (directory: string, error: NodeJS.ErrnoException) =>
+  Effect.async<never, HookUnusable>((resume) => {
+    stat(directory, (missing) =>
+      resume(
+        new HookUnusable({
+          message: missing === null ? `it could not be started: ${error.message}` : `the directory ${directory} is gone`
+        })
+      ))
+  })
+
+/** Starts a hook and tells it what it is about; a hook need not read that. */
+const start = (run: HookRun, tracked: Tracked, clock: Clock.Clock) =>
+  Effect.try({
+    try: () => {
+      const child = spawn("sh", ["-c", run.command], {
+        cwd: run.directory,
+        env: { ...run.environment, ...tracked.environment },
+        stdio: ["pipe", "pipe", "pipe"],
+        detached: true
+      })
+      const exited = Deferred.unsafeMake<Pick<HookEnd, "code" | "signal">, HookUnusable>(FiberId.none)
+      const closed = Deferred.unsafeMake<void>(FiberId.none)
+      child.once("exit", (code, signal) => Deferred.unsafeDone(exited, Effect.succeed({ code, signal })))
+      child.once("close", () => Deferred.unsafeDone(closed, Effect.void))
+      child.once("error", (error) => Deferred.unsafeDone(exited, notStarted(run.directory, error)))
+      const { pid } = child
+      if (pid !== undefined) tracked.started(pid)
+      child.stdin.on("error", () => {})
+      child.stdin.end(run.input)
+      return {
+        group: pid === undefined
+          ? undefined
+          : processGroup({ pid, mark: tracked.mark, ended: Deferred.await(exited), clock }),
+        exited,
+        closed,
+        stdout: beginning(child.stdout, longestAnswer),
+        stderr: beginning(child.stderr, longestReason),
+        letGo: () => {
+          for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
+        }
+      }
+    },
+    catch: (cause) => new HookUnusable({ message: cause instanceof Error ? cause.message : String(cause) })
+  })
+
+type Started = Effect.Effect.Success<ReturnType<typeof start>>
+
+const awaited = ({ closed, exited, stderr, stdout }: Started) =>
+  Effect.gen(function*() {
+    const end = yield* Deferred.await(exited)
+    yield* Effect.timeoutOption(Deferred.await(closed), linger)
+    if (!stdout.isWhole()) {
+      return yield* new HookUnusable({ message: `it answered more than ${longestAnswer / 1024 / 1024} MB` })
+    }
+    return { ...end, stdout: stdout.text(), stderr: stderr.text() } satisfies HookEnd
+  })
+
+const ended = ({ group, letGo }: Started, exit: Exit.Exit<unknown, unknown>) =>
+  Effect.gen(function*() {
+    if (group === undefined) return
+    if (Exit.isInterrupted(exit)) yield* group.stop
+    // It may have ended and left something behind.
+    yield* group.kill
+    letGo()
+  })
+
+/** Runs a hook to its end; nothing of it is left when this ends, also where it is interrupted. */
+export const runHook = (
+  processes: Pick<typeof Processes.Service, "track">,
+  run: HookRun
+): Effect.Effect<HookEnd, HookUnusable> =>
+  Effect.scoped(Effect.gen(function*() {
+    const tracked = yield* processes.track
+    const clock = yield* Effect.clock
+    return yield* Effect.acquireUseRelease(start(run, tracked, clock), awaited, ended)
+  }))

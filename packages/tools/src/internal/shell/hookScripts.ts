@@ -1,0 +1,71 @@
+/** Finds the scripts that the command of a hook runs, and tells whether they are still what they were. */
+import { createHash } from "node:crypto"
+import * as NodeFs from "node:fs"
+import { basename, resolve } from "node:path"
+import { attempt } from "../processes.ts"
+
+/** A script of a hook, as the command names it, and what it was when the hooks were read; undefined where it was not there. */
+interface Script {
+  readonly word: string
+  readonly hash: string | undefined
+}
+
+/** What runs the file that it is given. */
+const interpreter = /^(?:(?:ba|da|k|z)?sh|fish|node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua|source|\.)$/
+
+/** What runs the rest of its words. */
+const wrapper = /^(?:exec|command|env|nohup|nice|time|npx|then|do|else|if|while|until|!|\{)$/
+
+const isOption = (word: string): boolean => word.startsWith("-")
+
+/** The words of each simple command of a line, as far as they can be told without running it. */
+const commandsIn = (line: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const tokens = line.match(/\d*[<>]+&?|[;|&()`\n]|(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\;|&()<>`])+/g) ?? []
+  const commands: Array<Array<string>> = [[]]
+  let isFile = false
+  for (const token of tokens) {
+    if (/^[;|&()`\n]$/.test(token)) commands.push([])
+    else if (/^\d*[<>]/.test(token)) isFile = true
+    else {
+      // Where the output goes is nothing that runs.
+      if (!isFile) commands.at(-1)?.push(token.replaceAll(/['"]|\\(?=.)/g, ""))
+      isFile = false
+    }
+  }
+  return commands
+}
+
+const scriptsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const start = words.findIndex((word) => !/^\w+=/.test(word) && !wrapper.test(word) && !isOption(word))
+  const [program = "", ...rest] = start < 0 ? [] : words.slice(start)
+  const own = program.includes("/") ? [program] : []
+  if (!interpreter.test(basename(program))) return own
+  const line = rest[rest.findIndex((word) => /^-[a-z]*c$/.test(word)) + 1]
+  if (rest.some((word) => /^-[a-z]*c$/.test(word)) && line !== undefined) return [...own, ...scriptsIn(line)]
+  // Of an option with a value that value is looked at as well: a file too many costs nothing.
+  const operand = rest.findIndex((word) => !isOption(word) && word !== "run")
+  return [...own, ...rest.slice(0, operand + 1).filter((word) => !isOption(word) && word !== "run")]
+}
+
+/** The files that a line runs, as they stand in it. */
+const scriptsIn = (line: string): ReadonlyArray<string> => commandsIn(line).flatMap(scriptsOf)
+
+const hashOf = (path: string): string | undefined =>
+  attempt(() => createHash("sha256").update(NodeFs.readFileSync(path)).digest("hex"), undefined)
+
+/** The scripts of a hook as they are now; `directory` is where the session works. */
+export const hookScripts = (command: string, directory: string) => {
+  const scripts = [...new Set(scriptsIn(command))].map((word): Script => ({
+    word,
+    hash: hashOf(resolve(directory, word))
+  }))
+  return {
+    /** Their paths. */
+    paths: scripts.map(({ word }) => resolve(directory, word)),
+    /** One that is not what it was, for a hook that runs in this directory. */
+    changed: (cwd: string): string | undefined => {
+      const found = scripts.find(({ hash, word }) => hashOf(resolve(cwd, word)) !== hash)
+      return found === undefined ? undefined : resolve(cwd, found.word)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/** Finds the open files that this process was given by whoever started it, and would hand on to all that it starts. */
+import { readdirSync, readFileSync } from "node:fs"
+import { attempt } from "../processes.ts"
+
+const closedOnStart = 0o2000000
+
+const look = (): ReadonlyArray<number> =>
+  attempt(() => readdirSync("/proc/self/fdinfo"), []).map(Number).filter((number) => {
+    if (number <= 2) return false
+    const told = attempt(() => readFileSync(`/proc/self/fdinfo/${number}`, "utf8"), "")
+    const flags = /^flags:\s*([0-7]+)$/m.exec(told)?.[1]
+    return flags !== undefined && (Number.parseInt(flags, 8) & closedOnStart) === 0
+  })
+
+let found: ReadonlyArray<number> | undefined
+
+/** Their numbers; none where there is no /proc. They do not change: what Node opens itself is closed on the start of a program. */
+export const inheritedFiles = (): ReadonlyArray<number> => found ??= look()

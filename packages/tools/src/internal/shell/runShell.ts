@@ -1,0 +1,114 @@
+/** Runs a command line from its start to the last of its processes, and collects what it writes. */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import { failpoint } from "@skein/core/Failpoints"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { constants } from "node:os"
+import type { Processes } from "../../Processes.ts"
+import type { Sandbox } from "../../Sandbox.ts"
+import type { ShellCommand, ShellEnd } from "../../ShellCommand.ts"
+import { freeBytes } from "./freeBytes.ts"
+import { outputBuffer } from "./outputBuffer.ts"
+import { NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
+import { makeSpillWriter } from "./spillWriter.ts"
+
+/** How long the output is waited for once the command itself has ended: what it left in the background may hold it open. */
+const linger = "500 millis"
+
+/** How often those who watch are told. */
+const pace = "100 millis"
+
+const read = Effect.fnUntraced(function*(
+  child: ShellProcess,
+  buffer: ReturnType<typeof outputBuffer>,
+  spill: (bytes: Buffer) => Effect.Effect<void>,
+  changed: Effect.Latch
+) {
+  for (let piece = yield* child.next; Option.isSome(piece); piece = yield* child.next) {
+    const overflow = buffer.push(piece.value)
+    yield* failpoint("effect_done_before_exit")
+    if (overflow !== undefined) {
+      yield* spill(overflow)
+      freeBytes(piece.value)
+    }
+    yield* changed.open
+  }
+})
+
+/** What commands run with. */
+interface Place {
+  readonly fs: FileSystem.FileSystem
+  readonly processes: Pick<typeof Processes.Service, "track">
+  readonly environment: Readonly<Record<string, string>>
+  readonly sandbox: typeof Sandbox.Service
+}
+
+const run = Effect.fnUntraced(function*(
+  { environment, fs, processes, sandbox }: Place,
+  command: ShellCommand,
+  tell: (note: string) => Effect.Effect<void>
+) {
+  const buffer = outputBuffer()
+  const writer = yield* makeSpillWriter(fs, command.spill)
+  const changed = yield* Effect.makeLatch(false)
+  const confined = yield* Effect.mapError(
+    sandbox.confine({
+      directory: command.directory,
+      approved: command.approved ?? [],
+      reached: command.reached ?? [],
+      readOnly: command.readOnly ?? false,
+      tell
+    }),
+    ({ message }) => new NotStarted({ code: undefined, reason: message })
+  )
+  const tracked = yield* processes.track
+  const child = yield* Effect.acquireRelease(
+    startShell({
+      command: command.command,
+      words: command.words ?? [],
+      directory: command.directory,
+      environment,
+      tracked,
+      confined
+    }),
+    (running) => Effect.zipRight(running.stop, running.kill)
+  )
+  yield* failpoint("after_spawn")
+  const reader = yield* Effect.forkScoped(read(child, buffer, writer.write, changed))
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.gen(function*() {
+      yield* changed.await
+      yield* changed.close
+      yield* command.watch(buffer.latest())
+      yield* Effect.sleep(pace)
+    }))
+  )
+
+  const inTime = yield* Effect.timeoutOption(Deferred.await(child.ended), command.timeout)
+  if (Option.isNone(inTime)) yield* child.stop
+  yield* Effect.timeoutOption(Fiber.join(reader), linger)
+  yield* child.kill
+  const ended = yield* Deferred.poll(child.ended).pipe(
+    Effect.flatMap((known) => Option.isNone(known) ? Effect.succeedNone : Effect.asSome(known.value))
+  )
+  const { code, signal } = Option.getOrElse(ended, () => ({ code: null, signal: "SIGKILL" as const }))
+  return {
+    exit: code ?? 128 + constants.signals[signal ?? "SIGKILL"],
+    timedOut: Option.isNone(inTime),
+    output: buffer.text(writer.note)
+  } satisfies ShellEnd
+})
+
+/** Runs a command; nothing of it is left when this ends. */
+export const runShell = (place: Place, command: ShellCommand): Effect.Effect<ShellEnd, NotStarted> =>
+  Effect.suspend(() => {
+    const notes: Array<string> = []
+    const tell = (note: string) =>
+      Effect.sync(() => notes.push(`[${note} Tell the user, who can look at it and put it back.]`))
+    return Effect.map(
+      Effect.scoped(run(place, command, tell)),
+      (end) => notes.length === 0 ? end : { ...end, output: [end.output.trimEnd(), ...notes].join("\n") }
+    )
+  })

@@ -1,0 +1,134 @@
+/** One run of a shell: started in a process group of its own, read to its end, and never left behind. */
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import { spawn } from "node:child_process"
+import { stat } from "node:fs"
+import type { Readable } from "node:stream"
+import type { Tracked } from "../../Tracked.ts"
+import { type ProcessGroup, processGroup } from "../process/processGroup.ts"
+import { inheritedFiles } from "./inheritedFiles.ts"
+
+/** A shell could not be started. */
+export class NotStarted
+  extends Data.TaggedError("NotStarted")<{ readonly code: string | undefined; readonly reason: string }>
+{}
+
+/** How a shell ended. */
+interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A shell that runs. */
+export interface ShellProcess {
+  readonly ended: Deferred.Deferred<Ended>
+  /** The next piece of its output; none when nobody can write to it any more. One reader at a time. */
+  readonly next: Effect.Effect<Option.Option<Buffer>>
+  /** Asks it and all below it to end; after a second they have to. */
+  readonly stop: Effect.Effect<void>
+  /** Ends what is left of it, at once. */
+  readonly kill: Effect.Effect<void>
+}
+
+/**
+ * Node gives a child sockets, and a program that opens /dev/stderr fails on one. So the output goes through a pipe and
+ * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words. It is
+ * outside of what confines a command, for all in there ends with the command; what that complains of is read as well.
+ */
+const wrapped = "exec 3> >(trap \"\" TERM INT HUP; exec cat); exec \"$@\" >&3 2>&1 3>&-"
+
+const shells = { bash: wrapped, sh: "exec \"$@\" 2>&1" } as const
+
+/** What to run, where, and what it may see. */
+export interface ShellStart {
+  readonly command: string
+  /** Its positional parameters. */
+  readonly words: ReadonlyArray<string>
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly tracked: Tracked
+  /** What stands before the shell and its arguments, to confine it. */
+  readonly confined: ReadonlyArray<string>
+}
+
+/** Closes what this process was started with: through it a command could write where it may not. */
+const closing = (files: ReadonlyArray<number>): string => files.map((file) => `exec ${file}>&-; `).join("")
+
+const lineOf = (shell: keyof typeof shells, { command, confined, words }: ShellStart): [string, Array<string>] => {
+  // Other shells than bash know no file by a number of two digits.
+  const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
+  return [shell, ["-c", closing(files) + shells[shell], shell, ...confined, shell, "-c", command, shell, ...words]]
+}
+
+/** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
+const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
+  let waiting = () => {}
+  // These stay: once a child has ended, Node throws away what nobody listens for.
+  for (const event of ["readable", "end", "error", "close"]) stream.on(event, () => waiting())
+  return Effect.async((resume) => {
+    const read = () => {
+      const bytes: Buffer | null = stream.read()
+      if (bytes === null && !stream.readableEnded && !stream.destroyed) return
+      waiting = () => {}
+      resume(Effect.succeed(Option.fromNullable(bytes)))
+    }
+    waiting = read
+    read()
+    return Effect.sync(() => {
+      waiting = () => {}
+    })
+  })
+}
+
+const handle = (output: Readable, ended: Deferred.Deferred<Ended>, group: ProcessGroup): ShellProcess => ({
+  ended,
+  next: pieces(output),
+  stop: Effect.flatMap(Deferred.isDone(ended), (isDone) => isDone ? Effect.void : group.stop),
+  kill: Effect.zipRight(group.kill, Effect.sync(() => output.destroy()))
+})
+
+const started = (shell: keyof typeof shells, start: ShellStart) =>
+  Effect.flatMap(
+    Effect.try({
+      try: () =>
+        spawn(...lineOf(shell, start), {
+          cwd: start.directory,
+          env: { ...start.environment, ...start.tracked.environment },
+          stdio: ["ignore", "pipe", "ignore"],
+          detached: true
+        }),
+      catch: (cause) => new NotStarted({ code: undefined, reason: String(cause) })
+    }),
+    (child) =>
+      Effect.flatMap(Effect.clock, (clock) =>
+        Effect.async<ShellProcess, NotStarted>((resume) => {
+          const ended = Deferred.unsafeMake<Ended>(FiberId.none)
+          child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed({ code, signal })))
+          if (child.pid !== undefined) {
+            const { pid } = child
+            start.tracked.started(pid)
+            const group = processGroup({
+              pid,
+              mark: start.tracked.mark,
+              ended: Deferred.await(ended),
+              clock,
+              isSandbox: start.confined.length > 0
+            })
+            child.once("spawn", () => resume(Effect.succeed(handle(child.stdout, ended, group))))
+          }
+          child.on("error", (error: NodeJS.ErrnoException) =>
+            stat(start.directory, (missing) =>
+              resume(Effect.fail(
+                missing === null
+                  ? new NotStarted({ code: error.code, reason: error.message })
+                  : new NotStarted({ code: undefined, reason: `the directory ${start.directory} is gone` })
+              ))))
+        }))
+  )
+
+/** Starts a shell: bash, or what there is. */
+export const startShell = (start: ShellStart): Effect.Effect<ShellProcess, NotStarted> =>
+  Effect.catchIf(started("bash", start), ({ code }) => code === "ENOENT", () => started("sh", start))
