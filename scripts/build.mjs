@@ -8,56 +8,13 @@ import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "no
 import { basename, join, relative } from "node:path"
 import { parseSync } from "oxc-parser"
 import { bundleDir, bundleEntry, bundleScript, codeCache, root, thirdPartyFile } from "./layout.mjs"
+import { leanerLibraries } from "./leanerLibraries.mjs"
 import { thirdParties } from "./licences.mjs"
 
 const cli = join(root, "packages", "cli")
 
 /** Native modules and programs: they are looked up in node_modules at run time. */
 const external = ["better-sqlite3", "@vscode/ripgrep", "@parcel/watcher", "msgpackr-extract", "*.node"]
-
-/**
- * What libraries do at more cost than they need to: a file of one, the text, and what stands there instead.
- * @type {ReadonlyArray<readonly [file: string, text: RegExp, instead: string]>}
- */
-const leaner = [
-  // zod imported as one object, of which nothing can be left out, has messages in fifty languages. As a namespace it is the
-  // same, at a third of the size.
-  ["@ai-sdk/openai/dist/index.mjs", /import \{ z \} from "zod\/v4";/g, "import * as z from \"zod/v4\";"],
-  ["@ai-sdk/openai/dist/index.mjs", /import \{ z as (\w+) \} from "zod\/v4";/g, "import * as $1 from \"zod/v4\";"],
-  // Node's own Headers, made and taken apart again twice a request, take a tenth of a short one, and their first use
-  // loads all of undici before the first request.
-  [
-    "@ai-sdk/provider-utils/dist/index.mjs",
-    /headers instanceof Headers(?=\))/,
-    "typeof headers.getSetCookie === \"function\""
-  ],
-  [
-    "@ai-sdk/provider-utils/dist/index.mjs",
-    /new Headers\((normalizeHeaders\(headers\))\)/,
-    "new Map(Object.entries($1).map(([name, value]) => [name, String(value).trim()]))"
-  ],
-  // Whether a minifier left the name of a function in stack traces is known here: to see it in one, V8 counts the lines of
-  // the whole program first.
-  ["effect/dist/esm/Utils.js", /(?<=const isNotOptimizedAway = ).*(?=;)/, "true"]
-]
-
-/** @type {esbuild.Plugin} */
-const leanerLibraries = {
-  name: "leaner-libraries",
-  setup: (build) => {
-    for (const file of new Set(leaner.map(([of]) => of))) {
-      const own = leaner.filter(([of]) => of === file)
-      const filter = new RegExp(`[\\\\/]node_modules[\\\\/]${file.replaceAll(".", "\\.").replaceAll("/", "[\\\\/]")}$`)
-      build.onLoad({ filter }, ({ path }) => {
-        const source = readFileSync(path, "utf8")
-        const warnings = own.filter(([, text]) => source.search(text) < 0).map(([, text]) => ({
-          text: `${file} has no ${text} any more: see what scripts/build.mjs replaces there, and why`
-        }))
-        return { contents: own.reduce((text, [, from, to]) => text.replace(from, to), source), warnings }
-      })
-    }
-  }
-}
 
 /** @type {esbuild.BuildOptions} */
 const common = {
