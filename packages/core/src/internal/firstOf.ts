@@ -2,7 +2,9 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { forkAwaited } from "./forkAwaited.ts"
+
+/** Gets a function that ends a race from outside; the first end counts. */
+type FromOutside<A, E> = (end: (exit: Exit.Exit<A, E>) => void) => void
 
 /**
  * Runs both at the same time and ends as the first of them does. The other is interrupted, and both are when this is; they
@@ -10,21 +12,28 @@ import { forkAwaited } from "./forkAwaited.ts"
  */
 export const firstOf = <A, E, R, A2, E2, R2>(
   one: Effect.Effect<A, E, R>,
-  other: Effect.Effect<A2, E2, R2>
+  other: Effect.Effect<A2, E2, R2>,
+  fromOutside?: FromOutside<A | A2, E | E2>
 ): Effect.Effect<A | A2, E | E2, R | R2> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(
-      forkAwaited(Effect.zip(Effect.fork(restore(one)), Effect.fork(restore(other)))),
-      ([left, right]) =>
+    // As exits, what they fail with is not logged as unhandled.
+    Effect.flatMap(Effect.fork(restore(Effect.exit(one))), (left) =>
+      Effect.flatMap(Effect.fork(restore(Effect.exit(other))), (right) =>
         restore(
           Effect.async<Exit.Exit<A | A2, E | E2>>((resume) => {
             const end = (exit: Exit.Exit<A | A2, E | E2>) => resume(Effect.succeed(exit))
-            left.addObserver(end)
-            right.addObserver(end)
+            left.addObserver((exit) => end(Exit.flatten(exit)))
+            right.addObserver((exit) => end(Exit.flatten(exit)))
+            fromOutside?.(end)
           })
         ).pipe(
-          Effect.ensuring(Fiber.interruptAll([left, right])),
+          Effect.ensuring(Effect.suspend(() => {
+            // To interrupt a fiber that has ended is not free either.
+            const both: ReadonlyArray<Fiber.RuntimeFiber<unknown>> = [left, right]
+            const [first, second] = both.filter((fiber) => fiber.unsafePoll() === null)
+            if (first === undefined) return Effect.void
+            return Effect.asVoid(second === undefined ? Fiber.interrupt(first) : Fiber.interruptAll([first, second]))
+          })),
           Effect.flatten
-        )
-    )
+        )))
   )

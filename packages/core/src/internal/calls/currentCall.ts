@@ -14,25 +14,38 @@ export interface CurrentCall extends Call {
 /** The call that a fiber works for; undefined outside of all calls. */
 export const currentCall = FiberRef.unsafeMake<CurrentCall | undefined>(undefined)
 
+/** The places of the calls of a step at work; undefined where there are enough for all of them. */
+export const makePlaces = (calls: number, atOnce: number): Effect.Semaphore | undefined =>
+  calls > atOnce ? Effect.unsafeMakeSemaphore(atOnce) : undefined
+
 /** A call's place among those of its step that are at work: it is left while the call waits for others. */
-export const makePlace = (permits: Effect.Semaphore) => {
+interface Place {
+  /** Works as soon as there is a place. */
+  readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Waits without a place, and needs one again when nothing of the call waits any more. */
+  readonly waiting: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}
+
+const ownPlace: Place = { work: (effect) => effect, waiting: (effect) => effect }
+
+/** Makes the place of a call. */
+export const makePlace = (places: Effect.Semaphore | undefined): Place => {
+  if (places === undefined) return ownPlace
   let holds = false
   let waits = 0
   const take = Effect.uninterruptibleMask((restore) =>
-    Effect.map(restore(permits.take(1)), () => {
+    Effect.map(restore(places.take(1)), () => {
       holds = true
     })
   )
   const leave = Effect.suspend(() => {
     if (!holds) return Effect.void
     holds = false
-    return permits.release(1)
+    return places.release(1)
   })
   return {
-    /** Works as soon as there is a place. */
-    work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.ensuring(Effect.zipRight(take, effect), leave),
-    /** Waits without a place, and needs one again when nothing of the call waits any more. */
-    waiting: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    work: (effect) => Effect.ensuring(Effect.zipRight(take, effect), leave),
+    waiting: (effect) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.suspend(() => {
           waits++

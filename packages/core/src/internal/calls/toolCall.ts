@@ -83,7 +83,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   readonly part: ToolPart
   readonly subject: Subject
   readonly call: Call
-  readonly permits: Effect.Semaphore
+  /** The places of the calls that are at work at once; undefined where there are enough. */
+  readonly places: Effect.Semaphore | undefined
   /** Whether the runtime makes the call for the user: a part of the user's prompt asked for it. */
   readonly byUser: boolean
   /** Whether a crash cut off the turn: a call that is stored as running was begun by a process that is no more. */
@@ -91,7 +92,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   /** The answer that this turn is to give, and the tool that takes it. */
   readonly wanted: Wanted | undefined
 }) {
-  const { byUser, call, live, part, permits, resumes = false, step, subject, wanted } = options
+  const { byUser, call, live, part, places, resumes = false, step, subject, wanted } = options
   const tools = yield* Tools
   const permission = yield* Permission
   const journal = yield* Journal
@@ -255,7 +256,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
     const wasBegun = part.state.status === "running"
     if (wasBegun && known === undefined) return yield* refused("interrupted", lostResult)
     const tool = wasBegun && known !== undefined ? known : yield* begin
-    const place = makePlace(permits)
+    const place = makePlace(places)
     const mine: CurrentCall = {
       caller: context,
       whileAsking,

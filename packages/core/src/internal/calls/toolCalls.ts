@@ -5,6 +5,7 @@ import type { Subject } from "../../Permission.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/live.ts"
 import type { Step } from "../turn/modelStep.ts"
+import { makePlaces } from "./currentCall.ts"
 import { makeCalls } from "./makeCalls.ts"
 import { observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
@@ -18,14 +19,14 @@ export const toolCalls = Effect.fnUntraced(function*(
   resumes = false
 ) {
   const governor = yield* Governor
-  const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
+  const places = makePlaces(step.calls.length, governor.callsAtOnce)
   const results = yield* makeCalls(
     live,
     step.calls,
     (part, call) =>
       observedCall(
         { live, message: step.message, part, wanted },
-        toolCall({ live, step, part, subject, call, permits, wanted, byUser: false, resumes })
+        toolCall({ live, step, part, subject, call, places, wanted, byUser: false, resumes })
       )
   )
   return results.some((result) => result.endsTurn)

@@ -174,10 +174,12 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     isCounted || buffer.tokens === undefined ? [] : count(usageOf(model, buffer.tokens, 0), now)
 
   // One commit after the other: what is told of a part is told in the order in which it was said.
-  const turn = Effect.unsafeMakeSemaphore(1)
+  let isStoring = false
+  const isStored = Effect.unsafeMakeLatch(true)
 
-  const store = (what: (now: number) => Change) =>
-    turn.withPermits(1)(Effect.suspend(() => {
+  const store = (what: (now: number) => Change): Effect.Effect<void, StorageError> =>
+    Effect.suspend(() => {
+      if (isStoring) return Effect.zipRight(isStored.await, store(what))
       const now = clock.unsafeCurrentTimeMillis()
       const { extra = [], info, parts } = what(now)
       for (const part of parts) putPart(message, part)
@@ -191,6 +193,8 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
         ...extra
       ]
       if (writes.length === 0) return Effect.void
+      isStoring = true
+      isStored.unsafeClose()
       buffer.hold()
       return journal.commit(writes, live.info).pipe(
         Effect.map(() => {
@@ -199,10 +203,12 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
           buffer.toldOf(parts)
         }),
         Effect.ensuring(Effect.sync(() => {
+          isStoring = false
+          isStored.unsafeOpen()
           if (isOpen) buffer.release()
         }))
       )
-    })).pipe(Effect.uninterruptible)
+    }).pipe(Effect.uninterruptible)
 
   // What is told of a message must be stored before.
   const open = Effect.suspend(() => buffer.waits ? store(() => ({ parts: [] })) : Effect.void)

@@ -1,11 +1,10 @@
 /** One request to a model, with deadlines, and tried again where that may help. */
 import type { AnswerBounds, Deadlines, Retry } from "@skein/domain/ConfigInfo"
 import { formatRef } from "@skein/domain/Model"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as FiberId from "effect/FiberId"
+import * as Exit from "effect/Exit"
 import { AnswerMeter } from "../../AnswerMeter.ts"
 import type { RequestGate, Sender } from "../../Governor.ts"
 import { countRetry } from "../../Metrics.ts"
@@ -47,7 +46,7 @@ const askOnce = (
     let last = elapsed(clock)
     let over = false
     const meter = new AnswerMeter(bounds)
-    const cut = Deferred.unsafeMake<never, ModelError>(FiberId.none)
+    let cut: (error: ModelError) => void = () => {}
     const heard = (event: ModelEvent) => {
       // Whoever gave up on this request must not hear of it again.
       if (over) return
@@ -58,12 +57,14 @@ const askOnce = (
       meter.take(event)
       if (meter.excess === undefined) return emit(event)
       over = true
-      Deferred.unsafeDone(cut, Effect.fail(answerTooLarge(model.info, meter.excess)))
+      cut(answerTooLarge(model.info, meter.excess))
     }
     // It may have ended in the moment in which it became too large.
     const asked = Effect.zipRight(
       model.stream({ ...request, bounds }, heard),
-      Effect.suspend(() => meter.excess === undefined ? Effect.void : Deferred.await(cut))
+      Effect.suspend(() =>
+        meter.excess === undefined ? Effect.void : Effect.fail(answerTooLarge(model.info, meter.excess))
+      )
     )
     const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
       const left = last + deadlines[phase] - elapsed(clock)
@@ -72,7 +73,11 @@ const askOnce = (
         : Effect.fail(tooSlow(model, phase, deadlines[phase]))
     })
     return Effect.ensuring(
-      firstOf(asked, Effect.raceFirst(watch, Deferred.await(cut))),
+      firstOf(asked, watch, (end) => {
+        cut = (error) => end(Exit.fail(error))
+        // It may have said too much before this began to wait.
+        if (meter.excess !== undefined) cut(answerTooLarge(model.info, meter.excess))
+      }),
       Effect.sync(() => {
         over = true
       })

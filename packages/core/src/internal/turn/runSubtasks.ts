@@ -10,6 +10,7 @@ import { Agent } from "../../Agent.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import type { Subject } from "../../Permission.ts"
+import { makePlaces } from "../calls/currentCall.ts"
 import { makeCalls } from "../calls/makeCalls.ts"
 import { observedCall } from "../calls/observedCall.ts"
 import { toolCall } from "../calls/toolCall.ts"
@@ -127,16 +128,17 @@ export const runSubtasks = Effect.fnUntraced(function*(
   const last = wanted.at(-1)
   if (last === undefined) return false
   const governor = yield* Governor
-  const permits = yield* Effect.makeSemaphore(governor.callsAtOnce)
   const known = new Map(wanted.map(({ user }) => [user, [...begunBefore(live, user)]]))
   const begun = yield* Effect.forEach(wanted, ({ part, user }) => {
     const before = known.get(user)?.shift()
     const step = before === undefined ? undefined : stepOf(before)
     return step === undefined ? begin(live, user, part) : Effect.succeed(step)
   })
+  const open = begun.filter(({ tool }) => isOpen(tool))
+  const places = makePlaces(open.length, governor.callsAtOnce)
   const results = yield* makeCalls(
     live,
-    begun.filter(({ tool }) => isOpen(tool)),
+    open,
     ({ step, tool }, call) =>
       observedCall(
         { live, message: step.message, part: tool, wanted: undefined },
@@ -146,7 +148,7 @@ export const runSubtasks = Effect.fnUntraced(function*(
           part: tool,
           subject,
           call,
-          permits,
+          places,
           wanted: undefined,
           byUser: true,
           resumes: tool.state.status === "running"
