@@ -4,10 +4,10 @@ import type { ModelInfo, ModelRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { surveyInfo } from "./internal/surveyInfo.ts"
 
-/** `offline/survey`: the model to fall back to where nobody set a key. */
+/** `offline/survey`: the model to fall back to if no key is set. */
 export const surveyRef: ModelRef = { providerID: surveyInfo.providerID, modelID: surveyInfo.modelID }
 
-/** The provider as a vendor among others: always available, and loaded when its model is asked for. */
+/** The provider as a vendor: always available. Loads the model when you ask for it. */
 export const vendor = {
   id: surveyInfo.providerID,
   models: [surveyInfo] satisfies ReadonlyArray<ModelInfo>,

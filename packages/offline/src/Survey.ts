@@ -1,8 +1,8 @@
 /**
- * Owns the model that needs no key and no network: it is no AI, and surveys a project by fixed rules.
+ * The model that needs no key and no network. It is no AI: it surveys a project by fixed rules.
  *
- * It answers as a model does, with text and tool calls, and knows only what tool results told it. The same request has
- * the same answer. Asked a question, it searches for the words of the question, and says that this is all it does.
+ * Like any model, it answers with text and tool calls and knows only what tool results say. The same request always gets
+ * the same answer. Asked a question, it searches for the words in it, and says that it does no more than that.
  */
 import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
@@ -26,12 +26,12 @@ const decide = (request: ModelRequest): Decision & { readonly callCount: number 
   return { text: decision.text, calls: distinct(decision.calls), callCount: turn.callCount }
 }
 
-/** The same call twice in one step would tell nothing new. */
+/** Removes duplicate calls within a step. */
 const distinct = (calls: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => [
   ...new Map(calls.map((call) => [JSON.stringify(call), call])).values()
 ]
 
-/** A token is taken to be four characters. */
+/** The estimate for one token. */
 const charactersPerToken = 4
 const tokens = (characters: number): number => Math.ceil(characters / charactersPerToken)
 
@@ -53,7 +53,7 @@ const lengthOf = (request: ModelRequest): number =>
     }, sum)
   }, 0)
 
-/** What is sent of an answer: one that is longer than the request allows is cut, and asks for no calls. */
+/** Truncates an answer to the output limit of the request. A truncated answer makes no calls. */
 const cut = ({ calls, text, ...rest }: ReturnType<typeof decide>, { maxOutputTokens: cap }: ModelRequest) => {
   const length = calls.reduce((sum, { input }) => sum + JSON.stringify(input).length, text.length)
   return cap === undefined || tokens(length) <= cap
@@ -61,7 +61,7 @@ const cut = ({ calls, text, ...rest }: ReturnType<typeof decide>, { maxOutputTok
     : { ...rest, calls: [], text: text.slice(0, cap * charactersPerToken), isCut: true }
 }
 
-/** The answer as a model would send it: text paragraph by paragraph, then the calls. */
+/** The answer as a model streams it: text by paragraph, then the calls. */
 const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
   const { callCount, calls, isCut, text } = cut(decide(request), request)
   const inputs = calls.map((call) => JSON.stringify(call.input))
@@ -85,13 +85,13 @@ const eventsOf = (request: ModelRequest): ReadonlyArray<ModelEvent> => {
   ]
 }
 
-/** The model `offline/survey`: free, deterministic, without I/O of its own. */
+/** The model `offline/survey`: free, deterministic, and without I/O. */
 export const survey: LanguageModel = {
   info: surveyInfo,
   limitKey: "offline/survey",
   stream: (request, emit) =>
     Effect.flatMap(Effect.sync(() => eventsOf(request)), (events) =>
-      // Others get their turn between paragraphs, as they do while a real model writes.
+      // Yields between paragraphs, as a real model does while it writes.
       Effect.forEach(events, (event) => Effect.zipRight(Effect.yieldNow(), Effect.sync(() => emit(event))), {
         discard: true
       }))

@@ -29,7 +29,7 @@ const row = (text: string, module: string): ReadonlyArray<string> | undefined =>
   )
 
 describe("a workspace of npm packages", () => {
-  it.effect("says first that no AI wrote it, and how to have one", () =>
+  it.effect("says first that no AI wrote it, and how to use a model", () =>
     Effect.map(report(monorepo), (text) => {
       expect(text.split("\n")[0]).toMatch(/^> No AI wrote this\./)
       expect(text.split("\n")[1]).toMatch(/set the key of a provider.*OPENAI_API_KEY/)
@@ -52,7 +52,7 @@ describe("a workspace of npm packages", () => {
         "- library @acme/testing -> packages/testing/src/Fake.ts (packages/testing/package.json:3)"
       ])))
 
-  it.effect("draws who imports whom with the first place, users above what they use, tests apart", () =>
+  it.effect("draws imports with their first place, importers above what they import, tests separately", () =>
     Effect.map(report(monorepo), (text) =>
       expect(arrows(text)).toEqual([
         "cli",
@@ -65,7 +65,7 @@ describe("a workspace of npm packages", () => {
         "- In tests only: core -> testing (packages/core/test/Launch.test.ts:2)"
       ])))
 
-  it.effect("counts files, lines and exports of modules, and tells what they are", () =>
+  it.effect("counts files, lines and exports of modules, and describes them", () =>
     Effect.map(report(monorepo), (text) => {
       expect(row(text, "packages/domain")).toEqual([
         "packages/domain",
@@ -87,7 +87,7 @@ describe("a workspace of npm packages", () => {
         "- In tests only: vitest (packages/core/test/Launch.test.ts:3)"
       ])))
 
-  it.effect("lists what comments leave to be done, and not what strings say", () =>
+  it.effect("lists TODOs in comments, not in strings", () =>
     Effect.map(report(monorepo), (text) => {
       expect(text).toContain("## Open TODO and FIXME: 3\n")
       expect(section(text, "Open TODO")).toEqual([
@@ -97,7 +97,7 @@ describe("a workspace of npm packages", () => {
       ])
     }))
 
-  it.effect("looks around in parallel, then sends subagents and reads in parallel, then concludes", () =>
+  it.effect("searches in parallel, then starts subagents and reads in parallel, then concludes", () =>
     Effect.map(run(monorepo, prompt), ({ children, steps }) => {
       expect(steps.map((step) => step.map((call) => call.name))).toEqual([
         ["list", "glob", "glob"],
@@ -113,7 +113,7 @@ describe("a workspace of npm packages", () => {
       }
     }))
 
-  it.effect("names places that begin alike together, those of the project before those of its scripts", () =>
+  it.effect("groups equal entry points, those of the project before those of its scripts", () =>
     Effect.map(
       report({
         ...monorepo,
@@ -131,7 +131,7 @@ describe("a workspace of npm packages", () => {
         )
     ))
 
-  it.effect("says of a circle that it is one", () =>
+  it.effect("reports import circles", () =>
     Effect.map(
       report({
         ...monorepo,
@@ -168,7 +168,7 @@ describe("a Python package", () => {
         "- In tests only: tests -> cli.py (tests/test_cli.py:2)"
       ])))
 
-  it.effect("tells imports from outside, docstrings and TODOs", () =>
+  it.effect("reports external imports, docstrings and TODOs", () =>
     Effect.map(report(python), (text) => {
       expect(section(text, "External dependencies")).toEqual([
         "- requests: 1 import (first: src/weather/api/client.py:1)",
@@ -230,7 +230,7 @@ describe("a flat folder", () => {
       }))
   }
 
-  it.effect("with nothing in it is said to be empty", () =>
+  it.effect("is reported as empty", () =>
     Effect.map(run({}, prompt), ({ steps, text }) => {
       expect(text).toContain("The directory holds no files.")
       expect(steps.flat().map((call) => call.name)).not.toContain("task")

@@ -14,14 +14,14 @@ const answers = (text: string): ReadonlyArray<string> =>
   (text.split("## Answer\n")[1] ?? "").split("\n## ")[0]?.split("\n").filter((line) => line.startsWith("- ")) ?? []
 
 describe("a question", () => {
-  it.effect("after an entry point is answered with it first", () =>
+  it.effect("about an entry point gets it as the first answer", () =>
     Effect.map(run(monorepo, "Where is the CLI entry?"), ({ text }) => {
       expect(text.indexOf("## Answer")).toBeLessThan(text.indexOf("## Entry points"))
       expect(text).toMatch(/plain search for `CLI`.*no understanding/)
       expect(answers(text)[0]).toBe("- packages/cli/package.json:4  command rocket -> packages/cli/bin/rocket.js")
     }))
 
-  it.effect("after a name puts its definition before its uses, and tests last", () =>
+  it.effect("about a name gets its definition before its uses, and tests last", () =>
     Effect.map(run(monorepo, "Please find usages of launchRocket"), ({ text }) =>
       expect(answers(text)).toEqual([
         "- packages/core/src/Launch.ts:8  export const launchRocket = (rocket: Rocket) => Effect.as(tick, rocket)",
@@ -31,7 +31,7 @@ describe("a question", () => {
         "- packages/core/test/Launch.test.ts:1  import { launchRocket } from \"../src/Launch.ts\""
       ])))
 
-  it.effect("in another language finds its words, and not parts of others", () =>
+  it.effect("in another language matches whole words", () =>
     Effect.map(
       run({ "a.md": lines("Die Größe der Rakete", "Raketengrößenordnung", "größe (mm)") }, "Was ist die Größe?"),
       ({ text }) => expect(answers(text)).toEqual(["- a.md:1  Die Größe der Rakete", "- a.md:3  größe (mm)"])
@@ -81,7 +81,7 @@ describe("subagents that fail", () => {
       expect(text).toContain("packages/testing/src/Fake.ts:1")
     }))
 
-  it.effect("are named where they were refused before they started", () =>
+  it.effect("are listed if they were refused before they started", () =>
     Effect.map(
       run(monorepo, prompt, { task: () => ({ error: "The limit of 256 tasks is reached (limits.max_tasks)." }) }),
       ({ text }) => {
@@ -92,7 +92,7 @@ describe("subagents that fail", () => {
       }
     ))
 
-  it.effect("and left partial work count with it", () =>
+  it.effect("contribute their partial work", () =>
     Effect.gen(function*() {
       const whole = yield* run(monorepo, prompt)
       const name = Object.keys(whole.children).find((description) => description.includes("core")) ?? ""
@@ -103,7 +103,7 @@ describe("subagents that fail", () => {
       expect(text).toContain("packages/core/src/Launch.ts:4")
     }))
 
-  it.effect("or answer in their own words are quoted", () =>
+  it.effect("are quoted if they answer in their own words", () =>
     Effect.map(
       run(monorepo, prompt, { task: () => completed("I like rockets.") }),
       ({ text }) => expect(text).toMatch(/## .*, in its own words\n\nI like rockets\./)
@@ -113,7 +113,7 @@ describe("subagents that fail", () => {
 describe("an agent without some tools", () => {
   const arrow = "packages/core/src/Launch.ts:4"
 
-  it.effect("surveys by itself where it can send nobody, with the same facts", () =>
+  it.effect("surveys alone if it cannot delegate, with the same facts", () =>
     Effect.gen(function*() {
       const { steps, text } = yield* run(monorepo, prompt, { tools: ["glob", "grep", "list", "read"] })
       const sent = yield* run(monorepo, prompt)
@@ -144,20 +144,20 @@ describe("an agent without some tools", () => {
       ({ text }) => expect(text).toContain(arrow)
     ))
 
-  it.effect("does without counts", () =>
+  it.effect("works without counts", () =>
     Effect.map(run(monorepo, prompt, { without: ["mode", "limit"] }), ({ text }) => {
       expect(text).toContain("lines not counted")
       expect(text).toContain(arrow)
     }))
 
-  it.effect("sends one that can look where it cannot look itself", () =>
+  it.effect("delegates to an agent that can look at files if it cannot", () =>
     Effect.map(run(monorepo, prompt, { tools: ["task", "read"] }), ({ steps, text }) => {
       expect(steps.flat().map((call) => [call.name, call.input["prompt"]])).toEqual([["task", prompt]])
       expect(text.match(/No AI wrote this/g)).toHaveLength(1)
       expect(text).toContain(arrow)
     }))
 
-  it.effect("says that it can see nothing where it has none", () =>
+  it.effect("says that it can see nothing without tools", () =>
     Effect.map(
       run(monorepo, prompt, { tools: [] }),
       ({ text }) => expect(text).toContain("No tool is offered that shows files")
@@ -253,7 +253,7 @@ describe("a conversation", () => {
       expect(notCovered(said(events))).toContain("not acted on, as it follows no instructions: Also count the birds")
     }))
 
-  it.effect("retells what a subagent brought that a command sent", () =>
+  it.effect("reports the result of a subagent that a command started", () =>
     Effect.gen(function*() {
       const messages: ReadonlyArray<PromptMessage> = [
         user("/review"),
@@ -282,7 +282,7 @@ describe("a conversation", () => {
       expect(said(events)).toContain("## Review\n\nAll <b>good</b>.")
     }))
 
-  it.effect("retells what a background task brought", () =>
+  it.effect("reports the result of a background task", () =>
     Effect.gen(function*() {
       const told = lines(
         "<task-notification task_id=\"ses_1\" run_id=\"run_1\" status=\"completed\">",

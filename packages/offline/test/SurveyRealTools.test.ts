@@ -23,7 +23,7 @@ const onDisk = (files: Files) =>
 
 describe("with the real tools", () => {
   for (const [name, files] of Object.entries({ monorepo, python, go, mixed, large, nothing: {} })) {
-    it.scoped(`the project ${name} has the report that it has in memory`, () =>
+    it.scoped(`the project ${name} gets the same report as in memory`, () =>
       Effect.gen(function*() {
         const directory = yield* onDisk(files)
         const { text } = yield* Effect.flatMap(realTools(directory), (tools) => runWith(tools, prompt))
@@ -44,7 +44,7 @@ describe("of this repository", () => {
   }
 
   it.effect(
-    "the report is short, complete, and every place in it holds what is said of it",
+    "gives a short, complete report whose places all hold what it says",
     () =>
       Effect.gen(function*() {
         const { text } = yield* Effect.flatMap(realTools(root), (tools) => runWith(tools, prompt))

@@ -1,4 +1,4 @@
-/** Decides which model answers where neither an agent nor the config names one: a single key in the environment is enough. */
+/** Chooses the default model if neither an agent nor the config names one. A single key in the environment is enough. */
 import { Config } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
@@ -8,12 +8,12 @@ import { keyFrom } from "./internal/environment.ts"
 import * as OpenAi from "./OpenAi.ts"
 import { type Preset, presets } from "./OpenAiCompatible.ts"
 
-/** The model of agents that name none, and why it is that one. */
+/** The default model, and why it was chosen. */
 export interface DefaultModel {
   readonly model: ModelRef
-  /** The variable whose key chose it; absent where the config names it, where it needs no key, or where nothing is set. */
+  /** The variable whose key chose it. Absent if the config names the model, or if the model needs no key. */
   readonly keyName?: string | undefined
-  /** Other variables with keys that would have chosen another provider. */
+  /** Other variables that hold keys: each would choose another provider. */
   readonly otherKeys: ReadonlyArray<string>
 }
 
@@ -28,7 +28,7 @@ const builtIn: Readonly<Record<string, Pick<Preset, "keyName" | "defaultModel" |
   ...presets
 }
 
-/** The variables that may hold a key which chooses a model by itself, in the order in which they are looked at. */
+/** The variables whose key is enough to choose a model, in order of precedence. */
 export const keyNames: ReadonlyArray<string> = Object.values(builtIn)
   .flatMap(({ defaultModel, keyName }) => defaultModel === undefined ? [] : [keyName])
 
@@ -41,9 +41,9 @@ const candidateOf = (providerID: string, config: ProviderConfig | undefined): Re
 }
 
 /**
- * Chooses the model: that of the config, else the default of the first provider that can be asked. Providers of the config
- * come first, in their order, then OpenAI, then the other presets by name. A provider of the config without a default has
- * the first model that the config lists for it. Without any, it is `fallback`.
+ * Chooses the default model. The config's `model` wins, then the first provider that is ready to use: providers from the
+ * config in their order, then OpenAI, then the other presets by name. A configured provider without a default model uses
+ * the first model that its config lists. If no provider is ready, the model is `fallback`.
  */
 export const chooseModel = (fallback: ModelRef): Effect.Effect<DefaultModel, ConfigError, Config> =>
   Effect.gen(function*() {

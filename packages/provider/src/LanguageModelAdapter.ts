@@ -1,4 +1,4 @@
-/** Turns any language model of the AI SDK into one of Skein's: one request, typed events, typed errors. */
+/** Adapts a `LanguageModelV3` of the AI SDK to the `LanguageModel` port: one request, typed events, typed errors. */
 import type { LanguageModelV3, SharedV3ProviderOptions } from "@ai-sdk/provider"
 import { AnswerMeter } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
@@ -12,29 +12,29 @@ import { type PromptStyle, toCallOptions } from "./internal/prompt.ts"
 import { ErrorPart, pump } from "./internal/pump.ts"
 import { makeRedactor } from "./Redactor.ts"
 
-/** What the adapter needs beside the model. */
+/** The model, and what the adapter must know about it. */
 export interface AdapterOptions {
   readonly model: LanguageModelV3
   readonly info: ModelInfo
-  /** Names what shares a rate limit; `provider/model` where left out. */
+  /** Models with the same key share a rate limit; `provider/model` by default. */
   readonly limitKey?: string
   /** Keys and other values that must appear in no message. */
   readonly secrets?: ReadonlyArray<Redacted.Redacted>
-  /** The variable that holds the key, for the message where it is refused. */
+  /** The variable that holds the key; named if the server refuses the key. */
   readonly keyName?: string
-  /** Where the server is, for the message where it cannot be reached. */
+  /** The base URL; named if the server cannot be reached. */
   readonly baseUrl?: string
-  /** The variable that may hold that address. */
+  /** The variable that can override the base URL. */
   readonly baseUrlName?: string | undefined
-  /** How long it may take until the first content, in milliseconds; as `deadlines.first_event` says where absent. */
+  /** Deadline for the first content, in milliseconds; `deadlines.first_event` by default. */
   readonly firstEvent?: number | undefined
-  /** Options of the provider for a request, such as a reasoning effort. */
+  /** Provider-specific options for a request, such as the reasoning effort. */
   readonly providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions | undefined
-  /** How the provider wants prompts. */
+  /** How to write prompts for this provider. */
   readonly style?: PromptStyle
 }
 
-/** A language model of the AI SDK as one of Skein's. */
+/** Adapts a model of the AI SDK. */
 export const make = (options: AdapterOptions): LanguageModel => {
   const { info, model, style = {} } = options
   const name = formatRef(info)
@@ -70,7 +70,7 @@ export const make = (options: AdapterOptions): LanguageModel => {
         run().then(
           () => resume(Effect.void),
           (cause: unknown) => {
-            // Whatever the stream still holds is of no use: the socket is closed.
+            // Nobody reads the rest of the stream: close the socket.
             abort.abort()
             resume(Effect.fail(cause))
           }

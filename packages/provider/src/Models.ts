@@ -1,6 +1,6 @@
 /**
- * Decides what is known of models without asking anyone: limits, prices and abilities, as of November 2026. Config may say
- * otherwise; what is not listed can be used too, at an unknown cost.
+ * The table of known models: limits, prices and abilities, as of November 2026. Config overrides it. You can use models
+ * that are not listed; their cost is unknown.
  */
 import type { ModelConfig } from "@skein/domain/ConfigInfo"
 import type { ModelInfo } from "@skein/domain/Model"
@@ -15,7 +15,7 @@ type Row = readonly [modelID: string, limit: Limit, prices: Prices, abilities: R
 const thinking: ReadonlyArray<Ability> = ["tools", "reasoning", "images"]
 const seeing: ReadonlyArray<Ability> = ["tools", "images"]
 
-/** From 272,000 tokens of input a request costs double, so the table ends where the price it names does. */
+/** Input beyond 272,000 tokens costs double, so the limit here is the one up to which the listed price holds. */
 const one: Limit = [400_000, 128_000]
 
 const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
@@ -42,7 +42,7 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
     ["gpt-4o-mini", [128_000, 16_384], ["0.15", "0.6", "0.075"], seeing],
     ["o4-mini", [200_000, 100_000], ["1.1", "4.4", "0.275"], thinking]
   ],
-  // Prices of the peak hours; at other times it is half.
+  // Peak prices. Off-peak, requests cost half.
   deepseek: [
     ["deepseek-flash", [1_000_000, 384_000], ["0.3", "1.2", "0.006"], thinking],
     ["deepseek-v4-pro", [1_000_000, 384_000], ["1.32", "3.96", "0.044"], ["tools", "reasoning"]]
@@ -56,7 +56,7 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ]
 }
 
-/** Which model of a provider is the small, the usual and the large one. */
+/** The small, default and large model of each provider. */
 const sizes: Readonly<Record<string, Readonly<Record<string, ModelInfo["size"]>>>> = {
   openai: { "gpt-6-luna": "small", "gpt-6.1-sol": "default", "gpt-6-astra": "large" },
   deepseek: { "deepseek-flash": "small", "deepseek-v4-pro": "large" },
@@ -85,16 +85,16 @@ const toInfo = (providerID: string, [modelID, [context, output], prices, abiliti
   }
 }
 
-/** What config says of the models of one provider, by their names. */
+/** A provider's models in the config, by name. */
 export type ModelConfigs = Readonly<Record<string, typeof ModelConfig.Type>>
 
-/** The models that are known of a provider: those of the table, as config changes them, and those of config. */
+/** All known models of a provider: those in the table with config applied, and those in the config alone. */
 export const known = (providerID: string, configs: ModelConfigs = {}): ReadonlyArray<ModelInfo> => {
   const names = new Set([...(rows[providerID] ?? []).map(([modelID]) => modelID), ...Object.keys(configs)])
   return [...names].map((modelID) => lookup(providerID, modelID, configs))
 }
 
-/** What is known of one model; a dated snapshot (`gpt-5-2025-08-07`) is as its family. */
+/** Looks up one model. A dated snapshot such as `gpt-5-2025-08-07` counts as its family. */
 export const lookup = (providerID: string, modelID: string, configs: ModelConfigs = {}): ModelInfo => {
   const family = modelID.replace(/-\d{4}-\d{2}-\d{2}$/, "")
   const row = (rows[providerID] ?? []).find(([name]) => name === modelID) ??

@@ -1,4 +1,4 @@
-/** OpenAI's models: the Responses API through `@ai-sdk/openai`, or Chat Completions at a base URL of one's own. */
+/** OpenAI's models: the Responses API through `@ai-sdk/openai`, or Chat Completions if you set a base URL. */
 import { Provider } from "@skein/core/Provider"
 import { all, type Config } from "effect/Config"
 import type { ConfigError } from "effect/ConfigError"
@@ -17,21 +17,21 @@ import { toProvider, type Vendor } from "./Vendor.ts"
 
 const official = "https://api.openai.com/v1"
 
-/** The model of agents that name none. */
+/** The default model. */
 export const defaultModel = { providerID: "openai", modelID: "gpt-6.1-sol" }
 
-/** How OpenAI, or a server with its API, is reached. */
+/** How to reach OpenAI, or a server with the same API. */
 export interface OpenAiOptions {
   /** The part of a model's name before the slash; `openai` by default. */
   readonly id?: string
   readonly apiKey?: Redacted.Redacted | undefined
   /** The variable that the key came from, for messages; `OPENAI_API_KEY` by default. */
   readonly keyName?: string
-  /** A server of one's own; it needs no key. */
+  /** Another server. It needs no key. */
   readonly baseUrl?: string | undefined
-  /** How long it may take until the first content, in milliseconds: 10 minutes on this machine, else as the settings say. */
+  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
   readonly firstEvent?: number | undefined
-  /** Which API to speak; `responses` by default, `chat` with a base URL of one's own. */
+  /** Which API to use; `responses` by default, `chat` if you set a base URL. */
   readonly api?: "chat" | "responses" | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly models?: ModelConfigs | undefined
@@ -62,7 +62,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
       const { createOpenAI } = await import("@ai-sdk/openai")
       const openai = createOpenAI({
         baseURL: baseUrl,
-        // Without any, the SDK would read the environment itself.
+        // Without a key, the SDK would read the environment itself.
         apiKey: apiKey === undefined ? "none" : Redacted.value(apiKey),
         headers: { ...headers },
         fetch: makeFetch(send)
@@ -71,14 +71,14 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
         LanguageModelAdapter.make({
           ...setup,
           model: openai.responses(setup.info.modelID),
-          // This API makes tools strict, and so every argument required, unless told otherwise.
+          // By default this API makes tools strict, which makes every argument required.
           style: { lenientTools: true },
           providerOptions: ({ origin, variant }) => ({
             openai: {
               ...variant === undefined ? {} : { reasoningEffort: variant },
-              // Conversations are kept here, not there; what a model reasoned goes back to it encrypted.
+              // Skein stores conversations itself. Reasoning goes back to the model encrypted.
               store: false,
-              // Other servers may refuse what they do not know.
+              // Other servers may refuse unknown fields.
               ...isOfficial ? { promptCacheKey: origin.sessionID } : {}
             }
           })

@@ -1,4 +1,4 @@
-/** Any server with the Chat Completions API of OpenAI, and presets for known ones. */
+/** Servers with OpenAI's Chat Completions API, and presets for well-known ones. */
 import { type ModelRequest, Provider } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,26 +9,26 @@ import { localFirstEvent, makeHttpVendor } from "./internal/vendor.ts"
 import type { ModelConfigs } from "./Models.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
 
-/** What is known of a server without asking. */
+/** Settings of a well-known server. */
 export interface Preset {
   readonly baseUrl: string
-  /** The variable that may hold another base URL. */
+  /** The variable that can override the base URL. */
   readonly baseUrlName: string
   /** The variable that holds the key. */
   readonly keyName: string
-  /** The model of agents that name none, where nothing is configured but the key. */
+  /** The default model if you only set the key. */
   readonly defaultModel?: string
   /** Whether it answers without a key. */
   readonly keyless?: boolean
-  /** Whether it mostly runs on hardware of one's own, where reading a prompt takes minutes. */
+  /** Whether people usually run it on their own hardware, where reading a prompt can take minutes. */
   readonly isLocal?: boolean
-  /** Whether it refuses to be asked for usage in streams; it tells it unasked. */
+  /** Whether it refuses `stream_options`; it reports usage anyway. */
   readonly refusesUsage?: boolean
-  /** Whether it takes only identifiers of tool calls of nine letters and digits. */
+  /** Whether tool call ids must be nine letters and digits. */
   readonly shortCallIDs?: boolean
 }
 
-/** The servers that need no base URL. */
+/** Presets: servers that need no base URL. */
 export const presets = {
   deepseek: {
     baseUrl: "https://api.deepseek.com/v1",
@@ -92,21 +92,21 @@ export const presets = {
   }
 } as const satisfies Readonly<Record<string, Preset>>
 
-/** How a compatible server is reached. */
+/** How to reach a compatible server. */
 export interface OpenAiCompatibleOptions {
   /** The part of a model's name before the slash. */
   readonly id: string
   readonly baseUrl: string
-  /** The variable that may hold the base URL, for messages. */
+  /** The variable that can override the base URL, for messages. */
   readonly baseUrlName?: string | undefined
-  /** How long it may take until the first content, in milliseconds: 10 minutes for local servers, else as the settings say. */
+  /** Deadline for the first content, in milliseconds. 10 minutes for local servers, else as the settings say. */
   readonly firstEvent?: number | undefined
-  /** Whether it mostly runs on hardware of one's own, though perhaps on another machine. */
+  /** Whether people usually run it on their own hardware, perhaps on another machine. */
   readonly isLocal?: boolean | undefined
   readonly apiKey?: Redacted.Redacted | undefined
-  /** The variable that holds the key; with a name, nothing is asked without a key. */
+  /** The variable that holds the key. If set, requests without a key are refused. */
   readonly keyName?: string | undefined
-  /** Whether it answers without a key, though there is a name for one. */
+  /** Whether the server answers without a key even if `keyName` is set. */
   readonly keyless?: boolean | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly models?: ModelConfigs | undefined
@@ -144,7 +144,7 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
   })
 }
 
-/** The server as the only provider, with the model of agents that name none. */
+/** A Provider with this server alone, and its default model. */
 export const layer = (options: OpenAiCompatibleOptions & { readonly model: string }): Layer.Layer<Provider> =>
   Layer.scoped(
     Provider,
@@ -154,7 +154,7 @@ export const layer = (options: OpenAiCompatibleOptions & { readonly model: strin
     )
   )
 
-/** Identifiers of such servers stay; those of others become ones that they take, the same for the call and its result. */
+/** Keeps ids that such a server made itself. Hashes all others, so that a call and its result keep the same id. */
 const loadShortID = async (): Promise<(id: string) => string> => {
   const { createHash } = await import("node:crypto")
   return (id) => /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9)

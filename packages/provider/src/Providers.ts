@@ -1,4 +1,4 @@
-/** Decides which providers there are in a process: OpenAI, the presets, those of the config, and the program's own. */
+/** Sets up all providers of a process: OpenAI, the presets, those in the config, and the program's own. */
 import { Config, defaults } from "@skein/core/Config"
 import { Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
@@ -51,11 +51,11 @@ const compatible = (
     })
   })
 
-/** What a program brings besides the providers that this package knows. */
+/** What the program adds to the providers of this package. */
 export interface ProvidersOptions {
-  /** Vendors of its own; what the config says under their names does not concern them. */
+  /** More vendors. Config under their ids does not apply to them. */
   readonly vendors: ReadonlyArray<Vendor>
-  /** The model of those who have set up no other: one of a vendor that needs no key. */
+  /** The default model if no key and no model is set. Its vendor must not need a key. */
   readonly fallback: ModelRef
 }
 
@@ -81,14 +81,14 @@ const vendors = (
   )
 }
 
-/** The time for the first content where somebody set it, be it to the default: it then holds for every server. */
+/** `deadlines.first_event` if it was set, even to its default: it then applies to every server, local ones too. */
 const chosenFirstEvent = ({ origins, settings }: Context.Tag.Service<Config>): number | undefined => {
   const { first_event } = settings.deadlines
   const origin = origins["deadlines.first_event"] ?? "default"
   return origin === "default" && first_event === defaults.deadlines.first_event ? undefined : first_event
 }
 
-/** All providers, set up by the config and the environment; `chooseModel` decides on the model of agents that name none. */
+/** All providers, set up from the config and the environment. `chooseModel` picks the default model. */
 export const layer = (options: ProvidersOptions): Layer.Layer<Provider, ConfigError, Config> =>
   Layer.scoped(
     Provider,

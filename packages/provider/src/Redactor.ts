@@ -1,7 +1,7 @@
-/** Decides what is taken out of a text that is shown, logged or sent: secrets that are known, and what looks like one. */
+/** Redacts text that is shown, logged or sent: known secrets, and anything that looks like a key. */
 import * as Redacted from "effect/Redacted"
 
-/** Shorter values are more likely a word of the message than a secret. */
+/** A shorter value is more likely a word than a secret. */
 const shortest = 6
 
 const patterns: ReadonlyArray<readonly [RegExp, string]> = [
@@ -15,7 +15,7 @@ const patterns: ReadonlyArray<readonly [RegExp, string]> = [
   ]
 ]
 
-/** Takes these secrets, and whatever looks like a key, out of a text. */
+/** Replaces these secrets, and anything that looks like a key. */
 export const makeRedactor = (secrets: ReadonlyArray<Redacted.Redacted>): (text: string) => string => {
   const values = secrets
     .map((secret) => Redacted.value(secret))

@@ -1,4 +1,4 @@
-/** Records what models say in a file, a cassette, and plays it again without any model. */
+/** Records what models say in a file, the cassette, and plays it back without a model. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { elapsed, now } from "@skein/core/MonotonicClock"
 import { type LanguageModel, ModelError, ModelUnavailable, Provider } from "@skein/core/Provider"
@@ -23,8 +23,8 @@ const unwritable = (model: ModelInfo, path: string, cause: { readonly message: s
   })
 
 /**
- * The same provider, but all that its models say is also written to a cassette, replacing what was there. The file is whole
- * after every request; a request that was interrupted is not in it.
+ * Wraps a provider and records every answer in a cassette, which replaces an existing file. The file is complete after
+ * each request. Interrupted requests are left out.
  */
 export const record = <E, R>(
   provider: Layer.Layer<Provider, E, R>,
@@ -84,15 +84,15 @@ export const record = <E, R>(
     })
   ).pipe(Layer.provide(provider))
 
-/** How a cassette is played. */
+/** How to play a cassette. */
 export interface ReplayOptions {
-  /** `instant` (the default) waits for nothing; `recorded` takes the time that the models took. */
+  /** `instant` (the default) never waits; `recorded` takes as long as the models did. */
   readonly pace?: "instant" | "recorded"
 }
 
 /**
- * A provider that answers from a cassette: requests are found by agent path and step. Where several agents share both, the
- * one with the same last user message is taken, or else the first that is left; none is used twice.
+ * A provider that answers from a cassette. It finds a request by agent path and step. If several match, it takes the one
+ * with the same last user message, else the first unused one. No recording is used twice.
  */
 export const layer = (
   path: string,

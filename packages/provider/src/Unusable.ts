@@ -1,4 +1,4 @@
-/** Says why the models of a provider cannot be used, before anything is asked of it. */
+/** Explains why a provider cannot be used, without sending a request. */
 import { sessionVendor } from "@skein/core/ModelSize"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { type Preset, presets } from "./OpenAiCompatible.ts"
@@ -9,9 +9,9 @@ const known: Readonly<Record<string, Pick<Preset, "baseUrlName" | "keyName" | "k
 }
 
 /**
- * Why a provider cannot be used; undefined where it can. `own` names the program's own providers, which need nothing, and
- * `config` is what its user says of it. A local server that needs no key counts where its user names it: whether it runs is
- * not known.
+ * Why a provider cannot be used; undefined if it can. `own` are the ids of the program's own vendors, which are always
+ * usable. `config` is the user's config of the provider. A local server without a key is usable only if the user
+ * configured it, because nobody knows whether it runs.
  */
 export const unusable =
   (variables: Readonly<Record<string, string | undefined>>, own: ReadonlyArray<string>) =>

@@ -1,23 +1,23 @@
-/** A vendor answers for all models under one `provider/`; a Provider is made of vendors. */
+/** A vendor offers all models under one `provider/`. A Provider consists of vendors. */
 import { didYouMean } from "@skein/core/Nearest"
 import { type LanguageModel, ModelUnavailable, type Provider } from "@skein/core/Provider"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** Where models of one provider come from. */
+/** The models of one provider. */
 export interface Vendor {
   /** The part of a model's name before the slash. */
   readonly id: string
-  /** The models that are known; others may be asked for too. */
+  /** The known models. You can ask for others too. */
   readonly models: ReadonlyArray<ModelInfo>
-  /** Whether its models can be asked as things are set up. */
+  /** Whether its models are ready to use with the current setup. */
   readonly available: boolean
-  /** Gets a model ready; loads what it needs at the first call only. */
+  /** Prepares a model. Loads its client on the first call. */
   readonly model: (modelID: string) => Effect.Effect<LanguageModel, ModelUnavailable>
 }
 
-/** The service of core from vendors, of which no two have the same id. */
+/** Makes a Provider of vendors with distinct ids. */
 export const toProvider = (
   vendors: ReadonlyArray<Vendor>,
   defaultModel: Effect.Effect<ModelRef, ModelUnavailable>

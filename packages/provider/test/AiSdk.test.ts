@@ -37,21 +37,21 @@ const saying = (delta: string) =>
 
 const defaultModel = Effect.flatMap(Provider, (provider) => Effect.flatMap(provider.defaultModel, provider.resolve))
 
-it.effect("an embedder's model is the default one, under its own name and with what the table knows", () =>
+it.effect("is the default model, under its own name and with the limits in the table", () =>
   Effect.gen(function*() {
     const model = yield* defaultModel
     expect(model.info).toMatchObject({ providerID: "openai", modelID: "gpt-5", limit: { context: 400_000 } })
     expect(textOf(yield* ask(model))).toBe("yes")
   }).pipe(Effect.provide(AiSdk.layer(saying("yes")))))
 
-it.effect("what the embedder says of the model comes first", () =>
+it.effect("prefers the info that you give", () =>
   Effect.gen(function*() {
     const info = { providerID: "mine", modelID: "m" }
     const model = yield* Effect.provide(defaultModel, AiSdk.layer(saying("yes"), { info, limitKey: "shared" }))
     expect(model).toMatchObject({ info, limitKey: "shared" })
   }))
 
-it.effect("middleware applies, the first of it to a request first", () =>
+it.effect("applies middleware, the first one first", () =>
   Effect.gen(function*() {
     const sdk = saying("<think>hm</think>yes")
     const temperature = (value: number) => defaultSettingsMiddleware({ settings: { temperature: value } })

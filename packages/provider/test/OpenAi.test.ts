@@ -23,7 +23,7 @@ describe("OpenAi", () => {
     Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(entries))))
   const wire = chatWire(() => Effect.die("unused"))
 
-  it.scoped("the layer reads the key and the base URL from the environment", () =>
+  it.scoped("reads the key and the base URL from the environment", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) =>
         sse(response, ...wire.begin, ...wire.text("hi"), ...wire.finish("stop")).end()
@@ -40,7 +40,7 @@ describe("OpenAi", () => {
       )
     }))
 
-  it.effect("without a key it says which variable to set, and other models stay listed", () =>
+  it.effect("names the variable to set if there is no key, and still lists models", () =>
     Effect.gen(function*() {
       const provider = yield* Provider
       const error = yield* Effect.flip(provider.resolve(OpenAi.defaultModel))
@@ -49,7 +49,7 @@ describe("OpenAi", () => {
       expect((yield* provider.list).every(({ available }) => !available)).toBe(true)
     }).pipe(Effect.provide(OpenAi.layer), Effect.provide(env({ OPENAI_API_KEY: "" }))))
 
-  it.effect("an address that is none is told as such", () =>
+  it.effect("refuses an invalid base URL", () =>
     Effect.gen(function*() {
       const provider = yield* Provider
       const error = yield* Effect.flip(provider.resolve({ providerID: "openai", modelID: "m" }))
@@ -57,7 +57,7 @@ describe("OpenAi", () => {
       expect(error.message).toContain("localhost:8000")
     }).pipe(Effect.provide(OpenAi.layer), Effect.provide(env({ OPENAI_BASE_URL: "localhost:8000" }))))
 
-  it.scoped("the limit key tells keys apart without holding them", () =>
+  it.scoped("tells keys apart in the limit key without revealing them", () =>
     Effect.gen(function*() {
       const keyOf = (key: string) =>
         Effect.flatMap(OpenAi.make({ apiKey: Redacted.make(key) }), (vendor) => vendor.model("m")).pipe(
@@ -69,7 +69,7 @@ describe("OpenAi", () => {
       expect(yield* keyOf("sk-one-1234567890")).toBe(first)
     }))
 
-  it.scoped("a variant is the reasoning effort of both APIs", () =>
+  it.scoped("sends a variant as the reasoning effort in both APIs", () =>
     Effect.gen(function*() {
       for (const api of ["chat", "responses"] as const) {
         const server = yield* serve((response) => response.writeHead(400).end())
@@ -82,7 +82,7 @@ describe("OpenAi", () => {
       }
     }))
 
-  it.scoped("a variant that the API does not know is refused before anything is sent", () =>
+  it.scoped("refuses an unknown variant before sending anything", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url }), (vendor) => vendor.model("gpt-5"))
@@ -92,7 +92,7 @@ describe("OpenAi", () => {
       expect(server.seen).toEqual([])
     }))
 
-  it.scoped("chat models that think are capped under the new name, and all others under the old one", () =>
+  it.scoped("caps the output of reasoning chat models by the new field, of others by the old one", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAi.make({ baseUrl: server.url })
@@ -106,7 +106,7 @@ describe("OpenAi", () => {
       for (const id of ["m", "gpt-4o"]) expect(yield* capsOf(id)).toEqual({ max_tokens: 300 })
     }))
 
-  it.scoped("chat models that think are told by the developer, and not how to sample", () =>
+  it.scoped("sends reasoning chat models a developer message and no sampling options", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAi.make({ baseUrl: server.url })
@@ -128,7 +128,7 @@ describe("OpenAi", () => {
       expect(yield* bodyOf("gpt-5", "none")).toEqual(["developer", undefined, undefined])
     }))
 
-  it.scoped("a server of one's own gets no field that only OpenAI knows, and no key where there is none", () =>
+  it.scoped("sends other servers no fields that only OpenAI knows, and no key if there is none", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url }), (vendor) => vendor.model("m"))
@@ -144,7 +144,7 @@ describe("OpenAi", () => {
       ])
     }))
 
-  it.scoped("the Responses API keeps nothing, and tools may leave arguments out", () =>
+  it.scoped("tells the Responses API to store nothing, and keeps tool arguments optional", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const model = yield* Effect.flatMap(

@@ -14,7 +14,7 @@ describe("a compatible server", () => {
 })
 
 describe("OpenAiCompatible", () => {
-  it.scoped("asks for usage, and not where a server refuses that", () =>
+  it.scoped("asks for usage unless the server refuses that", () =>
     Effect.gen(function*() {
       for (const refusesUsage of [false, true]) {
         const server = yield* serve((response) => response.writeHead(400).end())
@@ -25,7 +25,7 @@ describe("OpenAiCompatible", () => {
       }
     }))
 
-  it.scoped("tells reasoning, and sends it back", () =>
+  it.scoped("emits reasoning and sends it back", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) =>
         sse(
@@ -61,7 +61,7 @@ describe("OpenAiCompatible", () => {
       expect(server.seen[0]?.body).toContain("\"reasoning_content\":\"thought\"")
     }))
 
-  it.scoped("P15: a call without an identifier gets one", () =>
+  it.scoped("P15: gives an id to a call without one", () =>
     Effect.gen(function*() {
       for (const id of [undefined, ""]) {
         const server = yield* serve((response) =>
@@ -83,7 +83,7 @@ describe("OpenAiCompatible", () => {
       }
     }))
 
-  it.scoped("a server that is strict about identifiers gets ones that it takes, the same for call and result", () =>
+  it.scoped("converts ids for a strict server, the same for call and result", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, shortCallIDs: true })
@@ -117,7 +117,7 @@ describe("OpenAiCompatible", () => {
       expect(messages.slice(1).map((message: { tool_call_id: string }) => message.tool_call_id)).toEqual(ids)
     }))
 
-  it.scoped("with a name for its key it asks nothing without one", () =>
+  it.scoped("sends nothing without a key if keyName is set", () =>
     Effect.gen(function*() {
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: "http://127.0.0.1:1/v1", keyName: "CORP_KEY" })
       expect(vendor.available).toBe(false)
@@ -126,7 +126,7 @@ describe("OpenAiCompatible", () => {
       expect(error.message).toContain("CORP_KEY")
     }))
 
-  it.scoped("pictures and text files go along", () =>
+  it.scoped("sends images and text files", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
@@ -153,7 +153,7 @@ describe("OpenAiCompatible", () => {
       ])
     }))
 
-  it.scoped("files that the API has no words for are refused before anything is sent", () =>
+  it.scoped("refuses unsupported files before sending anything", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
@@ -179,7 +179,7 @@ describe("OpenAiCompatible", () => {
       ])
     }))
 
-  it.scoped("reasoning goes back only to the provider that it came from", () =>
+  it.scoped("sends reasoning back only to the provider that wrote it", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
@@ -198,7 +198,7 @@ describe("OpenAiCompatible", () => {
       ])
     }))
 
-  it.scoped("a conversation that goes on is sent whole each time, and without tools nothing of them", () =>
+  it.scoped("sends the whole conversation each time, and no tool fields without tools", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url, headers: { "X-Team": "é" } })
@@ -235,7 +235,7 @@ describe("OpenAiCompatible", () => {
       expect(three).toEqual({ ...common, messages: said })
     }))
 
-  it.scoped("the base URL may end with a slash, and have a query", () =>
+  it.scoped("accepts a base URL with a trailing slash and a query", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: `${server.url}//?version=1` })
@@ -243,14 +243,14 @@ describe("OpenAiCompatible", () => {
       expect(server.seen[0]?.url).toBe("/v1/chat/completions?version=1")
     }))
 
-  it.scoped("a header that cannot be sent is told as such", () =>
+  it.scoped("refuses an invalid header", () =>
     Effect.gen(function*() {
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: "http://127.0.0.1:1", headers: { a: "b\nc" } })
       const { error } = yield* ask(yield* vendor.model("m"))
       expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
     }))
 
-  it.scoped("an answer that says that it is over is over, though the server keeps the socket open", () =>
+  it.scoped("ends the answer at its end marker even if the server keeps the socket open", () =>
     Effect.gen(function*() {
       const more = (response: ServerResponse) => {
         if (!response.destroyed) response.write(": more\n\n", () => setImmediate(more, response))
@@ -267,7 +267,7 @@ describe("OpenAiCompatible", () => {
       }
     }))
 
-  it.scoped("an answer whose end comes a little later leaves its socket to the next request", () =>
+  it.scoped("reuses the socket if the stream ends shortly after the answer", () =>
     Effect.gen(function*() {
       const ports = new Set<number | undefined>()
       const open: Array<ServerResponse> = []
@@ -285,7 +285,7 @@ describe("OpenAiCompatible", () => {
       expect(ports.size).toBe(1)
     }))
 
-  it.scoped("a refusal that is cut off says what has arrived", () =>
+  it.scoped("reports the part of a truncated refusal that arrived", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => {
         // Half a body, then the end of the connection. A reset could overtake what was written.
@@ -297,7 +297,7 @@ describe("OpenAiCompatible", () => {
       expect(error).toMatchObject({ reason: "rate_limit", status: 429, retryAfter: 3_000 })
     }))
 
-  it.scoped("an error that comes as a chunk without choices is judged by what it says", () =>
+  it.scoped("classifies an error chunk without choices by its content", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) =>
         sse(response, { object: "error", message: "maximum context length is 10", code: 400 }).end()
@@ -307,7 +307,7 @@ describe("OpenAiCompatible", () => {
       expect(error).toMatchObject({ reason: "context_overflow", retryable: false })
     }))
 
-  it.scoped("sockets that are kept for the next request are closed with the scope", () =>
+  it.scoped("closes pooled sockets with the scope", () =>
     Effect.gen(function*() {
       const gone = yield* Deferred.make<void>()
       const server = yield* serve((response) => sse(response, ...wire.text("ok"), ...wire.finish("stop")).end())
@@ -321,7 +321,7 @@ describe("OpenAiCompatible", () => {
       yield* Deferred.await(gone)
     }))
 
-  it.scoped("P04: secrets in headers of the config appear in no message", () =>
+  it.scoped("P04: redacts secrets in configured headers from messages", () =>
     Effect.gen(function*() {
       const server = yield* serve((response, _number, seen) =>
         response.writeHead(400).end(`no ${String(seen.headers["x-auth"])}`)

@@ -46,7 +46,7 @@ const resolve = (name: string) =>
 const defaultModel = Effect.flatMap(Provider, (provider) => provider.defaultModel)
 
 describe("Providers", () => {
-  it.effect("without a key the default is the fallback, of a vendor that the program brings", () =>
+  it.effect("without a key, the default is the fallback", () =>
     Effect.gen(function*() {
       expect(yield* defaultModel).toEqual(fallback)
       const model = yield* resolve("own/m")
@@ -54,7 +54,7 @@ describe("Providers", () => {
       expect(list.filter(({ providerID }) => providerID === "own")).toEqual([{ ...model.info, available: true }])
     }).pipe(using({})))
 
-  it.effect("with a key the default is OpenAI's, and the config's model comes before it", () =>
+  it.effect("with a key, the default is OpenAI's, unless the config names a model", () =>
     Effect.gen(function*() {
       const env = { OPENAI_API_KEY: "sk-test" }
       expect(yield* defaultModel.pipe(using({}, env))).toEqual({ providerID: "openai", modelID: "gpt-6.1-sol" })
@@ -81,11 +81,11 @@ describe("Providers", () => {
       }).pipe(using({}, { [keyName]: "test" })))
   }
 
-  it("all variables whose keys choose a model are listed", () => {
+  it("lists all variables whose key chooses a model", () => {
     expect(DefaultModel.keyNames.toSorted()).toEqual(Object.keys(chosenBy).toSorted())
   })
 
-  it.effect("of several keys OpenAI's comes first, then the others by name", () =>
+  it.effect("with several keys, prefers OpenAI's, then the others by name", () =>
     Effect.gen(function*() {
       const keys = { MISTRAL_API_KEY: "m", GROQ_API_KEY: "g", DEEPSEEK_API_KEY: " " }
       const chosen = yield* chooseModel.pipe(using({}, keys))
@@ -94,7 +94,7 @@ describe("Providers", () => {
       expect(withOpenAi).toMatchObject({ keyName: "OPENAI_API_KEY", otherKeys: ["GROQ_API_KEY", "MISTRAL_API_KEY"] })
     }))
 
-  it.effect("a provider of the config comes before keys, with the first model that is listed for it", () =>
+  it.effect("prefers a configured provider over keys, with its first listed model", () =>
     Effect.gen(function*() {
       const gateway = { base_url: "http://127.0.0.1:1", key_env: "GATEWAY_KEY", models: { coder: {}, small: {} } }
       const config = { provider: { gateway, ollama: {} } }
@@ -111,13 +111,13 @@ describe("Providers", () => {
       expect((yield* chooseModel.pipe(using(local))).model).toEqual({ providerID: "ollama", modelID: "qwen3:8b" })
     }))
 
-  it.effect("any model of a known provider can be asked, at an unknown price", () =>
+  it.effect("resolves unlisted models of a known provider, at an unknown price", () =>
     Effect.gen(function*() {
       const model = yield* resolve("openai/m")
       expect(model.info).toEqual({ providerID: "openai", modelID: "m" })
     }).pipe(using({}, { OPENAI_API_KEY: "sk-test" })))
 
-  it.effect("the same model is made once", () =>
+  it.effect("makes each model once", () =>
     Effect.gen(function*() {
       expect(yield* resolve("openai/m")).toBe(yield* resolve("openai/m"))
     }).pipe(using({}, { OPENAI_API_KEY: "sk-test" })))
@@ -161,7 +161,7 @@ describe("Providers", () => {
     (id) => resolve(`${id}/m`).pipe(using({}))
   )
 
-  it.scoped("a preset goes where the environment or, before it, the config says", () =>
+  it.scoped("takes the base URL of a preset from the config, else from the environment", () =>
     Effect.gen(function*() {
       const first = yield* say("from the environment")
       const second = yield* say("from the config")
@@ -171,7 +171,7 @@ describe("Providers", () => {
       expect(yield* spoken.pipe(using({ provider: { ollama: { base_url: second.url } } }, env))).toBe("from the config")
     }))
 
-  it.scoped("a provider with a name of one's own", () =>
+  it.scoped("sets up a provider with a custom name", () =>
     Effect.gen(function*() {
       const server = yield* say("hi")
       yield* Effect.gen(function*() {
@@ -191,7 +191,7 @@ describe("Providers", () => {
       }, { CORP_KEY: "k-corporate" }))
     }))
 
-  it.scoped("a second account of OpenAI, by the API that the config names", () =>
+  it.scoped("sets up a second OpenAI account with the configured API", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(401).end())
       const config = {
@@ -204,14 +204,14 @@ describe("Providers", () => {
       }).pipe(using(config, { WORK_KEY: "k-123456" }))
     }))
 
-  it.effect("a provider without an address says so", () =>
+  it.effect("says that a provider has no base URL", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(resolve("corp/m"))
       expect(error).toMatchObject({ reason: "bad_config" })
       expect(error.message).toContain("base_url")
     }).pipe(using({ provider: { corp: {} } })))
 
-  it.effect("an unknown provider is met with what was meant", () =>
+  it.effect("suggests a provider for a misspelled name", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(resolve("deepsek/m"))
       expect(error).toMatchObject({ reason: "unknown_provider", model: "deepsek/m" })
@@ -220,7 +220,7 @@ describe("Providers", () => {
       expect((yield* Effect.flip(resolve("own/gpt"))).reason).toBe("unknown_model")
     }).pipe(using({})))
 
-  it.effect("lists what is known, sorted, and says what can be asked", () =>
+  it.effect("lists known models sorted, with their availability", () =>
     Effect.gen(function*() {
       const list = yield* Effect.flatMap(Provider, (provider) => provider.list)
       const names = list.map(({ modelID, providerID }) => `${providerID} ${modelID}`)

@@ -79,7 +79,7 @@ const replaying = ({ layer }: ReturnType<typeof disk>, options: Replay.ReplayOpt
   Effect.provide(Layer.provide(Replay.layer("tape.json", options), layer))
 
 describe("Replay", () => {
-  it.effect("plays what was recorded, events, failures and all, at once", () =>
+  it.effect("plays back events and failures at once", () =>
     Effect.gen(function*() {
       const tape = disk()
       const requests = [from(["build"], 0), from(["build"], 1, "fail"), from(["build"], 1)]
@@ -94,7 +94,7 @@ describe("Replay", () => {
       expect([...tape.files.keys()]).toEqual(["tape.json"])
     }))
 
-  it.effect("takes the time that the model took, when asked to", () =>
+  it.effect("replays the recorded timing on request", () =>
     Effect.gen(function*() {
       const tape = disk()
       yield* recorded([from(["build"], 0)], tape)
@@ -110,7 +110,7 @@ describe("Replay", () => {
       }).pipe(replaying(tape, { pace: "recorded" }))
     }))
 
-  it.effect("agents of one kind in the same step are told apart by what they were asked, in any order", () =>
+  it.effect("tells agents with the same path and step apart by their prompt, in any order", () =>
     Effect.gen(function*() {
       const tape = disk()
       const path = ["build", "explore"]
@@ -123,7 +123,7 @@ describe("Replay", () => {
       }).pipe(replaying(tape))
     }))
 
-  it.effect("where the words have changed, the first that is left is taken", () =>
+  it.effect("takes the first unused recording if the prompt has changed", () =>
     Effect.gen(function*() {
       const tape = disk()
       yield* recorded([from(["build"], 0, "one")], tape)
@@ -132,7 +132,7 @@ describe("Replay", () => {
       }).pipe(replaying(tape))
     }))
 
-  it.effect("a request that was not recorded fails for good, and names itself", () =>
+  it.effect("fails permanently on an unrecorded request, and names it", () =>
     Effect.gen(function*() {
       const tape = disk()
       yield* recorded([from(["build"], 0)], tape)
@@ -148,7 +148,7 @@ describe("Replay", () => {
       }).pipe(replaying(tape))
     }))
 
-  it.effect("titles are kept apart from turns", () =>
+  it.effect("keeps titles apart from turns", () =>
     Effect.gen(function*() {
       const tape = disk()
       const title = { origin: { ...request().origin, purpose: "title" as const } }
@@ -160,7 +160,7 @@ describe("Replay", () => {
       }).pipe(replaying(tape))
     }))
 
-  it.effect("an interrupted request is not in the cassette", () =>
+  it.effect("leaves interrupted requests out of the cassette", () =>
     Effect.gen(function*() {
       const tape = disk()
       yield* Effect.gen(function*() {
@@ -175,7 +175,7 @@ describe("Replay", () => {
       ])
     }))
 
-  it.effect("a model that was not recorded, and a file that is no cassette, say so", () =>
+  it.effect("refuses unrecorded models, and files that are no cassettes", () =>
     Effect.gen(function*() {
       const tape = disk()
       yield* recorded([from(["build"], 0)], tape)

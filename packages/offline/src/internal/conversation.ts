@@ -1,7 +1,7 @@
-/** Decides what the present turn of a conversation is: what was asked, and what was called since with which result. */
+/** Reads the current turn of a conversation: the prompt, and the calls since then with their results. */
 import type { PromptMessage } from "@skein/core/Provider"
 
-/** A call that was made in this turn, with its result once there is one. */
+/** A call in this turn, with its result if there is one. */
 export interface Call {
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
@@ -10,13 +10,13 @@ export interface Call {
 
 /** Everything since the last answer. */
 export interface Turn {
-  /** What was asked. */
+  /** The prompt. */
   readonly prompt: string
-  /** What arrived while work was going on. */
+  /** Messages that arrived during the turn. */
   readonly later: ReadonlyArray<string>
   /** The calls of each step, in order. */
   readonly rounds: ReadonlyArray<ReadonlyArray<Call>>
-  /** How many calls the conversation holds in all, earlier turns too. */
+  /** The number of calls in the whole conversation. */
   readonly callCount: number
 }
 
@@ -29,7 +29,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const callsOf = (message: Extract<PromptMessage, { role: "assistant" }>) =>
   message.content.flatMap((part) => (part.type === "tool-call" ? [part] : []))
 
-/** Reads the present turn: it begins after the last assistant message that asked for no call. */
+/** Reads the current turn, which begins after the last assistant message without calls. */
 export const readTurn = (messages: ReadonlyArray<PromptMessage>): Turn => {
   const answered = messages.findLastIndex((message) => message.role === "assistant" && callsOf(message).length === 0)
   const turn = messages.slice(answered + 1)
@@ -42,7 +42,7 @@ export const readTurn = (messages: ReadonlyArray<PromptMessage>): Turn => {
     : turn.slice(begin).flatMap((message) => (message.role === "user" ? [textOf(message)] : []))
   const rounds = turn.flatMap((message, at) => {
     if (message.role !== "assistant") return []
-    // The results follow the calls; ids are unique only within the message that makes them.
+    // Results follow their calls. Ids are unique only within a message.
     const next = turn.findIndex((candidate, index) => index > at && candidate.role === "assistant")
     const results = turn.slice(at + 1, next < 0 ? undefined : next)
       .flatMap((candidate) => (candidate.role === "tool" ? candidate.content : []))

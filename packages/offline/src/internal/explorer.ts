@@ -1,4 +1,4 @@
-/** Decides what a subagent of the survey does with its part. */
+/** The surveying subagent: looks at its part, then reports. */
 import type { Brief } from "./brief.ts"
 import type { Turn } from "./conversation.ts"
 import { conclude } from "./findings.ts"
@@ -8,7 +8,7 @@ import { ownerIndex } from "./modules.ts"
 import { writePart } from "./partReport.ts"
 import type { Decision, Toolbox } from "./toolbox.ts"
 
-/** Decides the next step of an agent that surveys a part. */
+/** The next step of an agent that surveys a part. */
 export const explorePart = (brief: Brief, turn: Turn, tools: Toolbox): Decision => {
   if (turn.rounds.length === 0) {
     const look = lookAround(brief, tools, false)

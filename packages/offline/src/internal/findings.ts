@@ -1,4 +1,4 @@
-/** Decides what the results of calls say about a part. */
+/** Concludes a part's report from the results of calls. */
 import type { Brief } from "./brief.ts"
 import {
   entriesOf,
@@ -52,7 +52,7 @@ const largestOf = (all: ReadonlyArray<string>, lines: ReadonlyMap<string, number
     .map((path) => ({ path, line: 1, text: `${lines.get(path)} lines` })) ?? []
 }
 
-/** What a module is for: what its manifest says, else its README, else the first comment of its first file. */
+/** The purpose of a module, from its manifest, else its README, else the first comment of its first file. */
 const purposeOf = (
   path: string,
   files: ReadonlyArray<string>,
@@ -74,7 +74,7 @@ const purposeOf = (
 
 const mostEdges = 80
 
-/** Imports of a part by where they lead; what stays inside a module is left out. */
+/** The imports of a part by target, without those inside a module. */
 const edgesOf = (
   found: Gathered,
   own: (file: string) => string | undefined,
@@ -128,7 +128,7 @@ const matchesOf = (found: Gathered, brief: Brief, own: (file: string) => string 
       }).toSorted((a, b) => b.score - a.score || a.line - b.line).slice(0, most.matchesOfFile)
     ).toSorted((a, b) => b.score - a.score || byText(a.path, b.path) || a.line - b.line).slice(0, most.matches)
 
-/** Concludes a part's report from what was gathered. */
+/** Concludes a part's report. */
 export const conclude = (brief: Brief, found: Gathered, notes: ReadonlyArray<string>): PartReport => {
   const owner = ownerIndex(brief.all)
   const mine = new Set(brief.modules.map((module) => module.path))

@@ -1,4 +1,4 @@
-/** Decides what the results of calls hold, whichever calls they were. */
+/** Collects files, counts and lines from the results of calls. */
 import type { Call } from "./conversation.ts"
 import { patterns } from "./facts/facts.ts"
 import { byText, isIgnored } from "./language.ts"
@@ -13,7 +13,7 @@ import {
   unreadable
 } from "./outputs.ts"
 
-/** What the results of calls hold, before anything is concluded from it. */
+/** The collected results of calls. */
 export interface Gathered {
   /** Sorted. */
   readonly files: ReadonlyArray<string>
@@ -36,7 +36,7 @@ const describe = (call: Call): string => {
   return `${call.name}${where === undefined ? "" : ` of ${where}`}`
 }
 
-/** Collects what calls gave. */
+/** Collects the results of calls. */
 export const gather = (calls: ReadonlyArray<Call>, directory: string, named: ReadonlyArray<string>): Gathered => {
   const files = new Set(named)
   const lines = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Decides how the text of the tools that look at files is read. Tolerant: layouts differ, and what cannot be read is passed over. */
+/** Parses the output of file tools. Layouts differ, so it skips what it cannot parse. */
 
 /** A line of a file. */
 export interface SourceLine {
@@ -7,7 +7,7 @@ export interface SourceLine {
   readonly text: string
 }
 
-/** A place with what is said of it. */
+/** A place with a statement about it. */
 export interface Fact extends SourceLine {}
 
 const note = /^\s*(\[.*\]|\(.*\))\s*$/
@@ -19,13 +19,13 @@ const notesOf = (output: string): ReadonlyArray<string> => {
   return last.slice(last.findLastIndex((line) => !note.test(line)) + 1)
 }
 
-/** What an output says at its end that it could not read. */
+/** The notes at the end of an output about what could not be read. */
 export const unreadable = (output: string): ReadonlyArray<string> =>
   notesOf(output).filter((line) => /not everything could be read|could not be read/i.test(line)).map((line) =>
     line.trim().slice(1, -1)
   )
 
-/** Whether an output says at its end that it is not all there is. */
+/** Whether a note at the end of an output says that it is truncated. */
 export const isCut = (output: string): boolean => notesOf(output).some((line) => cutNote.test(line))
 
 /** A path as the survey writes it: relative to the working directory, with `/`. */

@@ -1,19 +1,19 @@
-/** Decides how what was found in a part is written down, and reads it back. */
+/** The format of a part's report: writes it and reads it back. */
 import type { Manifest } from "./facts/facts.ts"
 import type { Fact } from "./outputs.ts"
 
-/** What was found out about a module. */
+/** The facts about a module. */
 export interface ModuleFacts {
   readonly path: string
   readonly files: number
-  /** Undefined where they could not be counted. */
+  /** Undefined if they could not be counted. */
   readonly lines: number | undefined
   readonly exports: number | undefined
-  /** Languages with their numbers of files, the most frequent first. */
+  /** Languages with their file counts, most frequent first. */
   readonly languages: ReadonlyArray<readonly [language: string, files: number]>
 }
 
-/** Imports of one thing by one module: how many, and where the first is. */
+/** The imports of one target by one module: their count, and the place of the first. */
 export interface Edge {
   readonly path: string
   readonly line: number
@@ -27,12 +27,12 @@ export interface Edge {
 /** The name that a manifest gives its folder. */
 export interface Name extends Pick<Manifest, "path" | "line" | "kind" | "name"> {}
 
-/** A line that fits what was asked for; more is better. */
+/** A line that matches the question. A higher score is better. */
 export interface Match extends Fact {
   readonly score: number
 }
 
-/** What was found in a part. */
+/** The findings in a part. */
 export interface PartReport {
   readonly label: string
   readonly modules: ReadonlyArray<ModuleFacts>
@@ -46,7 +46,7 @@ export interface PartReport {
   /** How many there are in all. */
   readonly todoCount: number
   readonly matches: ReadonlyArray<Match>
-  /** What could not be read, or not to its end. */
+  /** What could not be read completely. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -136,7 +136,7 @@ const readMatch = ({ line, path, text }: Fact): ReadonlyArray<Match> => {
   return match === null ? [] : [{ path, line, text: match[2] ?? "", score: Number(match[1]) }]
 }
 
-/** Reads a part's report back; undefined where it is another text, such as that of another model. */
+/** Reads a part's report; undefined for any other text, such as another model's answer. */
 export const readPart = (text: string): PartReport | undefined => {
   const label = /^Survey of (.+), by fixed rules and without AI: \d+ files in \d+ modules\.$/m.exec(text)?.[1]
   if (label === undefined) return undefined

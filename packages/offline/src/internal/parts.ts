@@ -1,4 +1,4 @@
-/** Decides which modules go to one subagent: few enough subagents, of like size, each with a handful of places to look at. */
+/** Divides modules among subagents: few subagents, parts of similar size, few places each. */
 import { familyOf, folderOf, languageOf } from "./language.ts"
 import { label, type Module } from "./modules.ts"
 
@@ -11,7 +11,7 @@ export interface Part {
 /** More subagents than this gain nothing. */
 const most = 12
 
-/** How many places, each with its own calls, one subagent looks at. */
+/** The maximum number of places for one subagent. */
 const places = 3
 
 const placesOf = (modules: ReadonlyArray<Module>): number =>
@@ -27,7 +27,7 @@ const nameOf = (modules: ReadonlyArray<Module>): string => {
   return names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")}, …`
 }
 
-/** Groups modules into parts: neighbours that are smallest together are joined first. */
+/** Groups modules into parts. It joins the smallest neighbours first. */
 export const partsOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Part> => {
   const files = filesOf(modules)
   const wanted = files < 6 ? 1 : Math.min(most, Math.max(3, Math.ceil(files / 6)))
@@ -48,7 +48,7 @@ export const partsOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Part> => 
   return groups.map((group) => ({ label: nameOf(group), modules: group }))
 }
 
-/** The languages of modules, the most frequent first; the known ones only. */
+/** The known languages of modules, most frequent first. */
 export const languagesOf = (modules: ReadonlyArray<Module>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   for (const file of modules.flatMap((module) => module.files)) {

@@ -1,7 +1,7 @@
-/** What the offline model says of itself, apart from it: a list of models need not load the model. */
+/** The model's name and limits, in a file of its own so that a list of models does not load the model. */
 import type { ModelInfo } from "@skein/domain/Model"
 
-/** The name, the limits, and the price of `offline/survey`. */
+/** Name, limits and price of `offline/survey`. */
 export const surveyInfo: ModelInfo = {
   providerID: "offline",
   modelID: "survey",

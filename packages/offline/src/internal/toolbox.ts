@@ -1,4 +1,4 @@
-/** Decides which calls can be made: each is built for the parameters that the offered tool has. */
+/** Builds calls to the offered tools, to fit their parameters. */
 import type { ModelRequest, ToolSpec } from "@skein/core/Provider"
 import { isSecret } from "./language.ts"
 
@@ -8,23 +8,23 @@ export interface Wanted {
   readonly input: Readonly<Record<string, unknown>>
 }
 
-/** What to say, and what to call; no calls end the turn. */
+/** The text and the calls of a step. Without calls, the turn ends. */
 export interface Decision {
   readonly text: string
   readonly calls: ReadonlyArray<Wanted>
 }
 
-/** The calls that were not made before: the same call again would tell nothing new, and repeating it is a loop. */
+/** Drops calls that were already made: a repeated call returns nothing new, and would be a loop. */
 export const notMade = (wanted: ReadonlyArray<Wanted>, made: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => {
   const keyOf = ({ input, name }: Wanted): string => JSON.stringify([name, input])
   const known = new Set(made.map(keyOf))
   return wanted.filter((call) => !known.has(keyOf(call)))
 }
 
-/** How many lines grep shows at most. */
+/** The maximum number of lines from grep. */
 const mostLines = 1_900
 
-/** What a tool that is not offered gives: no call. */
+/** One call, or none if the tool is not offered. */
 type Calls = ReadonlyArray<Wanted>
 
 /** The tools of a request. */
@@ -34,7 +34,7 @@ export interface Toolbox {
   readonly glob: (pattern: string, path?: string) => Calls
   readonly list: (path?: string) => Calls
   readonly grep: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
-  /** Counts the matching lines of each file; no call where the offered grep cannot count. */
+  /** Counts the matching lines of each file; no call if the offered grep cannot count. */
   readonly count: (pattern: string, where?: { readonly path?: string; readonly include?: string }) => Calls
   /** No call for a file that may hold secrets. */
   readonly read: (path: string, limit?: number) => Calls
@@ -44,7 +44,7 @@ export interface Toolbox {
   readonly offers: (name: string) => boolean
 }
 
-/** A path that tools take as it stands: a name that begins with `~` is no home directory. */
+/** Keeps tools from expanding a leading `~` in a file name. */
 const plain = (path: string): string => path.startsWith("~") ? `./${path}` : path
 
 const parametersOf = (tool: ToolSpec): ReadonlyArray<string> => {
@@ -52,7 +52,7 @@ const parametersOf = (tool: ToolSpec): ReadonlyArray<string> => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : []
 }
 
-/** The agent that surveys for this caller: `explore`, else `general`, else the first that may be started. */
+/** The agent to delegate to: `explore`, else `general`, else the first one offered. */
 const surveyor = (task: ToolSpec): string | undefined => {
   const names = [...task.description.matchAll(/^- ([^\s:]+):/gm)].map((match) => match[1] ?? "")
   return ["explore", "general"].find((name) => names.includes(name)) ?? names[0]
@@ -72,7 +72,7 @@ export const toolboxOf = (request: ModelRequest): Toolbox => {
     ...(at?.path === undefined || at.path === "" ? {} : { path: plain(at.path) }),
     ...(at?.include === undefined ? {} : { [include]: at.include })
   })
-  // The survey counts: it wants all that a call can give, not the first of it.
+  // The survey counts, so it needs everything that a call can return.
   const all = takes("grep", "limit") ? { limit: mostLines } : {}
   const task = tools.get("task")
   const agent = task === undefined ? undefined : surveyor(task)

@@ -1,22 +1,22 @@
-/** Decides what a prompt looks for, and how well a line fits it. Plain search: nothing is understood. */
+/** Extracts the search words of a prompt, and scores lines by them. Plain search, no understanding. */
 import { baseName, isCode, isGenerated, isTest } from "./language.ts"
 import type { SourceLine } from "./outputs.ts"
 
-/** A word to look for; a name is written as in code, and found as a whole word only. */
+/** A word to search for. A name looks like code, and matches whole words only. */
 export interface Word {
   readonly text: string
   readonly name: boolean
 }
 
-/** What a prompt is after. */
+/** What a prompt asks for. */
 export interface Question {
-  /** Empty where a survey was asked for and nothing else. */
+  /** Empty if the prompt asks for a survey only. */
   readonly words: ReadonlyArray<Word>
-  /** Whether it asks where programs begin. */
+  /** Whether it asks for entry points. */
   readonly entry: boolean
 }
 
-/** Words that every prompt may have, whatever it is about. */
+/** Words too common to search for. */
 const common = new Set(
   ("a add an and any anything are as at be been being both bug but by can cannot change could did do does doing done each "
     + "every explain find fix for from get give go had has have hello help her here hi him his how i if in into is it its js "
@@ -27,7 +27,7 @@ const common = new Set(
     + "write yes you your").split(" ")
 )
 
-/** Words that ask for what a survey tells anyway. */
+/** Words that ask for what every survey reports. */
 const surveying = new Set(
   ("survey surveys overview summary summarise summarize describe description analyse analyze review explore map inspect "
     + "repository repositories repo project projects codebase code source sources directory directories folder folders file "

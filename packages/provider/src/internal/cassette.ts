@@ -1,4 +1,4 @@
-/** Decides how recorded requests lie in a file. */
+/** The file format of recorded requests. */
 import { ModelError, type ModelEvent, type ModelRequest } from "@skein/core/Provider"
 import { FinishReason } from "@skein/domain/Message"
 import { ModelInfo } from "@skein/domain/Model"
@@ -58,7 +58,7 @@ export const Cassette = Schema.parseJson(
   Schema.Struct({
     version: Schema.Literal(1),
     default: Schema.Struct({ providerID: Schema.String, modelID: Schema.String }),
-    /** What was known of the models that were asked for. */
+    /** The models that were used. */
     models: Schema.Array(ModelInfo),
     takes: Schema.Array(Take)
   }),
@@ -67,7 +67,7 @@ export const Cassette = Schema.parseJson(
 /** The type of a file of recorded requests. */
 export type Cassette = typeof Cassette.Type
 
-/** `build>explore#2` is the third request of an explore agent below a build agent; titles have a mark of their own. */
+/** `build>explore#2` is the third request of an explore agent below a build agent. Titles are marked separately. */
 export const keyOf = ({ origin: { path, purpose, step } }: ModelRequest): string =>
   `${path.join(">")}#${step}${purpose === "turn" ? "" : ` (${purpose})`}`
 

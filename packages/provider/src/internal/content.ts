@@ -1,17 +1,17 @@
-/** Reads the parts of a prompt that some API would not take as they are. */
+/** Converts the parts of a prompt that not every API accepts as they are. */
 import type { FileContent } from "@skein/core/Provider"
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import * as Option from "effect/Option"
 import { fields, parseJson } from "./json.ts"
 
-/** What is in a file: text, which every model can read, an address, or bytes in base64. */
+/** A file's content: text, which every model can read, a URL, or bytes in base64. */
 export type FileText =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "url"; readonly url: string }
   | { readonly type: "base64"; readonly base64: string }
 
-/** Looks into a file; a `data:` URL counts as what it holds. */
+/** Reads a file. A `data:` URL counts as its content. */
 export const readFile = (part: FileContent): FileText => {
   const inline = /^data:[^,]*?(;base64)?,/.exec(part.data)
   const base64 = inline === null
@@ -27,7 +27,7 @@ export const readFile = (part: FileContent): FileText => {
   return { type: "base64", base64 }
 }
 
-/** The arguments of an old call: servers parse them again, and fail on what is no object. */
+/** The arguments of an earlier call, as an object: servers parse them again and fail on anything else. */
 export const argumentsOf = (input: unknown): object => {
   const value = typeof input === "string" ? Option.getOrUndefined(parseJson(input)) : input
   return Array.isArray(value) ? {} : fields(value) ?? {}

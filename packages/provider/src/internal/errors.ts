@@ -1,7 +1,7 @@
-/** What a request can fail with, beside the errors of sockets and of the AI SDK; `failure.ts` judges them. */
+/** Errors of a request, besides those of sockets and of the AI SDK. `failure.ts` classifies them. */
 import type { IncomingMessage } from "node:http"
 
-/** A stream that broke its rules. */
+/** The stream violated its protocol. */
 export class BrokenStream extends Error {
   readonly reason: "bad_response" | "empty_response"
   constructor(reason: "bad_response" | "empty_response", message: string) {
@@ -10,7 +10,7 @@ export class BrokenStream extends Error {
   }
 }
 
-/** The connection did not come about. */
+/** The connection was not established. */
 export class NoConnection extends Error {
   readonly code: string
   readonly url: URL
@@ -21,7 +21,7 @@ export class NoConnection extends Error {
   }
 }
 
-/** A success of another kind than a stream of events: whatever answers at this address is no such API. */
+/** A success that is not an event stream: this address does not serve the API. */
 export class WrongAnswer extends Error {
   readonly url: URL
   readonly status: number
@@ -34,7 +34,7 @@ export class WrongAnswer extends Error {
   }
 }
 
-/** A piece of a stream that is not JSON, then `data` is its text, or that has an unknown shape. */
+/** A chunk of a stream that is not JSON (`data` is then its text) or has an unknown shape. */
 export class UnreadableChunk extends Error {
   readonly data: unknown
   constructor(data: unknown) {
@@ -43,7 +43,7 @@ export class UnreadableChunk extends Error {
   }
 }
 
-/** An answer that is no success, in the words of the AI SDK. */
+/** An HTTP error, in the shape that the AI SDK uses. */
 export class Refusal extends Error {
   readonly statusCode: number
   readonly responseHeaders: Readonly<Record<string, unknown>>
@@ -56,12 +56,12 @@ export class Refusal extends Error {
   }
 }
 
-/** An answer that holds more than one may; the message says of what. */
+/** The answer exceeds a limit; the message says which. */
 export class TooLarge extends Error {}
 
-/** A request that the API has no words for. */
+/** A request that this API cannot express. */
 export class Unaskable extends Error {
-  /** How to mend it, where that is not plain. */
+  /** How to fix it, if that is not obvious. */
   readonly mend: string | undefined
   constructor(message: string, mend?: string) {
     super(message)

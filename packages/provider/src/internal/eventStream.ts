@@ -1,10 +1,10 @@
-/** Reads server-sent events as their bytes arrive, and tells what follows `data:` and `event:`; the rest of the format has no use here. */
+/** Parses server-sent events as bytes arrive. It reads `data:` and `event:`, and ignores the rest of the format. */
 import { StringDecoder } from "node:string_decoder"
 
 /**
- * A reader of one stream, to be called with each piece of it. `take` hears the data of each event that is whole, and returns
- * whether to go on; the reader returns the same, and reads nothing more once that was false. It does so as well after it
- * has called `tooLong`, for an event of more than so many characters.
+ * A reader of one stream; call it with each chunk. It calls `take` with the data of each complete event. `take` returns
+ * whether to continue, and so does the reader: after false it reads nothing more. An event longer than the limit calls
+ * `tooLong` and ends the reading too.
  */
 export const makeEventStream = (
   take: (data: string, type?: string) => boolean,
@@ -14,9 +14,9 @@ export const makeEventStream = (
   const decoder = new StringDecoder("utf8")
   let begun = false
   let going = true
-  /** The beginning of a line whose end is still to come. */
+  /** The start of a line that is not complete yet. */
   let held = ""
-  /** Whether the last piece ended with CR, so that LF at the beginning of the next belongs to it. */
+  /** Whether the last chunk ended with CR: an LF at the start of the next chunk belongs to it. */
   let afterReturn = false
   let data: string | undefined
   let type: string | undefined

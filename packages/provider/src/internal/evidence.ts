@@ -1,4 +1,4 @@
-/** Gathers what an error says, in whatever shape the AI SDK, this package or a server put it. */
+/** Collects what an error says, in the shapes of the AI SDK, of this package and of servers. */
 import * as Option from "effect/Option"
 import { UnreadableChunk } from "./errors.ts"
 import { type Fields, fields, parseJson } from "./json.ts"
@@ -10,34 +10,34 @@ interface SocketError {
   readonly error: Error
 }
 
-/** What is known of a failure. */
+/** What an error says about a failure. */
 export interface Evidence {
-  /** The HTTP status, or the one that a server named in an error event. */
+  /** The HTTP status, or the status in an error event. */
   readonly status: number | undefined
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** Codes and types that the server named, lower-case. */
   readonly codes: ReadonlyArray<string>
-  /** What the server, or else the error, says in words. */
+  /** The message of the server, else of the error. */
   readonly text: string
-  /** The socket error, where there is one among the causes. */
+  /** The socket error among the causes, if any. */
   readonly network: SocketError | undefined
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   readonly location: string | undefined
-  /** Who is at fault where nothing else tells: the server, its stream, or what was asked. */
+  /** What to blame if nothing else says: the server, its stream, or the request. */
   readonly origin: "server" | "stream" | "request"
 }
 
 const text = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
 
-/** Reads what was thrown, or what an `error` part held. */
+/** Reads a thrown value, or the error of an `error` part. */
 export const gather = (cause: unknown): Evidence => {
   const error = fields(cause) ?? { message: String(cause) }
   const socket = socketError(error)
   const body = bodyOf(error)
   const told = tell(body)
   const headers = (fields(error["responseHeaders"]) ?? {}) as Readonly<Record<string, string>>
-  // The AI SDK makes up a status for an error event that comes before any output.
+  // The AI SDK invents a status for an error event before any output.
   const status = socket === undefined ? httpStatus(error["statusCode"]) ?? told.status : undefined
   return {
     status,
@@ -64,7 +64,7 @@ interface Told {
   readonly status: number | undefined
   readonly codes: ReadonlyArray<string>
   readonly text: string | undefined
-  /** Whether there was an error object at all. */
+  /** Whether there is an error object. */
   readonly found: boolean
 }
 
@@ -99,7 +99,7 @@ const socketError = (error: Fields): SocketError | undefined => {
     seen.add(current)
     const code = current["code"]
     if (current instanceof Error && typeof code === "string" && socketCodes.test(code)) {
-      // Where both address families failed the message is empty.
+      // The message is empty if both address families failed.
       return { code, message: current.message, error: current }
     }
     current = fields(current["cause"])
@@ -119,6 +119,6 @@ const originOf = (cause: unknown, found: boolean): Evidence["origin"] => {
     "AI_EmptyResponseBodyError"
   ]
     .includes(cause.name)
-  // What has no answer and no socket error was refused before anything was sent.
+  // No answer and no socket error: the request was refused before it was sent.
   return readable && fields(cause)?.["statusCode"] === undefined ? "request" : "stream"
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the sockets to providers, over node:http. They are pooled and closed with the scope; no redirect is followed, so a
- * key never goes to another host.
+ * Owns the sockets to providers, over node:http. It pools them and closes them with the scope. It follows no redirects, so
+ * a key never reaches another host.
  */
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
@@ -12,7 +12,7 @@ interface Transport {
   readonly request: typeof import("node:http").request
 }
 
-/** What is asked of a server. */
+/** A request. */
 export interface Call {
   readonly url: URL
   readonly method: string
@@ -20,31 +20,31 @@ export interface Call {
   readonly body: Buffer
 }
 
-/** Who waits for the answer. */
+/** The callbacks of a request. */
 interface Caller {
-  /** Called when the connection stands, with TLS where there is any. */
+  /** Called when the connection is established, including TLS. */
   readonly connected: () => void
-  /** Called when the head of an answer is there, before any of its body is read. */
+  /** Called with the response head, before any of the body is read. */
   readonly answered: (incoming: IncomingMessage) => void
-  /** Called with each error, also one that is the consequence of closing. */
+  /** Called with each error, even one caused by closing. */
   readonly failed: (error: unknown) => void
 }
 
-/** A request that is on its way. */
+/** A request in flight. */
 interface Exchange {
-  /** Gives the request up: an answer that is not whole is dropped, with its socket. */
+  /** Aborts the request. An incomplete answer is dropped together with its socket. */
   readonly close: () => void
-  /** Gives it up once the server has been silent for so many milliseconds. */
+  /** Aborts once the server has been silent for this many milliseconds. */
   readonly closeAfter: (silence: number) => void
 }
 
-/** Asks a server. */
+/** Sends a request. */
 export type Send = (call: Call, caller: Caller) => Exchange
 
-/** Idle sockets are closed after this time, or earlier where the server announces it. */
+/** Idle sockets close after this time, or earlier if the server says so. */
 const idle = 30_000
 
-/** Nobody needs more of an error page, in bytes. */
+/** How much of an error page to read, in bytes. */
 export const errorLimit = 64 * 1024
 
 const open = async (protocol: string): Promise<Transport> => {
@@ -83,7 +83,7 @@ const begin = ({ agent, request }: Transport, { body, headers, method, url }: Ca
   const outgoing = request(url, {
     agent,
     method,
-    // A server that compresses would hold deltas back.
+    // Compression would delay deltas.
     headers: { "accept-encoding": "identity", ...headers, "content-length": body.length }
   })
   let stands = false
@@ -92,21 +92,21 @@ const begin = ({ agent, request }: Transport, { body, headers, method, url }: Ca
     caller.connected()
   }
   outgoing.on("socket", (socket) => {
-    // One that is used again has connected before.
+    // A reused socket is already connected.
     if (outgoing.reusedSocket) connected()
     else socket.once(url.protocol === "https:" ? "secureConnect" : "connect", connected)
   })
   outgoing.on("response", caller.answered)
-  // Stays for good: a request that is closed fails, even after it was answered.
+  // Never removed: a closed request emits an error even after its answer.
   outgoing.on("error", (error) => caller.failed(stands ? error : new NoConnection(url, error)))
   outgoing.end(body)
   return outgoing
 }
 
-/** Whether this is the answer that was hoped for. */
+/** Whether this is a stream of events. */
 export const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode <= 299
 
-/** What is wrong with a success that is something else than a stream of events: read as one, it would say nothing. */
+/** The error for a success that is not an event stream. Parsed as one, it would be an empty answer. */
 export const wrongKind = (url: URL, { headers, statusCode = 0 }: IncomingMessage): WrongAnswer | undefined => {
   const kind = headers["content-type"] ?? ""
   return /\b(?:json|html|xml)\b/i.test(kind) ? new WrongAnswer(url, statusCode, kind) : undefined

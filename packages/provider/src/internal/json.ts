@@ -1,12 +1,12 @@
-/** Reads JSON of which nothing is known yet. */
+/** Reads JSON of unknown shape. */
 import * as Option from "effect/Option"
 
-/** An object of which nothing is known. */
+/** An object of unknown shape. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The value as an object with fields, where it is one. */
+/** The value if it is an object. */
 export const fields = (value: unknown): Fields | undefined =>
   typeof value === "object" && value !== null ? value as Fields : undefined
 
-/** What a text says, if it is JSON. */
+/** Parses a text if it is JSON. */
 export const parseJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))

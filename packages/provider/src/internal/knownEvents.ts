@@ -1,4 +1,4 @@
-/** Tells the events of a model's stream from those of unknown kinds, which are skipped. */
+/** Drops events of unknown types from a model's stream. */
 import { longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { deepest, isTextNested } from "@skein/core/Nesting"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
@@ -11,12 +11,12 @@ import { type Fields, fields, parseJson } from "./json.ts"
 export const isKnown = (type: string): boolean =>
   type === "message" || type === "error" || type === "response" || type.startsWith("response.")
 
-/** Whether an object says what went wrong. */
+/** Whether an object describes an error. */
 export const isError = ({ detail, error, message, object, type }: Fields): boolean =>
   (error !== undefined && error !== null) || object === "error" || type === "error" ||
   typeof message === "string" || typeof detail === "string"
 
-/** What is said of an event that is nested too deeply. */
+/** The message for an event that is nested too deeply. */
 export const tooDeepEvent = `an event that is nested more than ${deepest} levels deep`
 
 /**
@@ -49,6 +49,6 @@ const isReadable = (data: string, type: string): boolean => {
   if (data.startsWith("[DONE]")) return true
   const chunk = Option.getOrUndefined(Option.map(parseJson(data), fields))
   if (chunk === undefined || Array.isArray(chunk)) return isKnown(type)
-  // An event whose type is in its name alone is no unknown one: to drop it would lose what it says.
+  // The type may stand in the event name alone. Such an event is known: keep it.
   return typeof chunk["type"] === "string" || isError(chunk) || type.startsWith("response.")
 }

@@ -1,4 +1,4 @@
-/** Recognises that a conversation was too long for its model, which every provider words in its own way. */
+/** Detects that a conversation is too long for its model. Every provider words this differently. */
 
 const codes = new Set([
   "context_length_exceeded",
@@ -24,7 +24,7 @@ const wordings: ReadonlyArray<RegExp> = [
   /`inputs` tokens \+ `max_new_tokens` must be/i
 ]
 
-/** A limit of tokens per minute that one request alone exceeds: waiting does not help, a shorter request does. */
+/** One request alone exceeds the tokens per minute: waiting does not help, a shorter request does. */
 const largerThanAMinute = /request too large for .{0,200}tokens per min/i
 
 /** Whether this error says that the conversation was too long. */

@@ -1,17 +1,17 @@
-/** Turns a request into what the AI SDK takes; what has the right shape already is passed on, not copied. */
+/** Converts a request for the AI SDK. Messages that already have the right shape are passed on, not copied. */
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt } from "@ai-sdk/provider"
 import type { FileContent, ModelRequest, PromptMessage, ToolCallContent, ToolSpec } from "@skein/core/Provider"
 import { argumentsOf, readFile } from "./content.ts"
 
-/** How a provider wants a prompt. */
+/** How to write prompts for a provider. */
 export interface PromptStyle {
-  /** Whether tools are marked as not strict, where a provider would otherwise make every argument required. */
+  /** Whether to mark tools as not strict: else some providers make every argument required. */
   readonly lenientTools?: boolean
 }
 
-/** The part of the call options that the request itself decides. */
+/** The call options that depend on the request alone. */
 export const toCallOptions = (request: ModelRequest, style: PromptStyle): LanguageModelV3CallOptions => ({
-  // The ports have the shape of the AI SDK by design; only `readonly` is in the way.
+  // The port has the shape of the AI SDK by design, except for `readonly`.
   prompt: request.messages.map(convert) as LanguageModelV3Prompt,
   ...request.tools.length === 0 ? {} : {
     tools: request.tools.map((tool) => toTool(tool, style)),

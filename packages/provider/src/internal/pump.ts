@@ -1,4 +1,4 @@
-/** Reads the stream of a model of the AI SDK to its end and tells its parts as events. */
+/** Reads a stream of the AI SDK to its end and emits its parts as events. */
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import type { ModelEvent } from "@skein/core/Provider"
@@ -9,7 +9,7 @@ import { toTokens } from "./tokens.ts"
 type Part = LanguageModelV3StreamPart
 type Finish = Extract<Part, { readonly type: "finish" }>
 
-/** An error that the provider told in the middle of its answer. */
+/** An error that the provider sent in the middle of an answer. */
 export class ErrorPart {
   readonly error: unknown
   constructor(error: unknown) {
@@ -17,7 +17,7 @@ export class ErrorPart {
   }
 }
 
-/** Ends with the last event told, or rejects with what went wrong; tells nothing once `signal` is aborted. */
+/** Resolves after the last event, or rejects with the error. Emits nothing once `signal` is aborted. */
 export const pump = async (
   stream: ReadableStream<Part>,
   signal: AbortSignal,
@@ -56,14 +56,14 @@ export const pump = async (
   tell({ type: "finish", finish: finishReason.unified, tokens })
 }
 
-/** The AI SDK says "other" without a reason of the server's where the server just stopped. */
+/** If the server just stops, the AI SDK says "other" without a raw reason. */
 const isTruncated = ({ finishReason: { raw, unified } }: Finish): boolean => unified === "other" && raw === undefined
 
-/** The other way in which the AI SDK says so. */
+/** The other way in which the AI SDK reports this. */
 const isUnfinished = (error: unknown): boolean =>
   error instanceof Error && error.name === "AI_InvalidResponseDataError" && "data" in error && error.data === undefined
 
-/** What the AI SDK gathers is counted as it comes: the whole call is told at its end. */
+/** Counts the pieces of a call as they arrive, because the AI SDK emits the whole call only at its end. */
 const measure = (meter: AnswerMeter, part: Part): void => {
   if (part.type === "text-delta" || part.type === "reasoning-delta") meter.text(part.delta)
   else if (part.type === "tool-input-start") meter.call()
@@ -87,7 +87,7 @@ const tellPart = (teller: Teller, part: Part): void => {
     case "reasoning-end":
       return teller.end(part.id, part.providerMetadata)
     case "tool-call":
-      // The provider ran it itself; its outcome is in the text.
+      // The provider ran this call itself. Its result is in the text.
       if (part.providerExecuted === true) return teller.alive()
       return teller.call(part.toolCallId, part.toolName, part.input)
     case "tool-input-delta":
@@ -97,7 +97,7 @@ const tellPart = (teller: Teller, part: Part): void => {
     case "file":
       return teller.alive()
     default:
-      // Nothing of it is content: it may come for ever.
+      // Not content, so no sign of progress: it could go on for ever.
       return
   }
 }

@@ -1,4 +1,4 @@
-/** Tells one answer as events: well-formed text, no part before it has text, and calls that can be stored. */
+/** Emits one answer as events: well-formed text, no empty parts, and calls that can be stored. */
 import type { ModelEvent } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import { BrokenStream } from "./errors.ts"
@@ -53,10 +53,10 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
   }
 
   return {
-    /** Says that content arrives which is told later. */
+    /** Reports progress on content that is emitted later. */
     alive: (): void => tell(activity),
     begin,
-    /** Goes on with a part, and begins it where it is new. */
+    /** Continues a part, or begins it if it is new. */
     say: (kind: Kind, id: string, delta: string): void => {
       const part = open.get(id) ?? begin(kind, id)
       say(kind, id, part.cleaner.push(delta), part)
@@ -74,7 +74,7 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
         ? new BrokenStream("bad_response", "the stream ended without a reason to finish")
         : new BrokenStream("empty_response", "the stream ended with nothing in it")
     },
-    /** Ends what the provider left open. */
+    /** Ends the parts that the provider left open. */
     close: (): void => {
       for (const id of open.keys()) end(id)
     }

@@ -1,7 +1,7 @@
-/** Decides which counts of a provider are believed. */
+/** Decides which token counts of a provider to trust. */
 import type { Tokens } from "@skein/domain/Usage"
 
-/** What a provider counted, or something else in its place. */
+/** What a provider reports; the values may be nonsense. */
 export interface Counts {
   readonly input: unknown
   readonly output: unknown
@@ -10,11 +10,11 @@ export interface Counts {
   readonly cacheWrite: unknown
 }
 
-/** Undefined where there is no usable count of both sides; details that make no sense are cut to what can be. */
+/** Undefined unless input and output are both usable. Impossible details are clamped. */
 export const toTokens = (counts: Counts): Tokens | undefined => {
   const input = count(counts.input)
   const output = count(counts.output)
-  // No request has an empty prompt: some servers send zeros for "I do not count".
+  // No prompt is empty: some servers send zeros when they do not count.
   if (input === undefined || output === undefined || input + output === 0) return undefined
   const cacheRead = Math.min(count(counts.cacheRead) ?? 0, input)
   return {

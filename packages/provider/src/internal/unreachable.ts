@@ -1,29 +1,29 @@
-/** Decides what it means that a server cannot be reached or is another one than was meant, and how to mend that. */
+/** Explains why a server cannot be reached or is the wrong one, and how to fix it. */
 import type { ModelErrorReason } from "@skein/core/Provider"
 import { NoConnection, type WrongAnswer } from "./errors.ts"
 
-/** What kind of failure it was, in words, and how often the same request is worth sending. */
+/** A failure: what happened, how to fix it, and how often to retry. */
 export interface Verdict {
   readonly reason: typeof ModelErrorReason.Type
   readonly retryable: boolean
   /** What happened. */
   readonly says: string
-  /** How to mend it, where that is not plain. */
+  /** How to fix it, if that is not obvious. */
   readonly mend?: string
-  /** How often it is worth asking at most, where that is less than usual. */
+  /** The maximum number of tries, if less than usual. */
   readonly tries?: number
 }
 
-/** Where the address of a server is set. */
+/** Which setting holds the base URL. */
 export interface Address {
   /** `provider/model`. */
   readonly model: string
   readonly baseUrl?: string | undefined
-  /** The variable that may hold the base URL. */
+  /** The variable that can override the base URL. */
   readonly baseUrlName?: string | undefined
 }
 
-/** A mistake in an address shows at once; one more try is for a server that is just starting, or erred once. */
+/** A wrong address fails at once. One more try covers a server that is starting, or that erred once. */
 const triesForAddress = 2
 
 /** Names the setting that holds the address. */
@@ -32,21 +32,21 @@ export const settingOf = ({ baseUrlName, model }: Address): string => {
   return baseUrlName === undefined ? setting : `${setting} or ${baseUrlName}`
 }
 
-/** What is often missing in an address. */
+/** A hint at what base URLs often lack. */
 export const versionHint = ({ baseUrl }: Address): string =>
   baseUrl === undefined || /\/v\d/.test(baseUrl) ? "" : ` ${baseUrl} does not end in /v1, as most do.`
 
-/** The place of a URL without what may be secret in it. */
+/** A URL without its secret parts. */
 const plain = ({ host, pathname, protocol }: URL): string => `${protocol}//${host}${pathname}`
 
 const local = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Whether an address is of this machine. */
+/** Whether a URL points to this machine. */
 export const isLocal = (url: string): boolean => URL.canParse(url) && local.test(new URL(url).hostname)
 
 const certificates = /^(CERT|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT)/
 
-/** A socket that failed, before the connection stood or after. */
+/** A socket error, before or after the connection was established. */
 export const unreachable = (code: string, cause: unknown, address: Address): Verdict => {
   const setting = settingOf(address)
   if (!(cause instanceof NoConnection)) {
@@ -84,7 +84,7 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
   return failed(`the connection to ${url.host} failed`, `If that goes on, check ${setting}.`)
 }
 
-/** A success that is not a stream of events. A page comes from another server; JSON may be one bad answer of the right one. */
+/** A success that is not an event stream. A page means another server; JSON may be one bad answer of the right one. */
 export const wrongAnswer = ({ kind, status, url }: WrongAnswer, address: Address): Verdict => ({
   reason: "bad_response",
   retryable: /json/i.test(kind),

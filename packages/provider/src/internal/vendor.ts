@@ -1,4 +1,4 @@
-/** Makes vendors that speak HTTP: keys, names and limits, and what is loaded when the first model is asked for. */
+/** Makes vendors that use HTTP: keys, names, limits, and a client that loads with the first model. */
 import { type LanguageModel, ModelUnavailable } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
@@ -15,21 +15,21 @@ export interface HttpVendorOptions {
   readonly id: string
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | undefined
-  /** The variable that may hold the base URL. */
+  /** The variable that can override the base URL. */
   readonly baseUrlName?: string | undefined
-  /** How long it may take until the first content, in milliseconds: 10 minutes on this machine, else as the settings say. */
+  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
   readonly firstEvent?: number | undefined
   /** The variable that holds the key. */
   readonly keyName: string | undefined
-  /** Whether nothing works without a key. */
+  /** Whether the server needs a key. */
   readonly needsKey: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly models: ModelConfigs
-  /** Loads what speaks to the server over this pool. */
+  /** Loads the client, which sends its requests through this pool. */
   readonly load: (send: Send) => Promise<(setup: ModelSetup) => LanguageModel>
 }
 
-/** What a model is told of itself. */
+/** What the client needs to make a model. */
 export interface ModelSetup {
   readonly info: ModelInfo
   readonly limitKey: string
@@ -40,10 +40,10 @@ export interface ModelSetup {
   readonly firstEvent: number | undefined
 }
 
-/** A server on this machine sends nothing before it has read the whole prompt, which takes minutes (ms). */
+/** A local server sends nothing until it has read the whole prompt, which can take minutes (ms). */
 export const localFirstEvent = 10 * 60_000
 
-/** A vendor whose sockets are closed with the scope. */
+/** A vendor whose sockets close with the scope. */
 export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor, never, Scope> =>
   Effect.map(makeSend, (send) => {
     const { apiKey, baseUrl, baseUrlName, id, keyName, models, needsKey } = options
@@ -75,7 +75,7 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
           if (!reachable) return Effect.fail(badUrl(id, modelID, baseUrl))
           if (!available) return Effect.fail(noKey(id, modelID, keyName))
           return Effect.map(load, (make) => {
-            // Another fiber may have been faster while things were loading.
+            // Another fiber may have made the model meanwhile.
             const model = made.get(modelID) ?? make(setup(modelID))
             made.set(modelID, model)
             return model
@@ -110,6 +110,6 @@ const noKey = (providerID: string, modelID: string, keyName: string | undefined)
   })
 }
 
-/** Enough to tell keys apart, and far too little to find one; loading node:crypto for it would delay every start. */
+/** Tells keys apart without revealing them. Not node:crypto, because loading it would delay every start. */
 const fingerprintOf = (key: Redacted.Redacted): string =>
   (Hash.string(Redacted.value(key)) >>> 0).toString(16).padStart(8, "0")

@@ -1,4 +1,4 @@
-/** Decides what text may hold: no lone surrogate and no U+0000, which databases and strict JSON parsers refuse. */
+/** Cleans text: no lone surrogates and no U+0000, which databases and strict JSON parsers refuse. */
 
 const replacement = "\uFFFD"
 
@@ -32,14 +32,14 @@ export const cleanBody = (json: string): string =>
 export const makeDeltaCleaner = () => {
   let held = ""
   return {
-    /** What may be shown of the text so far, beyond what was given before; it may be empty. */
+    /** The text that is ready to show; it may be empty. */
     push: (delta: string): string => {
       const text = held + delta
       const last = text.charCodeAt(text.length - 1)
       held = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : ""
       return cleanText(held === "" ? text : text.slice(0, -1))
     },
-    /** What is left when the text ends. */
+    /** The rest, when the text ends. */
     end: (): string => {
       const rest = held === "" ? "" : replacement
       held = ""

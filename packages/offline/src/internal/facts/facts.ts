@@ -1,4 +1,4 @@
-/** Decides what lines of source and documentation say, and what grep searches for to find them: the door of this room. */
+/** The door of this room: reads facts from lines of source and documentation, and has the patterns that find such lines. */
 import { importPatterns } from "./imports.ts"
 import { entryPattern, exportPattern, todoPattern } from "./marks.ts"
 
@@ -7,16 +7,16 @@ export { readDocComment, readIntroduction } from "./introduction.ts"
 export { type Manifest, manifestFolder, readManifest } from "./manifest.ts"
 export { entriesOf, todosOf } from "./marks.ts"
 
-/** What grep searches for. */
+/** Patterns for grep. */
 export const patterns = {
-  /** Every line: counted, it gives the size of a file. */
+  /** Every line: the count is the size of a file. */
   anyLine: "^",
   /** Imports, by family of languages. */
   imports: importPatterns,
-  /** What a file offers to others. */
+  /** Exports. */
   exports: exportPattern,
-  /** Where programs begin. */
+  /** Entry points. */
   entries: entryPattern,
-  /** What comments leave to be done. */
+  /** TODOs in comments. */
   todos: todoPattern
 }

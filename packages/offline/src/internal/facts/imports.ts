@@ -1,17 +1,17 @@
-/** Decides what a line of source imports. */
+/** Reads imports from lines of source. */
 import { type Family, familyOf, folderOf } from "../language.ts"
 import type { SourceLine } from "../outputs.ts"
 
-/** An import as it is written, told apart by what has to resolve it. */
+/** An import as written. `kind` says how to resolve it. */
 export interface Import {
   readonly path: string
   readonly line: number
-  /** `path`: a place in the tree, without certain extension; the others are names of packages or modules. */
+  /** `path` is a place in the tree, perhaps without extension. The others are names of packages or modules. */
   readonly kind: "path" | "npm" | "python" | "go"
   readonly target: string
 }
 
-/** The patterns that grep is given for a family. */
+/** The grep pattern of each family. */
 export const importPatterns: Readonly<Record<Family, string>> = {
   js:
     `^\\s*(import|export)\\b.*\\bfrom\\s*["']|^\\s*import\\s*["']|^\\s*\\}\\s*from\\s*["']|\\b(require|import)\\s*\\(\\s*["']`,
@@ -19,7 +19,7 @@ export const importPatterns: Readonly<Record<Family, string>> = {
   go: `^import\\b|^\\)|^\\s+([\\w.]+\\s+)?"[^"]+"\\s*(//.*)?$`
 }
 
-/** Joins a relative path to a folder; undefined where it leaves the tree. */
+/** Joins a relative path to a folder; undefined if it leaves the tree. */
 export const resolvePath = (folder: string, path: string): string | undefined => {
   const names = folder === "" ? [] : folder.split("/")
   for (const name of path.split("/")) {
@@ -57,7 +57,7 @@ const goBuiltins = new Set(
     + "strings structs sync syscall testing text time unicode unique unsafe C").split(" ")
 )
 
-/** Whether what stands before a place in a line opens a string that is not closed: the place is then inside it. */
+/** Whether the text before a place in a line leaves a string open, so that the place is inside it. */
 export const insideString = (before: string): boolean => {
   const plain = before.replace(/\\./g, "")
   return ["\"", "'", "`"].some((quote) => (plain.split(quote).length - 1) % 2 === 1)
@@ -88,7 +88,7 @@ const fromJs = (at: SourceLine): ReadonlyArray<Import> =>
       target === undefined ? [] : [{ path: at.path, line: at.line, kind: "path", target }]
     if (specifier === "." || /^\.{1,2}(\/|$)/.test(specifier)) return place(resolvePath(folder, specifier))
     if (/^[@~]\//.test(specifier)) {
-      // By custom `@/` and `~/` name the source folder that the file is in.
+      // By convention, `@/` and `~/` are the source folder of the file.
       const source = /^(.*?\bsrc)(\/|$)/.exec(folder)?.[1]
       return source === undefined ? [] : place(`${source}/${specifier.slice(2)}`)
     }
@@ -129,7 +129,7 @@ const fromPython = ({ line, path, text }: SourceLine): ReadonlyArray<Import> => 
   return [...new Set(targets)].map((target) => ({ path, line, kind: "path", target }))
 }
 
-/** Go lines of one file: what stands between `import (` and `)`. */
+/** The lines between `import (` and `)` of a Go file. */
 const fromGo = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Import> => {
   let inside = false
   return lines.flatMap(({ line, path, text }): ReadonlyArray<Import> => {
@@ -142,7 +142,7 @@ const fromGo = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Import> => {
   })
 }
 
-/** The imports on lines of one file, given in order; imports of what a language brings along are left out. */
+/** The imports in lines of one file, in order, without the standard library. */
 export const importsOf = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Import> => {
   switch (lines[0] === undefined ? undefined : familyOf(lines[0].path)) {
     case "js":

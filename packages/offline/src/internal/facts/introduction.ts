@@ -1,4 +1,4 @@
-/** Decides with which words a README or a source file introduces what it belongs to. */
+/** Finds the words with which a README or a source file introduces its project or module. */
 import type { Fact, SourceLine } from "../outputs.ts"
 
 /** How a README begins. */
@@ -19,7 +19,7 @@ const headingOf = (text: string): string | undefined => {
 const isProse = (text: string): boolean =>
   /[\p{L}\p{N}]/u.test(plain(text)) && !/^\s*(#|```|[-*+|>]\s|\d+\.\s|[=~^-]{3}|\[[^\]]+\]:|\.\. |<h\d)/i.test(text)
 
-/** Leaves out what a reader does not see: comments, and blocks of code. */
+/** Blanks comments and code blocks. */
 const visible = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<SourceLine> => {
   let comment = false
   let fenced = false
@@ -61,7 +61,7 @@ interface Block {
 const joined = (lines: ReadonlyArray<SourceLine>, clean: (text: string) => string): string =>
   lines.map((at) => clean(at.text).trim()).filter((text) => text !== "").join(" ")
 
-/** The comments before the first statement, each on its own. */
+/** The comments before the first statement. */
 const blocksOf = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Block> => {
   const blocks: Array<Block> = []
   for (let i = 0; i < lines.length;) {
@@ -103,7 +103,7 @@ const isFormality = (text: string): boolean =>
   /copyright|licen[sc]e|spdx|eslint|@ts-|prettier|go:build|\+build|coding[:=]|-\*-|generated|type: ignore|noqa|flake8/i
     .test(text)
 
-/** The first sentence of the comment with which a source file introduces itself, if it does. */
+/** The first sentence of a source file's doc comment, if there is one. */
 export const readDocComment = (lines: ReadonlyArray<SourceLine>): Fact | undefined => {
   const block = blocksOf(lines).find(({ text }) => !isFormality(text))
   if (block === undefined) return undefined

@@ -1,11 +1,11 @@
-/** Decides what package.json, pyproject.toml, setup.py and go.mod say: names, what they are for, and entry points. */
+/** Reads package.json, pyproject.toml, setup.py and go.mod: names, descriptions and entry points. */
 import { isTextNested } from "@skein/core/Nesting"
 import * as Option from "effect/Option"
 import { baseName, folderOf } from "../language.ts"
 import type { Fact, SourceLine } from "../outputs.ts"
 import { resolvePath } from "./imports.ts"
 
-/** What a folder says of itself. `line` is where the name stands. */
+/** A manifest. `line` is the line of the name. */
 export interface Manifest {
   readonly path: string
   readonly line: number
@@ -14,7 +14,7 @@ export interface Manifest {
   readonly name: string
   readonly description: Fact | undefined
   readonly entries: ReadonlyArray<Fact>
-  /** Whether packages of a workspace stand below it. */
+  /** Whether it is the root of a workspace. */
   readonly workspace: boolean
 }
 
@@ -23,19 +23,19 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 
-/** What is nested too deeply is no manifest: nobody could walk it. */
+/** Refuses JSON that is nested too deeply to walk. */
 const parseJson = (text: string): Option.Option<unknown> => isTextNested(text) ? Option.none() : readJson(text)
 
 const readJson = Option.liftThrowable((text: string): unknown => JSON.parse(text))
 
-/** The line of a key, in the section where it stands or anywhere below it. */
+/** The line of a key, at or below the line of its section. */
 const lineOf = (lines: ReadonlyArray<SourceLine>, section: string | undefined, key: string): number => {
   const has = (name: string) => (at: SourceLine) => at.text.includes(`"${name}"`) && at.text.includes(":")
   const from = section === undefined ? 0 : Math.max(0, lines.findIndex(has(section)))
   return (lines.slice(from).find(has(key)) ?? lines[from])?.line ?? 1
 }
 
-/** The file that an `exports` value leads to: the first path in it. */
+/** The first path in an `exports` value. */
 const firstPath = (value: unknown): string | undefined => {
   if (typeof value === "string") return value
   if (!isRecord(value)) return undefined
@@ -51,7 +51,7 @@ const readPackage = (path: string, lines: ReadonlyArray<SourceLine>): Manifest |
   if (!isRecord(json)) return undefined
   const name = textOf(json["name"])
   const entry = (line: number, text: string): Fact => ({ path, line, text })
-  // A manifest names files from where it stands; a reader of the report stands at the top.
+  // Paths in a manifest are relative to it; paths in the report are relative to the top.
   const fromTop = (file: string) => resolvePath(folderOf(path), file) ?? file
   const { bin, exports, scripts } = json
   const commands = typeof bin === "string"
@@ -100,7 +100,7 @@ const readPackage = (path: string, lines: ReadonlyArray<SourceLine>): Manifest |
 const described = (path: string, at: { readonly line: number; readonly value: string } | undefined): Fact | undefined =>
   at === undefined || at.value === "" ? undefined : { path, line: at.line, text: at.value }
 
-/** The `key = "text"` lines of a TOML file with the table that each stands in; other values are not needed. */
+/** The `key = "text"` lines of a TOML file, each with its table. Other values are ignored. */
 const tomlTexts = (lines: ReadonlyArray<SourceLine>) => {
   let table = ""
   return lines.flatMap(({ line, text }) => {
@@ -164,7 +164,7 @@ const readGoMod = (path: string, lines: ReadonlyArray<SourceLine>): Manifest | u
   }
 }
 
-/** Reads a manifest from its lines; undefined where it makes no sense. */
+/** Reads a manifest from its lines; undefined if it cannot be parsed. */
 export const readManifest = (path: string, lines: ReadonlyArray<SourceLine>): Manifest | undefined => {
   switch (baseName(path)) {
     case "package.json":
@@ -180,7 +180,7 @@ export const readManifest = (path: string, lines: ReadonlyArray<SourceLine>): Ma
   }
 }
 
-/** The folder that a manifest speaks for, as a module path. */
+/** The folder of a manifest, as a module path. */
 export const manifestFolder = (path: string): string => {
   const folder = folderOf(path)
   return folder === "" ? "./" : `${folder}/`

@@ -3,14 +3,14 @@ import { baseName, familyOf, isGenerated, isTest, languageOf } from "../language
 import type { Fact, SourceLine } from "../outputs.ts"
 import { insideString } from "./imports.ts"
 
-/** Finds lines where programs begin. */
+/** Finds entry points. */
 export const entryPattern =
   `^#!|^func main\\(\\)|__name__\\s*==|\\brunMain\\s*\\(|\\.listen\\s*\\(|\\bcreateRoot\\s*\\(|\\brequire\\.main\\b|\\bimport\\.meta\\.main\\b|\\bprocess\\.argv\\b|=\\s*(FastAPI|Flask)\\(`
 
-/** Finds lines that a person left to be done. */
+/** Finds TODOs. */
 export const todoPattern = `\\b(TODO|FIXME|HACK|XXX)\\b`
 
-/** Finds what a file offers to others. */
+/** Finds exports. */
 export const exportPattern =
   `^export\\s|^(module\\.)?exports\\b|^(async\\s+)?def [A-Za-z]|^class [A-Za-z]|^func (\\([^)]*\\) )?[A-Z]|^type [A-Z]`
 
@@ -40,14 +40,14 @@ const entryOf = (at: SourceLine, rules: typeof entryRules): Fact | undefined => 
   return undefined
 }
 
-/** Where programs begin, on lines of one file. */
+/** The entry points in lines of one file. */
 export const entriesOf = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Fact> => {
   const path = lines[0]?.path
   if (path === undefined || isTest(path) || isGenerated(path)) return []
   const family = familyOf(path)
   const rules = entryRules.filter(([of]) => of === family)
   const entries = lines.flatMap((at) => entryOf(at, rules) ?? [])
-  // A file begins once, however often it says so.
+  // Report each kind of entry point once per file.
   return entries.filter((entry, index) => entries.findIndex((other) => other.text === entry.text) === index)
 }
 
@@ -83,14 +83,14 @@ const todoOf = (at: SourceLine, comment: RegExp): Fact | undefined => {
   for (const marker of at.text.matchAll(comment)) {
     const said = at.text.slice(marker.index + marker[0].length)
     const found = keyword.exec(said)
-    // `://` is an address, and an open quote before the marker makes it part of a string.
+    // `://` is part of a URL, and after an open quote the marker is part of a string.
     if (found === null || at.text[marker.index - 1] === ":" || insideString(at.text.slice(0, marker.index))) continue
     return { ...at, text: said.slice(said.search(mentions)).replace(/\s*(\*\/|-->)\s*$/, "").trim() }
   }
   return undefined
 }
 
-/** What comments leave to be done, on lines of one file; text in a string does not count. */
+/** The TODOs in comments of one file. Strings do not count. */
 export const todosOf = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<Fact> => {
   const path = lines[0]?.path
   if (path === undefined || isGenerated(path)) return []

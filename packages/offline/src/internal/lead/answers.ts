@@ -1,12 +1,12 @@
-/** Decides how what subagents brought back is read: results of task calls, and notifications. */
+/** Reads what subagents return: results of task calls, and notifications. */
 
-/** What came back from a subagent. */
+/** The answer of a subagent. */
 export interface TaskAnswer {
-  /** `completed`, another outcome, `background`, or `refused` where no subagent started. */
+  /** `completed`, another outcome, `background`, or `refused` if no subagent started. */
   readonly state: string
-  /** Why it did not complete; empty where it did. */
+  /** Why it did not complete; empty if it did. */
   readonly reason: string
-  /** Its conclusion, or what there was of one. */
+  /** Its conclusion, perhaps partial. */
   readonly text: string
 }
 
@@ -37,10 +37,10 @@ export const readTask = (output: string, failed: boolean): TaskAnswer => {
   return { state: state ?? "refused", reason: reason.replace(/\s+/g, " "), text }
 }
 
-/** Whether a message tells of background tasks. */
+/** Whether a message is a notification of background tasks. */
 export const isNotification = (text: string): boolean => text.startsWith("<task-notification")
 
-/** Reads what a message tells of background tasks. */
+/** Reads notifications of background tasks. */
 export const readNotifications = (text: string): ReadonlyArray<TaskAnswer & { readonly label: string }> =>
   [...text.matchAll(/<task-notification\b[^>]*?status="([^"]*)"[^>]*>([^]*?)<\/task-notification>/g)].map((match) => {
     const [, state = "unknown", body = ""] = match

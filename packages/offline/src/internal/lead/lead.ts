@@ -1,4 +1,4 @@
-/** Decides what the agent at the top does: look at the tree, send a subagent to each part, and put the reports together. */
+/** The agent at the top: looks at the tree, starts a subagent for each part, and joins their reports. */
 import { type Brief, familiesOf, readBrief, writeBrief } from "../brief.ts"
 import type { Call, Turn } from "../conversation.ts"
 import { readIntroduction, readManifest } from "../facts/facts.ts"

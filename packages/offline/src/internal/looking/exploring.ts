@@ -1,4 +1,4 @@
-/** Decides which calls a subagent of the survey makes: one round over its places, one of reads and of what was cut off. */
+/** Chooses the calls of a surveying subagent: first a round of searches, then reads and whatever was truncated. */
 import type { Brief } from "../brief.ts"
 import type { Call } from "../conversation.ts"
 import { patterns } from "../facts/facts.ts"
@@ -11,10 +11,10 @@ import { portions } from "./portions.ts"
 const some = <A, B>(value: A | undefined, make: (value: A) => ReadonlyArray<B>): ReadonlyArray<B> =>
   value === undefined ? [] : make(value)
 
-/** The first round. `known`: the files are known already, so that no glob is needed. */
+/** The first round. `known`: the files are already known, so it needs no glob. */
 export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): ReadonlyArray<Wanted> => {
   const places = placesOf(brief.modules)
-  // One place is worth a call for each kind of mark; several share one, so that a part stays at about a dozen calls.
+  // With one place, each kind of mark gets its own call. Several places share calls, which keeps a part at about a dozen.
   const marks = places.length === 1 ? [patterns.entries, patterns.todos] : [`${patterns.entries}|${patterns.todos}`]
   return places.flatMap((place) => [
     ...(known || place.names !== undefined
@@ -38,7 +38,7 @@ export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): Readon
 
 const introductions = /^(readme(\.\w+)?|__init__\.py|doc\.go|(index|main|mod|lib|app|cli)\.\w+)$/i
 
-/** Files that say what a module is, the most telling first. */
+/** Files that explain what a module is, best first. */
 const telling = (brief: Brief, files: ReadonlyArray<string>, owner: (file: string) => string | undefined) =>
   brief.modules.flatMap((module): ReadonlyArray<string> => {
     const own = files.filter((file) => owner(file) === module.path && !isTest(file))
@@ -48,7 +48,7 @@ const telling = (brief: Brief, files: ReadonlyArray<string>, owner: (file: strin
     const manifests = manifestNames.flatMap((name) => right.filter((file) => baseName(file) === name))
     const readme = top === "" ? [] : right.filter((file) => /^readme(\.(md|rst|txt))?$/i.test(baseName(file)))
     const depth = (file: string): number => file.split("/").length
-    // What lies deeper speaks for itself, not for the module.
+    // Deeper files describe themselves, not the module.
     const near = (file: string): boolean => depth(file) <= depth(folder) + 2 && !file.includes("/internal/")
     const first = own.filter((file) => introductions.test(baseName(file)) && isCode(file) && near(file))
       .toSorted((a, b) => depth(a) - depth(b) || byText(a, b)).slice(0, 1)
@@ -57,7 +57,7 @@ const telling = (brief: Brief, files: ReadonlyArray<string>, owner: (file: strin
 
 const mostReads = { part: 8, alone: 14 }
 
-/** Without grep, files have to be read to see what is in them. */
+/** Without grep, the survey must read files to see their content. */
 const readable = (files: ReadonlyArray<string>): ReadonlyArray<string> =>
   files.filter((file) => isCode(file) && !isGenerated(file))
     .toSorted((a, b) =>
@@ -67,10 +67,10 @@ const readable = (files: ReadonlyArray<string>): ReadonlyArray<string> =>
 
 const mostPortions = 32
 
-/** A survey of one part ends after so many rounds of calls, whatever was cut off. */
+/** The maximum number of rounds for one part, even if output was truncated. */
 export const mostRounds = 5
 
-/** The next of `rounds`, of which there is one at least: what tells most is read, and what was cut off is asked for in portions. */
+/** The next round: reads the most telling files, and repeats truncated calls in smaller portions. `rounds` is not empty. */
 export const lookCloser = (
   brief: Brief,
   tools: Toolbox,
@@ -94,7 +94,7 @@ export const lookCloser = (
   return notMade(wanted, made)
 }
 
-/** Says what was cut off and not seen in smaller portions either. */
+/** Notes on truncated output that smaller calls did not recover. */
 export const unseen = (
   brief: Brief,
   tools: Toolbox,

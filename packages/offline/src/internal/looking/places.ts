@@ -1,8 +1,8 @@
-/** Decides where a subagent looks: the fewest folders that hold its modules, and how a place is given to grep. */
+/** Chooses where a subagent looks: the fewest folders that hold its modules, and their grep arguments. */
 import { baseName, type Family, familyOf, folderOf, includeOf } from "../language.ts"
 import type { Module } from "../modules.ts"
 
-/** A folder to look into; with `names` only these files right in it count. */
+/** A folder to search. With `names`, only these files directly in it. */
 export interface Place {
   /** Empty for the working directory. */
   readonly path: string
@@ -24,13 +24,13 @@ export const placesOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Place> =
   return [...places, ...[...named].map(([path, names]) => ({ path, names }))]
 }
 
-/** A name in a wildcard: what has a meaning there becomes `?`. */
+/** A name inside a wildcard: special characters become `?`. */
 const literal = (name: string): string => name.replace(/[[\]{}*?,!\\]/g, "?")
 
 const anyOf = (names: ReadonlyArray<string>): string =>
   names.length === 1 ? literal(names[0] ?? "") : `{${names.map(literal).join(",")}}`
 
-/** Where grep looks for a place; undefined where no file of the family is named. */
+/** The grep arguments for a place; undefined if it names no file of the family. */
 export const within = (
   place: Place,
   family?: Family
@@ -42,6 +42,6 @@ export const within = (
   return names.length === 0 ? undefined : { path: place.path, include: anyOf(names) }
 }
 
-/** The names that a wildcard made of names stands for. */
+/** The names in a wildcard that was made of names. */
 export const namesIn = (include: string): ReadonlyArray<string> =>
   include.startsWith("{") ? include.slice(1, -1).split(",") : [include]

@@ -1,4 +1,4 @@
-/** Decides how a call whose output was cut off is made again in portions. */
+/** Splits a call whose output was truncated into smaller calls. */
 import type { Brief } from "../brief.ts"
 import type { Call } from "../conversation.ts"
 import { families, familyOf, includeOf } from "../language.ts"
@@ -7,20 +7,20 @@ import { notMade, type Toolbox, type Wanted } from "../toolbox.ts"
 import { searchPattern } from "../words.ts"
 import { namesIn, within } from "./places.ts"
 
-/** As many files side by side as one call is expected to answer for. */
+/** How many files of a folder one call should cover. */
 const side = 24
 
 const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   all.length === 0 ? [] : [all.slice(0, side), ...chunks(all.slice(side))]
 
-/** Where a call looked for which files. */
+/** Groups files of a folder, each group for one call. */
 const groups = (
   folder: string,
   names: ReadonlyArray<string>
 ): ReadonlyArray<{ readonly path: string; readonly include?: string }> =>
   chunks(names).flatMap((chunk) => within({ path: folder, names: chunk }) ?? [])
 
-/** Where to look instead: each folder below, and files side by side in groups. */
+/** Where to look instead: each subfolder, and the files of the folder in groups. */
 const places = (call: Call, files: ReadonlyArray<string>, include: string | undefined) => {
   const found: Array<{ readonly path: string; readonly include?: string }> = []
   const { path } = call.input
@@ -40,7 +40,7 @@ const places = (call: Call, files: ReadonlyArray<string>, include: string | unde
   }
 }
 
-/** A call whose output was cut, again in smaller portions; none where it cannot be any smaller. */
+/** Smaller calls in place of a truncated one; none if it cannot be split further. */
 const narrower = (call: Call, files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<Wanted> => {
   const { mode, path, pattern } = call.input
   if (typeof pattern !== "string") return []
@@ -61,7 +61,7 @@ const narrower = (call: Call, files: ReadonlyArray<string>, tools: Toolbox): Rea
   return at.flatMap((place) => (mode === "count" ? tools.count(pattern, place) : tools.grep(pattern, place)))
 }
 
-/** Calls that have to be made again in smaller portions; the search for words is not worth it, its first matches do. */
+/** The truncated calls with their smaller replacements. For a word search, the first matches are enough. */
 export const portions = (calls: ReadonlyArray<Call>, files: ReadonlyArray<string>, brief: Brief, tools: Toolbox) => {
   const search = brief.words.length === 0 ? undefined : searchPattern(brief.words)
   return calls.flatMap((call) => {

@@ -1,9 +1,9 @@
-/** Decides how modules and the arrows between them are drawn as text. */
+/** Draws modules and the arrows between them as text. */
 import { byText } from "../language.ts"
 import { label } from "../modules.ts"
 import type { Arrow } from "./project.ts"
 
-/** Modules that import each other in a circle, each with the others of its circle. */
+/** The groups of modules that import each other in a circle. */
 export const circles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArray<string>> => {
   const next = new Map<string, Array<string>>()
   for (const { from, to } of arrows) next.set(from, [...(next.get(from) ?? []), to])
@@ -30,7 +30,7 @@ export const circles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArr
   return [...found.values()]
 }
 
-/** How far a module is from those that import nothing; circles do not count. */
+/** The distance of each module from those that import nothing, ignoring circles. */
 const heights = (modules: ReadonlyArray<string>, arrows: ReadonlyArray<Arrow>): ReadonlyMap<string, number> => {
   const round = circles(arrows)
   const straight = arrows.filter(({ from, to }) =>
@@ -49,7 +49,7 @@ const heights = (modules: ReadonlyArray<string>, arrows: ReadonlyArray<Arrow>): 
   return height
 }
 
-/** Short names: the last folder where that is enough to tell modules apart. */
+/** Short names: the last folder if it is unique. */
 export const shortNames = (modules: ReadonlyArray<string>): (path: string) => string => {
   const last = (path: string): string => label(path).split("/").at(-1) ?? ""
   const counts = new Map<string, number>()
@@ -57,7 +57,7 @@ export const shortNames = (modules: ReadonlyArray<string>): (path: string) => st
   return (path) => (counts.get(last(path)) === 1 && last(path) !== "*" ? last(path) : label(path))
 }
 
-/** Draws the arrows below the module that they begin at, in about `lines` lines; the strongest have one of their own. */
+/** Draws the arrows below the module that imports, in about `lines` lines. The strongest get a line each. */
 export const draw = (
   modules: ReadonlyArray<string>,
   arrows: ReadonlyArray<Arrow>,

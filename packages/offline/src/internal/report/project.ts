@@ -1,4 +1,4 @@
-/** Decides what a whole project is, from the reports of its parts: who imports whom, and what comes from outside. */
+/** Resolves the imports of a whole project from the reports of its parts: between modules, and from outside. */
 import { type Manifest, manifestFolder } from "../facts/facts.ts"
 import { byText, folderOf } from "../language.ts"
 import { type Module, ownerIndex, targetIndex } from "../modules.ts"
@@ -9,24 +9,24 @@ export interface Arrow {
   readonly from: string
   readonly to: string
   readonly count: number
-  /** Where the first of the imports is. */
+  /** The file of the first import. */
   readonly path: string
   readonly line: number
 }
 
-/** Who imports what. */
+/** All imports of a project. */
 export interface Imports {
-  /** Between modules, in code that is no test. */
+  /** Between modules, outside tests. */
   readonly arrows: ReadonlyArray<Arrow>
-  /** Between modules, in tests alone. */
+  /** Between modules, only in tests. */
   readonly testArrows: ReadonlyArray<Arrow>
-  /** From outside; `from` is the language's word for it. */
+  /** From outside; `from` is `npm`, `python` or `go`. */
   readonly outside: ReadonlyArray<Arrow>
-  /** From outside, in tests alone. */
+  /** From outside, only in tests. */
   readonly testOutside: ReadonlyArray<Arrow>
 }
 
-/** What resolves an import by name: a module's path, `""` for a place in the project that is not known, undefined outside. */
+/** Resolves an import by name: a module's path, `""` for an unknown place in the project, undefined for outside. */
 type Resolve = (edge: Edge) => string | undefined
 
 const npmResolver = (names: ReadonlyArray<Name>, modules: ReadonlyArray<string>, folders: ReadonlySet<string>) => {
@@ -58,7 +58,7 @@ const pythonResolver = (names: ReadonlyArray<Name>, modules: ReadonlyArray<strin
     for (const root of [...new Set([...roots, ...beside])]) {
       for (let length = parts.length; length > 0; length--) {
         const path = [...(root === "" ? [] : [root]), ...parts.slice(0, length)].join("/")
-        // The last name may be something in a module; if more is left over, the module is one that was not looked at.
+        // The last name may be a member of the module. If more is left, the survey did not look at that module.
         if (places.has(path)) return parts.length - length > 1 ? "" : target(path)
       }
     }
@@ -74,7 +74,7 @@ const goResolver = (names: ReadonlyArray<Name>, modules: ReadonlyArray<string>) 
     if (home === undefined) return undefined
     const below = path.slice(home.name.length + 1)
     const folder = folderOf(home.path)
-    // The file is made up: it asks for the module of files right in that folder.
+    // An invented file name, to find the module of the files directly in that folder.
     return target([folder, below, "doc.go"].filter((each) => each !== "").join("/"))
   }
 }
@@ -100,7 +100,7 @@ const resolverOf = (
   }
 }
 
-/** The name of what has to be installed for an import. */
+/** The name of the package to install for an import. */
 const dependencyOf = (to: string): string => {
   const colon = to.indexOf(":")
   const name = to.slice(colon + 1)

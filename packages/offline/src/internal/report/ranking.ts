@@ -1,4 +1,4 @@
-/** Decides which entry points, and which answers to a question, a reader is shown first. */
+/** Ranks entry points, and answers to a question. */
 import { baseName, byText } from "../language.ts"
 import type { Fact } from "../outputs.ts"
 import type { Match, PartReport } from "../partReport.ts"
@@ -17,12 +17,12 @@ const rankOf = (text: string): number =>
   ]
     .findIndex((pattern) => pattern.test(text))
 
-/** Folders of what helps to work on a project, and is not the project. */
+/** Folders that support the project, such as scripts and docs. */
 const isAside = (path: string): boolean => /(^|\/)(scripts?|bench(marks?)?|examples?|docs?)\//.test(path)
 
 const depth = (path: string): number => path.split("/").length
 
-/** Entry points, the ones that people start first; each once. */
+/** Distinct entry points, those that people start first. */
 export const entryPointsOf = (parts: ReadonlyArray<PartReport>): ReadonlyArray<Fact> => {
   const all = parts.flatMap((part) => part.entries)
   const targets = new Set(all.flatMap((fact) => {
@@ -44,7 +44,7 @@ export const entryPointsOf = (parts: ReadonlyArray<PartReport>): ReadonlyArray<F
   )
 }
 
-/** What fits a question, best first: matching lines, and entry points where it is after one. */
+/** The answers to a question, best first: matching lines, and entry points if it asks for one. */
 export const answersOf = (parts: ReadonlyArray<PartReport>, { entry, words }: Question): ReadonlyArray<Match> => {
   const plain = words.map((word) => word.text.toLowerCase())
   const entries = entryPointsOf(parts).map((fact): Match => {

@@ -1,4 +1,4 @@
-/** Decides what the final report says, and in which order. */
+/** Writes the final report. */
 import type { Manifest } from "../facts/facts.ts"
 import { byText, isCode, isCodeLanguage, languageOf, stem } from "../language.ts"
 import { label, type Module, ownerIndex } from "../modules.ts"
@@ -10,14 +10,14 @@ import { circles, draw, shortNames, table } from "./drawing.ts"
 import { type Imports, importsOfProject } from "./project.ts"
 import { answersOf, entryPointsOf } from "./ranking.ts"
 
-/** A subagent that gave no report. */
+/** A subagent without a report. */
 export interface Missing {
   readonly label: string
   readonly state: string
   readonly reason: string
 }
 
-/** All that a report is made of. */
+/** The input of a report. */
 export interface Survey {
   readonly question: Question
   readonly modules: ReadonlyArray<Module>
@@ -27,15 +27,15 @@ export interface Survey {
   readonly manifests: ReadonlyArray<Manifest>
   readonly title: Fact | undefined
   readonly introduction: Fact | undefined
-  /** How many subagents were sent out; 0 where the survey was made without any. */
+  /** The number of subagents; 0 if the agent surveyed alone. */
   readonly sent: number
   readonly missing: ReadonlyArray<Missing>
-  /** Conclusions of subagents that are no report of a part, such as those of another model. */
+  /** Conclusions that are no report of a part, such as another model's. */
   readonly others: ReadonlyArray<{ readonly label: string; readonly text: string }>
   readonly notes: ReadonlyArray<string>
 }
 
-/** Says what wrote the answer, and how to have a model write it. */
+/** Says that no AI wrote the answer, and how to use a model. */
 export const disclaimer = [
   "> No AI wrote this. `offline/survey` follows fixed rules over glob, grep and read, and understands nothing of what it reads.",
   "> For a model's answer set the key of a provider, such as OPENAI_API_KEY. `skein doctor` lists them all, `skein models` what they offer."
@@ -60,7 +60,7 @@ const code = (
   lines: ReadonlyArray<string>
 ): ReadonlyArray<string> => (lines.length === 0 ? [] : ["```text", ...lines, "```"])
 
-/** What the project is, by its own words. */
+/** The project in its own words. */
 const opening = (survey: Survey): ReadonlyArray<string> => {
   const [manifest] = survey.manifests
   const name = survey.title?.text ?? (manifest?.name || "Survey")
@@ -109,7 +109,7 @@ const entryLines = ({ parts }: Survey): ReadonlyArray<string> => {
   ]
 }
 
-/** A path inside a module, without what the row says already. */
+/** A path within a module, without the part that the row already shows. */
 const inside = (module: string, fact: Fact): string =>
   module.endsWith("/") && module !== "./" && fact.path.startsWith(module)
     ? `${fact.path.slice(module.length)}:${fact.line}`

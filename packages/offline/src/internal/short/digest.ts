@@ -1,10 +1,10 @@
-/** Decides how a conversation is shortened by fixed rules: the beginning of each thing that was said stays. */
+/** Shortens a conversation by fixed rules: it keeps the beginning of each message. */
 
-/** How much of each entry, and of all of them, is left, in characters. */
+/** How much to keep of each entry, and in all, in characters. */
 const ofEach = 160
 const ofAll = 4_000
 
-/** The entries of a conversation, each in one line, the newest of them where there are too many. */
+/** The entries of a conversation, one line each. If there are too many, the newest. */
 export const digestOf = (conversation: string): string => {
   const lines = conversation.split(/\n\n(?=(?:User|Agent|Note|Summary of what came before): ?)/)
     .map((entry) => [...entry.replaceAll(/\s+/g, " ").trim()].slice(0, ofEach).join(""))

@@ -1,10 +1,10 @@
-/** Decides the answers that are no survey: the title of a session, its summary, the digest of a long conversation. */
+/** Answers the requests that want no survey: the title of a session, its summary, the digest of a long conversation. */
 import type { ModelRequest } from "@skein/core/Provider"
 import { digestOf } from "./digest.ts"
 import { summaryOf } from "./summary.ts"
 import { titleOf } from "./title.ts"
 
-/** The answer to a request that serves the session itself; undefined in a turn. */
+/** The answer to such a request; undefined for a turn. */
 export const shorten = (purpose: ModelRequest["origin"]["purpose"], prompt: string): string | undefined => {
   switch (purpose) {
     case "title":

@@ -1,6 +1,6 @@
-/** Decides the summary of a session: what stands in the digest of it, in other words. */
+/** Writes the summary of a session from its digest. */
 
-/** The lines of each section; `Last answer` is the last one, and whatever follows belongs to it. */
+/** The lines of each section. `Last answer` is the last section and takes the rest. */
 const sectionsOf = (digest: string): ReadonlyMap<string, ReadonlyArray<string>> => {
   const [facts = "", answer = ""] = digest.split(/^Last answer:$/m, 2)
   const sections = new Map<string, ReadonlyArray<string>>([["Last answer", answer.trim().split("\n")]])
@@ -19,7 +19,7 @@ const shortened = (text: string, longest: number): string => {
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
-/** The first few, and how many there are besides. */
+/** The first few, and the number of others. */
 const some = (items: ReadonlyArray<string>, most: number): string =>
   items.length <= most
     ? items.join(", ")

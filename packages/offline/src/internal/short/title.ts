@@ -1,4 +1,4 @@
-/** Decides the title of a conversation: the first words of what was asked. */
+/** Makes the title of a conversation from the first words of its prompt. */
 
 const longest = 50
 

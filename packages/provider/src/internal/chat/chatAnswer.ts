@@ -1,4 +1,4 @@
-/** Turns the chunks of the Chat Completions API into events. */
+/** Converts chunks of the Chat Completions API to events. */
 import { AnswerMeter, longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
 import { isTextNested } from "@skein/core/Nesting"
@@ -15,7 +15,7 @@ import { ChatCalls } from "./chatCalls.ts"
 
 type Kind = "text" | "reasoning"
 
-/** One answer, of which every event is told as it comes, and the calls at its end. */
+/** One answer. Emits each event as it arrives, and the calls at the end. */
 export class ChatAnswer {
   readonly #tell: (event: ModelEvent) => void
   readonly #teller: Teller
@@ -30,10 +30,10 @@ export class ChatAnswer {
   #refused = false
   #usage: Fields | undefined
 
-  /** Why the answer is none, for `toModelError`. */
+  /** Why the answer failed, for `toModelError`. */
   failure: unknown
 
-  /** `step` goes into the identifiers of calls that come without any. */
+  /** `step` becomes part of the ids of calls that have none. */
   constructor(step: number, tell: (event: ModelEvent) => void, bounds: AnswerBounds = defaults.limits.answer) {
     this.#bounds = bounds
     this.#meter = new AnswerMeter(bounds)
@@ -43,7 +43,7 @@ export class ChatAnswer {
     this.#teller = makeTeller(tell)
   }
 
-  /** Takes the data of one event, and its type where it has one; false where the answer is over, well or not. */
+  /** Takes the data of one event, and its type if any. Returns false once the answer has ended or failed. */
   readonly take = (data: string, type = "message"): boolean => {
     if (data.startsWith("[DONE]")) return false
     if (isTextNested(data)) return this.#fail(new TooLarge(tooDeepEvent))
@@ -55,13 +55,13 @@ export class ChatAnswer {
     const { choices, error, usage } = chunk
     if (error !== undefined && error !== null) return this.#fail(chunk)
     this.#usage = fields(usage) ?? this.#usage
-    // A chunk without choices is of a kind that is not known here, unless it says what went wrong.
+    // A chunk without choices is of an unknown kind, unless it reports an error.
     if (choices === undefined && !isError(chunk)) return true
     if (!Array.isArray(choices)) return fields(usage) === undefined ? this.#unreadable(chunk) : true
     const choice = choices.length === 0 ? {} : fields(choices[0])
     if (choice === undefined) return this.#unreadable(chunk)
     const reason = choice["finish_reason"]
-    // Some say "" in the chunks before the last.
+    // Some servers send "" before the last chunk.
     if (typeof reason === "string" && reason !== "") this.#finish = reasons.get(reason) ?? "other"
     const delta = fields(choice["delta"] ?? {})
     if (delta === undefined || !this.#takeDelta(delta)) return this.#unreadable(chunk)
@@ -69,17 +69,17 @@ export class ChatAnswer {
     return excess === undefined ? true : this.#fail(new TooLarge(excess))
   }
 
-  /** How long the data of one event may be, in characters. */
+  /** The maximum length of one event, in characters. */
   get longestEvent(): number {
     return longestEvent(this.#bounds)
   }
 
-  /** Is called where it is longer. */
+  /** Called if an event is longer. */
   readonly tooLong = (): void => {
     this.#fail(new TooLarge(tooLongEvent(this.#bounds)))
   }
 
-  /** Tells the end, or returns what is wrong with an answer that ends now. */
+  /** Emits the end, or returns the error of an answer that must not end here. */
   end(): unknown {
     const finish = this.#finish === "stop" && this.#refused ? "content-filter" : this.#finish
     const flaw = this.#teller.flaw(finish, this.#calls.begun)
@@ -117,7 +117,7 @@ export class ChatAnswer {
     return true
   }
 
-  /** Takes one piece of content, as Mistral tells it: text, or text that was thought. */
+  /** Takes one content part in Mistral's format: text or reasoning. */
   readonly #takeContent = (value: unknown): void => {
     const piece = fields(value) ?? {}
     if (piece["type"] === "text") this.#sayIn("text", piece["text"])

@@ -1,19 +1,19 @@
-/** Writes a request in the words of the Chat Completions API. */
+/** Writes requests for the Chat Completions API. */
 import type { FileContent, ModelRequest, PromptMessage, ToolSpec } from "@skein/core/Provider"
 import { argumentsOf, readFile } from "../content.ts"
 import { Unaskable } from "../errors.ts"
 import { cleanBody } from "../wellFormed.ts"
 import { makeGrowing, separated } from "./growing.ts"
 
-/** In what servers with this API differ. */
+/** How servers with this API differ. */
 export interface Dialect {
-  /** The fields of a request beside its messages and tools. */
+  /** The fields of a request besides messages and tools. */
   readonly settings: (request: ModelRequest) => Readonly<Record<string, unknown>>
-  /** Who speaks the system prompt; `system` by default. */
+  /** The role of the system prompt; `system` by default. */
   readonly system?: "system" | "developer"
-  /** The provider whose models get their reasoning back, as text. */
+  /** The provider whose models get their own reasoning back as text. */
   readonly reasoning?: string
-  /** Makes an identifier of a tool call acceptable, for a server that is strict about those it did not make. */
+  /** Converts the id of a tool call, for a server that refuses ids it did not make. */
   readonly callID?: (id: string) => string
 }
 
@@ -34,7 +34,7 @@ export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequ
   return (request) => {
     const { messages, toolChoice, tools } = request
     const rest = { model, stream: true, ...dialect.settings(request) }
-    // The system prompt is made anew for each request.
+    // The system prompt differs in each request.
     const begin = messages[0]?.role === "system" ? 1 : 0
     return conversation(messages.slice(begin), {
       before: Buffer.from(`${cleanBody(JSON.stringify(rest)).slice(0, -1)},"messages":[`),
@@ -50,7 +50,7 @@ export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequ
   }
 }
 
-/** The elements of a list, without what is around them. */
+/** The elements of a list, without brackets. */
 const bytesOf = (elements: ReadonlyArray<object>): Buffer =>
   Buffer.from(cleanBody(JSON.stringify(elements)).slice(1, -1))
 
@@ -65,7 +65,7 @@ const toMessages = (message: PromptMessage, dialect: Dialect): ReadonlyArray<obj
     case "user": {
       const [first] = message.content
       const plain = message.content.length === 1 && first?.type === "text"
-      // Some servers take only plain text.
+      // Some servers accept plain text only.
       const content = plain ? first.text : message.content.map((part) => part.type === "text" ? part : toPart(part))
       return [{ role: "user", content }]
     }
@@ -95,7 +95,7 @@ const toAnswer = (
         text += part.text
         break
       case "reasoning":
-        // What another provider's model thought is nothing to this one.
+        // Reasoning of another provider's model means nothing to this one.
         if (provider !== undefined && (part.providerOptions === undefined || provider in part.providerOptions)) {
           reasoning += part.text
         }

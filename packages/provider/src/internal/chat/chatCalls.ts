@@ -1,9 +1,9 @@
-/** Puts the calls of an answer together from their pieces, which servers mark in different ways. */
+/** Assembles the calls of an answer from their pieces, which servers mark in different ways. */
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import * as Option from "effect/Option"
 import { type Fields, fields, parseJson } from "../json.ts"
 
-/** A call, as far as it is known. */
+/** A call, as far as it has arrived. */
 interface ChatCall {
   readonly index: number
   id: string
@@ -21,7 +21,7 @@ export class ChatCalls {
     this.#meter = meter
   }
 
-  /** Takes one element of `tool_calls`; false where it has a shape that is unknown. */
+  /** Takes one element of `tool_calls`. Returns false if its shape is unknown. */
   take(value: unknown): boolean {
     const piece = fields(value)
     const called = piece?.["function"] ?? {}
@@ -33,7 +33,7 @@ export class ChatCalls {
     if (id === undefined || name === undefined || input === undefined) return false
     this.#meter.arguments(input)
     const call = this.#find(piece, id, name, input) ?? this.#begin(piece)
-    // Some repeat both in every piece, some make up another identifier each time, and some say them late.
+    // Some servers repeat both in every piece, some invent a new id each time, and some send them late.
     if (call.name === "") this.#size += name.length
     this.#size += input.length
     if (call.id === "") call.id = id
@@ -42,7 +42,7 @@ export class ChatCalls {
     return true
   }
 
-  /** How much was said of them, in characters: what repeats itself adds nothing. */
+  /** Their length in characters, without repetitions. */
   get size(): number {
     return this.#size
   }
@@ -52,7 +52,7 @@ export class ChatCalls {
     return this.#calls.length > 0
   }
 
-  /** All calls in their order; pieces that name nothing and say nothing are none. */
+  /** All calls in order. Pieces without name and arguments are dropped. */
   all(): ReadonlyArray<ChatCall> {
     return this.#calls.filter(({ input, name }) => name !== "" || input !== "").toSorted((a, b) => a.index - b.index)
   }
@@ -65,7 +65,7 @@ export class ChatCalls {
     return call
   }
 
-  /** The call that a piece goes on with; undefined where it begins one. */
+  /** The call that a piece continues; undefined if it begins a new one. */
   #find(piece: Fields, id: string, name: string, input: string): ChatCall | undefined {
     const index = piece["index"]
     const last = this.#calls.at(-1)
@@ -78,7 +78,7 @@ export class ChatCalls {
       : undefined
     if (call === undefined || name === "" || call.name === "") return call
     if (name !== call.name) return undefined
-    // Some count every call as the first one, and some give several the same identifier.
+    // Some servers give every call the index 0, and some give several calls the same id.
     const another = (id !== "" && id !== call.id) || input.startsWith("{")
     return another && Option.isSome(parseJson(call.input)) ? undefined : call
   }
@@ -87,7 +87,7 @@ export class ChatCalls {
 const textIn = (value: unknown): string | undefined =>
   value === undefined || value === null ? "" : typeof value === "string" ? value.trim() === "" ? "" : value : undefined
 
-/** Arguments are text that grows, or an object where a server makes them whole at once. */
+/** Arguments are text that grows, or an object if the server sends them at once. */
 const inputIn = (value: unknown): string | undefined =>
   value === undefined || value === null
     ? ""
@@ -97,5 +97,5 @@ const inputIn = (value: unknown): string | undefined =>
     ? Option.getOrUndefined(writeJson(value))
     : undefined
 
-/** What is nested too deeply cannot be written. */
+/** Too deep nesting cannot be serialised. */
 const writeJson = Option.liftThrowable((value: object): string => JSON.stringify(value))

@@ -1,4 +1,4 @@
-/** Asks a server with the Chat Completions API: one request, typed events, typed errors. */
+/** The client for the Chat Completions API: one request, typed events, typed errors. */
 import type { LanguageModel, ModelEvent } from "@skein/core/Provider"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import type { ModelSetup } from "../vendor.ts"
 import { ChatAnswer } from "./chatAnswer.ts"
 import { type Dialect, makeWriter } from "./chatBody.ts"
 
-/** How a model is asked. */
+/** How to reach a model. */
 export interface ChatModelOptions extends ModelSetup {
   readonly send: Send
   readonly apiKey: Redacted.Redacted | undefined
@@ -21,7 +21,7 @@ export interface ChatModelOptions extends ModelSetup {
   readonly dialect: Dialect
 }
 
-/** A model of such a server. */
+/** Makes a model of such a server. */
 export const make = (options: ChatModelOptions): LanguageModel => {
   const { apiKey, dialect, info, limitKey, send } = options
   const url = new URL(options.baseUrl)
@@ -63,10 +63,10 @@ export const make = (options: ChatModelOptions): LanguageModel => {
   }
 }
 
-/** How long a server may take to end an answer that says itself that it is over, in milliseconds. */
+/** How long to wait for the end of the stream after the answer says that it is done, in milliseconds. */
 const patience = 100
 
-/** Makes one exchange; returns what breaks it off. */
+/** Runs one request. Returns what aborts it. */
 const exchange = (
   send: Send,
   call: Call,
@@ -84,7 +84,7 @@ const exchange = (
     const cause = answer.failure ?? answer.end()
     if (cause !== undefined) return fail(cause)
     told = true
-    // The end is mostly in the same packet. An answer that ends as it should leaves its socket to the next request.
+    // The end is usually in the same packet. If the stream ends properly, the next request can reuse the socket.
     queueMicrotask(() => {
       if (!incoming.complete) closeAfter(patience)
     })
@@ -98,7 +98,7 @@ const exchange = (
       if (wrong !== undefined) return fail(wrong)
       const read = makeEventStream(answer.take, answer.longestEvent, answer.tooLong)
       incoming.on("data", (bytes: Buffer) => {
-        // What comes after the end may come for ever.
+        // After the end, data could go on for ever.
         if (told) close()
         else if (!read(bytes)) finish(incoming)
       })
@@ -122,6 +122,6 @@ const readRefusal = (incoming: IncomingMessage, fail: (cause: Refusal) => void):
     if (size >= errorLimit) tell()
   })
   incoming.on("end", tell)
-  // What has arrived says enough.
+  // The part that arrived is enough.
   incoming.on("error", tell)
 }

@@ -1,28 +1,28 @@
-/** Writes lists that grow: each request repeats the conversation so far, and adds a little. */
+/** Serialises growing lists: each request repeats the conversation and adds a little. */
 
 const comma = Buffer.from(",")
 
 const nothing = Buffer.alloc(0)
 
-/** What stands around a list: texts `before` and `after` it, and the elements that come `first` and are others each time. */
+/** What surrounds a list: the text `before` and `after` it, and the `first` elements, which differ each time. */
 export interface Around<out A extends object> {
   readonly before: Buffer
   readonly first: ReadonlyArray<A>
   readonly after: ReadonlyArray<Buffer>
 }
 
-/** Elements with commas between them; those that are empty are left out. */
+/** Joins elements by commas, without the empty ones. */
 export const separated = (elements: ReadonlyArray<Buffer>): ReadonlyArray<Buffer> =>
   elements.filter((each) => each.length > 0).flatMap((each, at) => at === 0 ? [each] : [comma, each])
 
 const lengthOf = (pieces: ReadonlyArray<Buffer>): number => pieces.reduce((sum, each) => sum + each.length, 0)
 
 /**
- * Makes a writer of lists from one of elements. Where a list begins with the very objects that an earlier one consisted of,
- * their bytes are taken from what was written then: a copy of the whole is all that a long conversation costs.
+ * Turns a writer of elements into a writer of lists. If a list begins with the same objects as an earlier one, it reuses
+ * their bytes: a long conversation costs one copy, not a new serialisation.
  */
 export const makeGrowing = <A extends object>(write: (element: A) => Buffer) => {
-  // By the last element, so that what is kept of a conversation goes with it.
+  // Keyed by the last element, so that the cache is collected together with the conversation.
   const written = new WeakMap<A, { readonly list: ReadonlyArray<A>; readonly bytes: Buffer }>()
 
   const isBeginning = (list: ReadonlyArray<A>) => (last: A, at: number): boolean => {
@@ -36,7 +36,7 @@ export const makeGrowing = <A extends object>(write: (element: A) => Buffer) => 
     const pieces = separated([known?.bytes ?? nothing, ...list.slice(known?.list.length ?? 0).map(write)])
     const opening = separated([...first.map(write), ...pieces.slice(0, 1)])
     const whole = Buffer.concat([before, ...opening, ...pieces.slice(1), ...after])
-    // What was shorter is not asked for again.
+    // Nobody asks for the shorter list again.
     if (end !== undefined) written.delete(end)
     const last = list.at(-1)
     const until = whole.length - lengthOf(after)

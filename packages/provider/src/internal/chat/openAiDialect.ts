@@ -1,4 +1,4 @@
-/** Decides how OpenAI's own models want to be asked through the Chat Completions API. */
+/** The dialect of Chat Completions that OpenAI's own models expect. */
 import type { ModelRequest } from "@skein/core/Provider"
 import { Unaskable } from "../errors.ts"
 import { unknownVariant } from "../failure.ts"
@@ -6,13 +6,13 @@ import type { Dialect } from "./chatBody.ts"
 
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
-/** Those that think before they answer. */
+/** Models that reason. */
 const reasoner = /^(?:o\d+|gpt-(?:[5-9]|\d{2,})(?:\.\d+|(?!-chat)))(?:-|$)/
 
-/** Those of them that can be asked not to. */
+/** Reasoning models that can be told not to reason. */
 const optionalReasoner = /^gpt-5\.[1-9]/
 
-/** The dialect of a model; `isOfficial` says that the server is OpenAI's, which knows fields that others may refuse. */
+/** The dialect of a model. `isOfficial`: the server is OpenAI's, which knows fields that others may refuse. */
 export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => {
   const reasons = reasoner.test(modelID)
   return {
@@ -24,7 +24,7 @@ export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => 
       const samples = !reasons || (variant === "none" && optionalReasoner.test(modelID))
       return {
         ...samples ? { temperature, top_p: topP } : {},
-        // Models that reason refuse the old name; servers with older models know no other one.
+        // Reasoning models refuse the old name. Servers with older models know only that one.
         ...reasons ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens },
         reasoning_effort: variant,
         stream_options: { include_usage: true },
