@@ -40,7 +40,7 @@ const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavai
   new ModelUnavailable({
     model: formatRef(ref),
     reason: "unknown_provider",
-    message: `There is no provider ${ref.providerID}, as ${formatRef(ref)} asks for.${
+    message: `There is no provider ${ref.providerID} for ${formatRef(ref)}.${
       didYouMean(ref.providerID, ids, (id) => `${id}/${ref.modelID}`)
     } Known: ${ids.join(", ")}. Others can be added under "provider" in the config, with a base_url.`
   })

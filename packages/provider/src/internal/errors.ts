@@ -38,7 +38,7 @@ export class WrongAnswer extends Error {
 export class UnreadableChunk extends Error {
   readonly data: unknown
   constructor(data: unknown) {
-    super(typeof data === "string" ? `no JSON: ${data}` : "a piece of it has an unknown shape")
+    super(typeof data === "string" ? `no JSON: ${data}` : "a chunk has an unknown shape")
     this.data = data
   }
 }

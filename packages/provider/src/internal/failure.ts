@@ -61,7 +61,7 @@ const brokenOff = ({ reason }: BrokenStream, place: Place): Verdict => ({
   reason,
   retryable: true,
   says: "broke off its answer",
-  ...reason === "empty_response" ? { mend: `If that goes on, check ${settingOf(place)}.${versionHint(place)}` } : {}
+  ...reason === "empty_response" ? { mend: `If this persists, check ${settingOf(place)}.${versionHint(place)}` } : {}
 })
 
 const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Verdict | undefined => {

@@ -81,13 +81,13 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
   if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
     return failed(`${url.host} does not speak TLS`, `Use http:// in ${setting}.`, { retryable: false })
   }
-  return failed(`the connection to ${url.host} failed`, `If that goes on, check ${setting}.`)
+  return failed(`the connection to ${url.host} failed`, `If this persists, check ${setting}.`)
 }
 
 /** A success that is not an event stream. A page means another server; JSON may be one bad answer of the right one. */
 export const wrongAnswer = ({ kind, status, url }: WrongAnswer, address: Address): Verdict => ({
   reason: "bad_response",
   retryable: /json/i.test(kind),
-  says: `got something else than a stream of events: ${plain(url)} answered ${status} with ${kind}`,
+  says: `did not get an event stream: ${plain(url)} answered ${status} with ${kind}`,
   mend: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
 })
