@@ -10,7 +10,6 @@ import { checkBudget } from "./internal/budget/checkBudget.ts"
 import { keptBelow } from "./internal/budget/held.ts"
 import { grantWaiting } from "./internal/budget/requests.ts"
 import { forgoPromise, lineOf } from "./internal/budget/reservations.ts"
-import { change, withoutBudget } from "./internal/live/live.ts"
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import { Journal } from "./Journal.ts"
 import type { Session } from "./Session.ts"
@@ -46,21 +45,21 @@ export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
           yield* checkBudget(limit)
           yield* table.use(id, (live) =>
             Effect.flatMap(Clock.currentTimeMillis, (now) => {
-              forgoPromise(live)
-              if (limit === undefined) withoutBudget(live)
-              const patch = limit === undefined ? {} : { budget: opened(live, limit, now) }
-              const write = change(live, now, patch)
-              grantWaiting(live)
+              forgoPromise(live.budget)
+              if (limit === undefined) live.record.dropAccount()
+              const patch = limit === undefined ? {} : { budget: opened(live.budget, limit, now) }
+              const write = live.record.change(now, patch)
+              grantWaiting(live.budget)
               return journal.commit([write])
             }))
         }, Effect.uninterruptible),
         of: (id) =>
           Effect.map(table.open(id), (live) =>
-            lineOf(live).flatMap((each) => {
+            lineOf(live.budget).flatMap((each) => {
               const account = accountNow(each)
               return account === undefined
                 ? []
-                : [{ ...account, sessionID: each.info.id, kept: keptBelow(each.held) }]
+                : [{ ...account, sessionID: each.session.id, kept: keptBelow(each.held) }]
             }))
       }
     })

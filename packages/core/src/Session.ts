@@ -1,141 +1,45 @@
 /** Owns the conversations: makes them, prompts them, stops them, and tells what was said in them. */
-import type { Budget } from "@skein/domain/Budget"
+
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
-import type { AssistantMessage } from "@skein/domain/Message"
-import type { ModelRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
-import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo, SessionStatus, SessionSummary } from "@skein/domain/SessionInfo"
-import type { Usage } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
-import type { HookRefused } from "./HookError.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { Recovery } from "./internal/session/Recovery.ts"
-import type { ModelError, ModelUnavailable } from "./Provider.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
   CompactionFailed,
-  ContextOverflow,
   ForkRefused,
-  OutputInvalid,
   PromptInvalid,
   SessionNotFound,
   SessionStopped,
   SummaryFailed
 } from "./SessionError.ts"
+import type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { PromptError, PromptOptions, Turn } from "./Turn.ts"
 
-/** What a new session starts from. */
-export interface SessionOptions {
-  /** The working directory, absolute. */
-  readonly directory: string
-  /** The agent's name; `default_agent` of the config where absent. */
-  readonly agent?: string
-  readonly model?: ModelRef
-  readonly title?: string
-  /** Names the project whose approvals hold; the directory where absent. */
-  readonly projectID?: string
-  /** Rules that the session and everything below it cannot exceed. */
-  readonly permission?: Ruleset
-  /** What it may use, with everything below it, until another budget is set; `budget` of the config where absent. */
-  readonly budget?: Budget
-}
-
-/** How one prompt differs from what the session does anyway. */
-export interface PromptOptions {
-  /** The agent from this prompt on. */
-  readonly agent?: string
-  /** The model from this prompt on. */
-  readonly model?: ModelRef
-  /** Added to the agent's system prompt for this turn. */
-  readonly system?: string
-  /** The variant of the model, such as its effort. */
-  readonly variant?: string
-  /** Says that an agent wrote the prompt and no person: the count of repeated calls goes on. */
-  readonly from?: "agent"
-  /** Tools to withhold (`false`) in this turn. */
-  readonly tools?: Readonly<Record<string, boolean>>
-  /** What the session may use from now on, with everything below it, in the place of what it might use before. */
-  readonly budget?: Budget
-  /** The command that the prompt was made of: it is told as `command.executed`. */
-  readonly command?: EventProperties<"command.executed">
-  /**
-   * The form that the answer must have, in the place of that of the agent's definition: `Turn.output` then is a value of it.
-   * See `ask` for the typed way.
-   */
-  // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
-  readonly output?: Schema.Schema<any, any>
-}
-
-/** How a turn came to its end, other than by an error. */
-export type TurnEnd =
-  /** The model answered without asking for more calls. */
-  | "completed"
-  /** A person rejected a call without a message, or the agent repeated itself and nobody allowed it. */
-  | "denied"
-  /** The agent's limit of steps was reached; the text is what it had by then. */
-  | "steps"
-
-/** A turn: everything from a prompt until the loop was idle. */
-export interface Turn {
-  readonly sessionID: SessionID
-  /** The last assistant message. */
-  readonly info: AssistantMessage
-  readonly parts: ReadonlyArray<Part>
-  /** The answer as JSON, where it has a form; else all texts of that message, with a blank line between them. */
-  readonly text: string
-  readonly end: TurnEnd
-  /** The answer in the form that the prompt or the agent's definition asks for; absent where nothing does. */
-  readonly output?: unknown
-  /** What the turn used, by this session and everything below it. */
-  readonly usage: Usage
-}
+export type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
+export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
 
 /** What an assistant message says, as `Turn.text` has it. */
 export const answerOf = (parts: ReadonlyArray<Part>): string => answerOfParts(parts)
-
-/** Why a prompt has no answer. */
-export type PromptError =
-  | BudgetExhausted
-  | BudgetInvalid
-  | ContextOverflow
-  | HookRefused
-  | SessionNotFound
-  | SessionStopped
-  | PromptInvalid
-  | OutputInvalid
-  | AgentNotFound
-  | ModelUnavailable
-  | ModelError
-  | StorageError
 
 /** Why a conversation was not made shorter. */
 export type CompactError = BudgetExhausted | CompactionFailed | SessionNotFound | SessionStopped | StorageError
 
 /** Why a session has no new summary. */
 export type SummarizeError = BudgetExhausted | SessionNotFound | SessionStopped | SummaryFailed | StorageError
-
-/** What a session below another is given. */
-export interface ChildOptions {
-  readonly agent: string
-  readonly title: string
-  readonly model?: ModelRef
-  /** The system prompt in the place of the agent's. */
-  readonly prompt?: string
-  readonly permission: Ruleset
-  /** Where it works, if not where its parent does. */
-  readonly place?: Pick<SessionInfo, "directory" | "worktree">
-}
 
 /** The conversations. */
 export class Session extends Context.Tag("@skein/core/Session")<Session, {

@@ -5,7 +5,7 @@ import { none } from "@skein/domain/Usage"
 import * as FastCheck from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
 import { makePrompt, missingResult } from "../../src/internal/conversation/makePrompt.ts"
-import type { LiveMessage } from "../../src/internal/live/live.ts"
+import type { LiveMessage } from "../../src/internal/live/History.ts"
 
 const sessionID = "ses_1" as SessionID
 const base = { id: "prt_0" as PartID, sessionID, messageID: "msg_0" as MessageID }

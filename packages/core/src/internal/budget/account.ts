@@ -1,55 +1,45 @@
 /** Decides how much of a budget is used: by requests, by time at work, and by tasks. */
 import { type Account, type Bound, type Budget, open, type Spent } from "@skein/domain/Budget"
 import { addCost, type Usage } from "@skein/domain/Usage"
-import * as BigDecimal from "effect/BigDecimal"
-import { type Live, waitedForPeople } from "../live/live.ts"
-
-/** An exact amount of what a budget bounds. */
-export type Amount = BigDecimal.BigDecimal
-
-/** Nothing. */
-export const zero: Amount = BigDecimal.fromBigInt(0n)
-
-/** An amount as it is stored; undefined where nobody knows it. */
-export const toAmount = (stored: string | number): Amount | undefined =>
-  stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored))
+import { type Amount, toAmount } from "./amount.ts"
+import type { BudgetNode } from "./BudgetNode.ts"
 
 /** How long a session and those below it have worked since that was last counted, in milliseconds. */
-const uncounted = (live: Live): number => {
-  const { turns, since, waited } = live.work
-  return turns === 0 ? 0 : live.elapsed() - since - (waitedForPeople(live) - waited)
+const uncounted = (node: BudgetNode): number => {
+  const { turns, since, waited } = node.work
+  return turns === 0 ? 0 : node.session.now() - since - (node.session.waited() - waited)
 }
 
 /** Marks that a turn begins or ends: the time at work of the session and of all above runs while there is one. */
-export const turnWorks = (live: Live, began: boolean): void => {
-  for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
+export const turnWorks = (node: BudgetNode, began: boolean): void => {
+  for (let each: BudgetNode | undefined = node; each !== undefined; each = each.parent) {
     const budget = accountNow(each)
-    if (budget !== undefined) each.info = { ...each.info, budget }
+    if (budget !== undefined) each.session.keepAccount(budget)
     each.work.turns += began ? 1 : -1
     startCount(each)
   }
 }
 
-const startCount = (live: Live): void => {
-  live.work.since = live.elapsed()
-  live.work.waited = waitedForPeople(live)
+const startCount = (node: BudgetNode): void => {
+  node.work.since = node.session.now()
+  node.work.waited = node.session.waited()
 }
 
 /** What is used, with the time until now. */
-const clocked = (live: Live, { spent }: Account): Spent => ({
+const clocked = (node: BudgetNode, { spent }: Account): Spent => ({
   ...spent,
-  time: spent.time + uncounted(live)
+  time: spent.time + uncounted(node)
 })
 
 /** The budget of a session as it stands now; undefined where it has none. */
-export const accountNow = (live: Live): Account | undefined => {
-  const { budget } = live.info
-  return budget === undefined ? undefined : { ...budget, spent: clocked(live, budget) }
+export const accountNow = (node: BudgetNode): Account | undefined => {
+  const budget = node.session.account
+  return budget === undefined ? undefined : { ...budget, spent: clocked(node, budget) }
 }
 
 /** What a session has used of a budget of its own, until now. */
-export const spentOf = (live: Live, account: Account, bound: Bound): Amount | undefined =>
-  toAmount(clocked(live, account)[bound])
+export const spentOf = (node: BudgetNode, account: Account, bound: Bound): Amount | undefined =>
+  toAmount(clocked(node, account)[bound])
 
 /** What a request used. One whose model does not say so makes the sum unknown. */
 const tokensOf = ({ cost, steps, tokens }: Usage): number | "unknown" => {
@@ -61,11 +51,11 @@ const addTokens = (a: Spent["tokens"], b: Spent["tokens"]): Spent["tokens"] =>
   a === "unknown" || b === "unknown" ? "unknown" : a + b
 
 /** The budget of a session after a request of it or below it; nothing where it has none. */
-export const spend = (live: Live, used: Usage): { readonly budget?: Account } => {
-  const { budget } = live.info
+export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Account } => {
+  const budget = node.session.account
   if (budget === undefined) return {}
-  const spent = clocked(live, budget)
-  startCount(live)
+  const spent = clocked(node, budget)
+  startCount(node)
   return {
     budget: {
       ...budget,
@@ -80,11 +70,11 @@ export const spend = (live: Live, used: Usage): { readonly budget?: Account } =>
 }
 
 /** The budget of a session after a task was started below it; nothing where it has none. */
-export const spendTask = ({ info: { budget } }: Live): { readonly budget?: Account } =>
+export const spendTask = ({ session: { account: budget } }: BudgetNode): { readonly budget?: Account } =>
   budget === undefined ? {} : { budget: { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks + 1 } } }
 
 /** A budget that begins now. */
-export const opened = (live: Live, limit: Budget, now: number): Account => {
-  startCount(live)
+export const opened = (node: BudgetNode, limit: Budget, now: number): Account => {
+  startCount(node)
   return open(limit, now)
 }

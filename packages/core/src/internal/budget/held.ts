@@ -2,7 +2,7 @@
 import type { Bound } from "@skein/domain/Budget"
 import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
-import { type Amount, zero } from "./account.ts"
+import { type Amount, zero } from "./amount.ts"
 
 /** How much of each is held. */
 export type Sums = Map<Bound, Amount>

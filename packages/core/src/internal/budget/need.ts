@@ -2,7 +2,7 @@
 import type { Bound } from "@skein/domain/Budget"
 import type { Cost, Price } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
-import { type Amount, toAmount, zero } from "./account.ts"
+import { type Amount, toAmount, zero } from "./amount.ts"
 
 /** The smallest output that is worth a request, in tokens. */
 export const leastOutput = 256

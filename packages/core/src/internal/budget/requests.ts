@@ -6,48 +6,18 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
 import { BudgetExhausted } from "../../SessionError.ts"
-import { type Live, rootOf } from "../live/live.ts"
-import { type Amount, spentOf, toAmount, zero } from "./account.ts"
+import { spentOf } from "./account.ts"
+import { type Amount, toAmount, zero } from "./amount.ts"
+import { bounds, type BudgetNode, type Grant, type Held, rootOf, type Waiter } from "./BudgetNode.ts"
 import { addHeld, heldOf } from "./held.ts"
 import { amountOf, type Need, outputWithin } from "./need.ts"
 import { canComeBack } from "./progress.ts"
 import { holdersOf, isPromised, lineOf } from "./reservations.ts"
 import { mend, whose } from "./review.ts"
 
-/** What can be held: time passes for all at once, and tasks are no requests. */
-const bounds = ["tokens", "usd", "steps"] as const
-type Held = typeof bounds[number]
-
-/** What a request may take. */
-export interface Grant {
-  /** The most output that it may have; undefined where no budget bounds that. */
-  readonly cap: number | undefined
-  /** The budget that allows no more than that; undefined where the model could not say more anyway. */
-  readonly bound: Held | undefined
-  /** Gives back what it holds; to be called once what it used is charged. */
-  readonly release: () => void
-}
-
-/** A request that has not got what it needs. */
-export interface Waiter {
-  readonly live: Live
-  readonly need: Need
-  /** Whether the loop of its session waits with it. */
-  readonly inLoop: boolean
-  /** What its session has said so far, for where the budget is exhausted. */
-  readonly said: () => string
-  /** Hears at once what it is granted, whatever becomes of whoever waits. */
-  readonly granted: (grant: Grant) => void
-  readonly done: Deferred.Deferred<Grant, BudgetExhausted>
-  grant: Grant | undefined
-  /** What it waits for, in words. */
-  why: { readonly which: Held; readonly message: string } | undefined
-  isOver: boolean
-}
-
 /** One budget, as it stands for a request. */
 interface Room {
-  readonly holder: Live
+  readonly holder: BudgetNode
   readonly bound: Held
   readonly limit: Amount
   readonly spent: Amount | undefined
@@ -61,13 +31,13 @@ const minus = BigDecimal.subtract
 const plus = BigDecimal.sum
 
 /** How the budgets stand that hold for a request. What its own tasks were promised is there for it. */
-const roomsFor = (live: Live): ReadonlyArray<Room> =>
+const roomsFor = (node: BudgetNode): ReadonlyArray<Room> =>
   bounds.flatMap((bound) => {
     let mine = zero
     let inside = zero
     let promisedInside = zero
-    return lineOf(live).flatMap((holder) => {
-      const account = holder.info.budget
+    return lineOf(node).flatMap((holder) => {
+      const account = holder.session.account
       const given = account?.limit[bound]
       const limit = given === undefined ? undefined : toAmount(given)
       const promised = plus(minus(heldOf(holder.held.promised, bound), mine), promisedInside)
@@ -88,19 +58,19 @@ const roomsFor = (live: Live): ReadonlyArray<Room> =>
   })
 
 const exhaustedBy = (
-  { live, need, said }: Waiter,
+  { node, need, said }: Waiter,
   { bound, free, holder, left, limit, spent }: Room
 ): BudgetExhausted => {
   const amount = formatAmount(bound, plainDecimal(limit))
   const kept = BigDecimal.greaterThan(left, free) ? `, ${plainDecimal(minus(left, free))} are kept for others` : ""
   const needs = plainDecimal(amountOf(need, bound, Math.min(need.least, need.most)))
   return new BudgetExhausted({
-    holder: holder.info.id,
+    holder: holder.session.id,
     which: bound,
     text: said(),
     message: (spent === undefined
       ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
-      : `The budget of ${amount} for ${whose(live, holder)} does not suffice for another request: ${
+      : `The budget of ${amount} for ${whose(node, holder)} does not suffice for another request: ${
         plainDecimal(spent)
       } are used${kept}, and the request needs about ${needs}.`) +
       ` What was done is kept; to go on, give it a new budget (${mend[bound]}).`
@@ -120,7 +90,7 @@ const least = (rooms: ReadonlyArray<Room>, of: (room: Room) => number): [Room | 
 }
 
 /** What somebody who comes later must not take from a request that came first. */
-type Closed = Map<Live, Set<Held>>
+type Closed = Map<BudgetNode, Set<Held>>
 
 const isClosed = (closed: Closed, { bound, holder }: Room): boolean => closed.get(holder)?.has(bound) === true
 
@@ -132,8 +102,8 @@ interface Blocked {
 
 /** What becomes of a request now: it is granted, it can never be, or it waits. */
 const decide = (waiter: Waiter, closed: Closed): Grant | BudgetExhausted | Blocked => {
-  const { live, need } = waiter
-  const rooms = roomsFor(live)
+  const { node, need } = waiter
+  const rooms = roomsFor(node)
   const smallest = smallestOf(waiter)
   const [short, most] = least(rooms, ({ bound, left }) => outputWithin(need, bound, left))
   if (short !== undefined && most < smallest) return exhaustedBy(waiter, short)
@@ -148,16 +118,16 @@ const decide = (waiter: Waiter, closed: Closed): Grant | BudgetExhausted | Block
   )
   if (scarce !== undefined) return { by: scarce, isShort: false }
   const [, share] = least(rooms, (room) => Math.floor(within(room) / (room.holder.work.turns + 1)))
-  return grantOf(live, need, tight, Math.min(need.most, free, Math.max(need.wanted, share)))
+  return grantOf(node, need, tight, Math.min(need.most, free, Math.max(need.wanted, share)))
 }
 
-const grantOf = (live: Live, need: Need, tight: Room | undefined, output: number): Grant => {
+const grantOf = (node: BudgetNode, need: Need, tight: Room | undefined, output: number): Grant => {
   const isCapped = tight !== undefined && Number.isFinite(output)
   const entries = bounds.flatMap((bound) => {
     const amount = amountOf(need, bound, Number.isFinite(output) ? output : 0)
     return BigDecimal.isZero(amount)
       ? []
-      : holdersOf(live, bound).map(({ held }) => ({ sums: held.requested, bound, amount }))
+      : holdersOf(node, bound).map(({ held }) => ({ sums: held.requested, bound, amount }))
   })
   for (const { amount, bound, sums } of entries) addHeld(sums, bound, amount)
   let isHeld = true
@@ -168,7 +138,7 @@ const grantOf = (live: Live, need: Need, tight: Room | undefined, output: number
       if (!isHeld) return
       isHeld = false
       for (const { amount, bound, sums } of entries) addHeld(sums, bound, BigDecimal.negate(amount))
-      grantWaiting(live)
+      grantWaiting(node)
     }
   }
 }
@@ -178,7 +148,7 @@ const explain = (waiter: Waiter, { bound, free, holder, limit }: Room): void => 
   waiter.why = {
     which: bound,
     message: `waits for budget: ${free_} of ${formatAmount(bound, plainDecimal(limit))} for ${
-      whose(waiter.live, holder)
+      whose(waiter.node, holder)
     } are free until others give back what they hold`
   }
 }
@@ -193,7 +163,7 @@ const end = (waiter: Waiter, waiters: Set<Waiter>, error: BudgetExhausted): void
 const finish = (waiter: Waiter, waiters: Set<Waiter>): void => {
   waiters.delete(waiter)
   waiter.isOver = true
-  if (waiter.inLoop) waiter.live.waitsForBudget = false
+  if (waiter.inLoop) waiter.node.waits = false
 }
 
 /** Gives what there is, first come first served; gives those that cannot be sent at all for now. */
@@ -225,40 +195,41 @@ const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> 
  * Gives waiting requests of a tree what has come back. One that requests under way will leave enough for keeps its place, and
  * one that waits for a task to end lets smaller ones pass. Ends one that nobody can help any more.
  */
-export const grantWaiting = (live: Live): void => {
-  const { waiters } = rootOf(live)
+export const grantWaiting = (node: BudgetNode): void => {
+  const { waiters } = rootOf(node)
   if (waiters.size === 0) return
-  const lost = grantNow(waiters).find(([{ live: asks }, { bound, holder }]) => !canComeBack(asks, holder, bound))
+  const lost = grantNow(waiters).find(([{ node: asks }, { bound, holder }]) => !canComeBack(asks, holder, bound))
   if (lost !== undefined) end(lost[0], waiters, exhaustedBy(...lost))
 }
 
-/** Holds what a request may take; waits for it without the slot of its session. `told` hears what it waits for. */
+/** Holds what a request may take, or waits for it. `told` hears what it waits for; `away` is how it waits. */
 export const holdFor = (
-  wanted: Pick<Waiter, "granted" | "inLoop" | "live" | "need" | "said">,
-  told: (why: NonNullable<Waiter["why"]>) => Effect.Effect<void>
+  wanted: Pick<Waiter, "granted" | "inLoop" | "node" | "need" | "said">,
+  told: (why: NonNullable<Waiter["why"]>) => Effect.Effect<void>,
+  away: (waiting: Effect.Effect<Grant, BudgetExhausted>) => Effect.Effect<Grant, BudgetExhausted>
 ): Effect.Effect<Grant, BudgetExhausted> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
-      const { inLoop, live } = wanted
-      const { waiters } = rootOf(live)
+      const { inLoop, node } = wanted
+      const { waiters } = rootOf(node)
       const done = Deferred.unsafeMake<Grant, BudgetExhausted>(noFiber)
       const waiter: Waiter = { ...wanted, done, grant: undefined, why: undefined, isOver: false }
       waiters.add(waiter)
       grantNow(waiters)
       if (waiter.isOver) return Deferred.await(done)
       // From here on nobody need wait for what this session holds, unless somebody else gives it what it needs.
-      if (inLoop) live.waitsForBudget = true
-      grantWaiting(live)
+      if (inLoop) node.waits = true
+      grantWaiting(node)
       if (waiter.isOver) return Deferred.await(done)
       const waiting = Effect.zipRight(
         Effect.suspend(() => told(waiter.why ?? { which: "tokens", message: "waits for budget" })),
         Deferred.await(done)
       )
-      return Effect.onError(restore(inLoop ? live.slot.away(waiting) : waiting), () =>
+      return Effect.onError(restore(away(waiting)), () =>
         Effect.sync(() => {
           if (!waiter.isOver) finish(waiter, waiters)
           waiter.grant?.release()
-          grantWaiting(live)
+          grantWaiting(node)
         }))
     })
   )

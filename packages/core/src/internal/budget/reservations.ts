@@ -4,51 +4,35 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
 import { TaskRefused } from "../../TaskError.ts"
-import type { Live } from "../live/live.ts"
-import { type Amount, spentOf, toAmount, zero } from "./account.ts"
+import { spentOf } from "./account.ts"
+import { type Amount, toAmount, zero } from "./amount.ts"
+import type { BudgetNode, Reservation } from "./BudgetNode.ts"
 import { addHeld, heldOf } from "./held.ts"
 import { leastOutput } from "./need.ts"
 
-/** What is kept for a task from the moment in which it was asked for until it has settled. */
-export interface Reservation {
-  /** What the task was given; undefined where it has no budget of its own. */
-  readonly limit: Budget | undefined
-  /** The session that works on it; undefined until that has begun. */
-  live: Live | undefined
-  /** How much of each is kept for it now, and in whose budgets that counts. */
-  readonly kept: Map<Bound, Kept>
-  /** Whether the task is one of those that were started, or is about to be. */
-  isCounted: boolean
-}
-
-interface Kept {
-  readonly amount: Amount
-  readonly holders: ReadonlyArray<Live>
-}
-
 /** A session and those above it. */
-export const lineOf = (live: Live): ReadonlyArray<Live> =>
-  live.parent === undefined ? [live] : [live, ...lineOf(live.parent)]
+export const lineOf = (node: BudgetNode): ReadonlyArray<BudgetNode> =>
+  node.parent === undefined ? [node] : [node, ...lineOf(node.parent)]
 
 /** Whether a session works on what its task was promised: then those above have kept that, and count it no second time. */
-export const isPromised = ({ info, promise }: Live, bound: Bound): boolean =>
-  promise?.kept.has(bound) === true && info.budget?.limit[bound] !== undefined
+export const isPromised = ({ promise, session }: BudgetNode, bound: Bound): boolean =>
+  promise?.kept.has(bound) === true && session.account?.limit[bound] !== undefined
 
 /** A session and those above it in whose budgets counts what it holds: up to the first one that was promised its own. */
-export const holdersOf = (live: Live, bound: Bound): ReadonlyArray<Live> => {
-  const line = lineOf(live)
+export const holdersOf = (node: BudgetNode, bound: Bound): ReadonlyArray<BudgetNode> => {
+  const line = lineOf(node)
   const at = line.findIndex((each) => isPromised(each, bound))
   return at < 0 ? line : line.slice(0, at + 1)
 }
 
-const keep = (reservation: Reservation, bound: Bound, amount: Amount, holders: ReadonlyArray<Live>): void => {
+const keep = (reservation: Reservation, bound: Bound, amount: Amount, holders: ReadonlyArray<BudgetNode>): void => {
   const before = reservation.kept.get(bound)?.amount ?? zero
   reservation.kept.set(bound, { amount, holders })
   const change = BigDecimal.subtract(amount, before)
   for (const { held } of holders) addHeld(held.promised, bound, change)
 }
 
-const keepAll = (parent: Live, reservation: Reservation, limit: Budget): void => {
+const keepAll = (parent: BudgetNode, reservation: Reservation, limit: Budget): void => {
   for (const bound of Object.keys(limit) as ReadonlyArray<Bound>) {
     const amount = toAmount(limit[bound] ?? 0)
     if (bound !== "time" && amount !== undefined && BigDecimal.isPositive(amount)) {
@@ -58,7 +42,7 @@ const keepAll = (parent: Live, reservation: Reservation, limit: Budget): void =>
 }
 
 /** Gives back what the task of a session has used of its promise: it is used now, and no longer kept. */
-export const usePromise = ({ info: { budget }, promise }: Live): void => {
+export const usePromise = ({ promise, session: { account: budget } }: BudgetNode): void => {
   if (promise === undefined) return
   for (const [bound, { holders }] of promise.kept) {
     const limit = toAmount(promise.limit?.[bound] ?? 0)
@@ -68,22 +52,22 @@ export const usePromise = ({ info: { budget }, promise }: Live): void => {
 }
 
 /** Ends a promise: what the task did not use is free again. */
-export const endPromise = (parent: Live, reservation: Reservation): void => {
+export const endPromise = (parent: BudgetNode, reservation: Reservation): void => {
   for (const [bound, { holders }] of reservation.kept) keep(reservation, bound, zero, holders)
   reservation.kept.clear()
   parent.reservations.delete(reservation)
-  if (reservation.live?.promise === reservation) reservation.live.promise = undefined
+  if (reservation.node?.promise === reservation) reservation.node.promise = undefined
 }
 
 /** A session has another budget than its task was promised: that is free again. */
-export const forgoPromise = ({ parent, promise }: Live): void => {
+export const forgoPromise = ({ parent, promise }: BudgetNode): void => {
   if (parent !== undefined && promise !== undefined) endPromise(parent, promise)
 }
 
 /** What is left of one of the budgets that hold for a session. */
 export interface Left {
   /** Whose budget it is. */
-  readonly holder: Live
+  readonly holder: BudgetNode
   readonly bound: Bound
   readonly limit: Amount
   /** Undefined where it cannot be known. */
@@ -93,15 +77,15 @@ export interface Left {
 }
 
 /** Whether a budget of its own, or of those above, holds for a session. */
-export const isBounded = (live: Live): boolean =>
-  live.info.budget !== undefined || (live.parent !== undefined && isBounded(live.parent))
+export const isBounded = (node: BudgetNode): boolean =>
+  node.session.account !== undefined || (node.parent !== undefined && isBounded(node.parent))
 
 /** What is left of all budgets that hold for a session, the nearest first. */
-export const leftFor = (live: Live): ReadonlyArray<Left> => {
-  if (!isBounded(live)) return []
+export const leftFor = (node: BudgetNode): ReadonlyArray<Left> => {
+  if (!isBounded(node)) return []
   const own = new Map<Bound, Amount>()
-  return lineOf(live).flatMap((holder) => {
-    const { info: { budget: account }, promise } = holder
+  return lineOf(node).flatMap((holder) => {
+    const { promise, session: { account } } = holder
     const found = account === undefined ? [] : (Object.keys(account.limit) as ReadonlyArray<Bound>).flatMap((bound) => {
       const limit = toAmount(account.limit[bound] ?? "unknown")
       if (limit === undefined) return []
@@ -121,8 +105,8 @@ const rest = ({ limit, promised, spent }: Left): Amount =>
 const charactersPerToken = 4
 
 /** What the first request of a task takes at least: what it is told and a short answer, at the prices that were paid so far. */
-const estimateOf = ({ info }: Live, told: string): ReadonlyMap<Bound, Amount> => {
-  const { cost, tokens } = info.usage.subtree
+const estimateOf = ({ session }: BudgetNode, told: string): ReadonlyMap<Bound, Amount> => {
+  const { cost, tokens } = session.used
   const count = BigDecimal.fromBigInt(BigInt(Math.ceil(told.length / charactersPerToken) + leastOutput))
   const before = BigDecimal.fromBigInt(BigInt(Math.max(1, tokens.input + tokens.output)))
   return new Map<Bound, Amount>([
@@ -166,7 +150,7 @@ const one = BigDecimal.fromBigInt(1n)
  * Requests under way do not count here: what they leave comes back soon, and each request of the task is held against all.
  */
 export const reserve = (
-  parent: Live,
+  parent: BudgetNode,
   wanted: Budget | undefined,
   told: string
 ): Reservation | TaskRefused => {
@@ -178,7 +162,7 @@ export const reserve = (
   })
   if (short !== undefined) return refused(short)
   const limit = wanted === undefined ? undefined : cap(wanted, left)
-  const reservation: Reservation = { limit, live: undefined, kept: new Map(), isCounted: true }
+  const reservation: Reservation = { limit, node: undefined, kept: new Map(), isCounted: true }
   parent.reservations.add(reservation)
   if (limit !== undefined) keepAll(parent, reservation, limit)
   // The task itself is one of those that may be started; it is counted when it is stored.
@@ -187,26 +171,36 @@ export const reserve = (
 }
 
 /** The task of a reservation is stored as started, or never will be. */
-export const settleCount = (parent: Live, reservation: Reservation): void => {
+export const settleCount = (parent: BudgetNode, reservation: Reservation): void => {
   if (!reservation.isCounted) return
   reservation.isCounted = false
   for (const { held } of lineOf(parent)) addHeld(held.promised, "tasks", BigDecimal.negate(one))
 }
 
 /** What was kept for a run that another process had begun: what it has used of that stands in the task's own account. */
-export const keptFor = (parent: Live, live: Live, { budget }: TaskRun): Reservation => {
-  const isBegun = live.info.budget !== undefined
+export const keptFor = (parent: BudgetNode, node: BudgetNode, { budget }: TaskRun): Reservation => {
+  const isBegun = node.session.account !== undefined
   const reservation: Reservation = {
     limit: budget,
-    live: isBegun ? live : undefined,
+    node: isBegun ? node : undefined,
     kept: new Map(),
     isCounted: false
   }
   parent.reservations.add(reservation)
   if (budget !== undefined) keepAll(parent, reservation, budget)
   if (isBegun && budget !== undefined) {
-    live.promise = reservation
-    usePromise(live)
+    node.promise = reservation
+    usePromise(node)
   }
   return reservation
+}
+
+/** Notes which session works on a task. */
+export const workOn = (node: BudgetNode, reservation: Reservation): void => {
+  reservation.node = node
+}
+
+/** From now on the session of a task uses what the task was promised. */
+export const beginPromise = (node: BudgetNode, reservation: Reservation): void => {
+  node.promise = reservation
 }

@@ -5,7 +5,7 @@ import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
 import { ModelUnavailable } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
-import type { Live } from "../live/live.ts"
+import type { BudgetNode } from "./BudgetNode.ts"
 import { type Left, leftFor, lineOf } from "./reservations.ts"
 
 /** From which share of a budget on a model is told. */
@@ -20,35 +20,35 @@ export const mend: Record<Exclude<Bound, "tasks">, string> = {
 }
 
 /** Whose budget it is, in words for a session. */
-export const whose = (live: Live, holder: Live): string =>
-  holder === live ? "this session and all below it" : `the session ${holder.info.id} above and all below that`
+export const whose = (node: BudgetNode, holder: BudgetNode): string =>
+  holder === node ? "this session and all below it" : `the session ${holder.session.id} above and all below that`
 
-const why = (live: Live, { bound, holder, limit, spent }: Left): string => {
+const why = (node: BudgetNode, { bound, holder, limit, spent }: Left): string => {
   const amount = formatAmount(bound, plainDecimal(limit))
   return spent === undefined
     ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
-    : `The budget of ${amount} for ${whose(live, holder)} is used up: ${plainDecimal(spent)} are used.`
+    : `The budget of ${amount} for ${whose(node, holder)} is used up: ${plainDecimal(spent)} are used.`
 }
 
 /** Why no more may be asked of a model; `said` is what the session said last. What others hold is not used up: it is waited for. */
-export const exhausted = (live: Live, said: () => string): BudgetExhausted | undefined => {
-  for (const left of leftFor(live)) {
+export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted | undefined => {
+  for (const left of leftFor(node)) {
     const { bound, limit, spent } = left
     // Who may start no more tasks can still work.
     if (bound === "tasks" || (spent !== undefined && BigDecimal.lessThan(spent, limit))) continue
     return new BudgetExhausted({
-      holder: left.holder.info.id,
+      holder: left.holder.session.id,
       which: bound,
       text: said(),
-      message: `${why(live, left)} What was done is kept; to go on, give it a new budget (${mend[bound]}).`
+      message: `${why(node, left)} What was done is kept; to go on, give it a new budget (${mend[bound]}).`
     })
   }
   return undefined
 }
 
 /** An answer was cut off for want of budget, and what is left is not enough for the rest. */
-export const cutOff = (live: Live, which: "tokens" | "usd" | "steps", text: string): BudgetExhausted => {
-  const { info: { id } } = lineOf(live).find(({ info }) => info.budget?.limit[which] !== undefined) ?? live
+export const cutOff = (node: BudgetNode, which: "tokens" | "usd" | "steps", text: string): BudgetExhausted => {
+  const { session: { id } } = lineOf(node).find(({ session }) => session.account?.limit[which] !== undefined) ?? node
   return new BudgetExhausted({
     holder: id,
     which,
@@ -64,17 +64,17 @@ const isLate = ({ limit, spent }: Left): boolean =>
   spent !== undefined && BigDecimal.greaterThanOrEqualTo(spent, BigDecimal.multiply(limit, late))
 
 /** What a model has to be told of its budgets; each thing once for each budget. */
-export const warning = (live: Live): string | undefined => {
-  const news = leftFor(live).filter((left) => {
-    const key = `${left.holder.info.id} ${left.holder.info.budget?.since} ${left.bound}`
-    if (live.warned.has(key) || !isLate(left)) return false
-    live.warned.add(key)
+export const warning = (node: BudgetNode): string | undefined => {
+  const news = leftFor(node).filter((left) => {
+    const key = `${left.holder.session.id} ${left.holder.session.account?.since} ${left.bound}`
+    if (node.warned.has(key) || !isLate(left)) return false
+    node.warned.add(key)
     return true
   })
   if (news.length === 0) return undefined
   const lines = news.map((left) =>
     `- ${plainDecimal(left.spent ?? left.limit)} of ${formatAmount(left.bound, plainDecimal(left.limit))}, for ${
-      whose(live, left.holder)
+      whose(node, left.holder)
     }`
   )
   return `More than 80 % of what may be used is used:\n${
@@ -83,14 +83,14 @@ export const warning = (live: Live): string | undefined => {
 }
 
 /** Whether a model may be asked under a budget of money: what cannot be counted cannot be bounded. */
-export const unpriced = (live: Live, { price, ...model }: ModelInfo): ModelUnavailable | undefined => {
+export const unpriced = (node: BudgetNode, { price, ...model }: ModelInfo): ModelUnavailable | undefined => {
   if (price !== undefined && price.input !== "unknown" && price.output !== "unknown") return undefined
-  const holder = lineOf(live).find(({ info }) => info.budget?.limit.usd !== undefined)
+  const holder = lineOf(node).find(({ session }) => session.account?.limit.usd !== undefined)
   return holder === undefined ? undefined : new ModelUnavailable({
     model: formatRef(model),
     reason: "unknown_price",
     message: `The price of ${
       formatRef(model)
-    } is not known, so that a budget of ${holder.info.budget?.limit.usd} USD cannot be kept. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop --budget-usd.`
+    } is not known, so that a budget of ${holder.session.account?.limit.usd} USD cannot be kept. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop --budget-usd.`
   })
 }

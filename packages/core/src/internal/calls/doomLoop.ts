@@ -3,7 +3,8 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Hash from "effect/Hash"
 import { flattened } from "../../Nesting.ts"
-import type { Live, LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 
 /** Tools that poll: they are meant to be called until something changes. */
 const exempt = new Set(["task_status", "task_wait"])
@@ -87,7 +88,7 @@ const repeats = (messages: ReadonlyArray<LoopMessage>, part: ToolPart, input: un
 /** The tasks that are running in a session and above it, nearest first. */
 const tasksAbove = (live: Live): ReadonlyArray<Pick<TaskRun, "agent" | "prompt">> => {
   if (live.parent === undefined) return []
-  const mine = [...live.parent.tasks].find((task) => task.live === live && task.working !== undefined)
+  const mine = live.parent.tasks.running.find((task) => task.live === live && task.working !== undefined)
   return [...(mine === undefined ? [] : [mine.row]), ...tasksAbove(live.parent)]
 }
 

@@ -2,19 +2,19 @@
 import * as Effect from "effect/Effect"
 import type { Call } from "../../Governor.ts"
 import { grantWaiting } from "../budget/requests.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** A call that counts as waiting while it waits in one place at least. */
 const watched = (live: Live, call: Call) => {
   let waits = 0
   const begin = Effect.sync(() => {
     if (waits++ > 0) return
-    live.calls.waiting++
+    live.run.beginWaiting()
     // While all calls wait, budget that the session holds comes back only when others go on.
-    grantWaiting(live)
+    grantWaiting(live.budget)
   })
   const end = Effect.sync(() => {
-    if (--waits === 0) live.calls.waiting--
+    if (--waits === 0) live.run.endWaiting()
   })
   const waiting: Call["waiting"] = (effect) => call.waiting(Effect.acquireUseRelease(begin, () => effect, () => end))
   return { waiting }
@@ -26,15 +26,15 @@ export const makeCalls = <A, B, E, R>(
   inputs: ReadonlyArray<A>,
   body: (input: A, call: Call) => Effect.Effect<B, E, R>
 ): Effect.Effect<Array<B>, E, R> =>
-  live.slot.calls(inputs, (input, call) =>
+  live.run.slot.calls(inputs, (input, call) =>
     Effect.acquireUseRelease(
       Effect.sync(() => {
-        live.calls.open++
+        live.run.beginCall()
       }),
       () => body(input, watched(live, call)),
       () =>
         Effect.sync(() => {
-          live.calls.open--
-          grantWaiting(live)
+          live.run.endCall()
+          grantWaiting(live.budget)
         })
     ))

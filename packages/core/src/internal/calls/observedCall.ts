@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import { countCall } from "../../Metrics.ts"
 import { Tools } from "../../Tool.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
-import type { Live, LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { sessionAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
 import { toolOf } from "./startCalls.ts"
@@ -45,10 +46,10 @@ export const observedCall = <A, E, R>(
       }
     )
     return Effect.suspend(() => {
-      const began = live.elapsed()
+      const began = live.clock.now()
       return Effect.ensuring(
         span,
-        Effect.sync(() => countCall(name, outcomeOf(message, part), live.elapsed() - began))
+        Effect.sync(() => countCall(name, outcomeOf(message, part), live.clock.now() - began))
       )
     })
   })

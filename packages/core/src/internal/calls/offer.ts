@@ -8,10 +8,10 @@ import { Agent } from "../../Agent.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { ToolSpec } from "../../Provider.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
-import { type Live, pathOf } from "../live/live.ts"
+import { type Acting, type Live, pathOf } from "../live/Live.ts"
 
 /** Who calls, as tools see it. */
-export const callerOf = (live: Live, model: ModelRef, byUser = false): ToolCaller => ({
+export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCaller => ({
   sessionID: live.info.id,
   rootID: live.info.rootID,
   depth: live.info.depth,
@@ -21,14 +21,14 @@ export const callerOf = (live: Live, model: ModelRef, byUser = false): ToolCalle
   path: pathOf(live),
   model,
   byUser,
-  consents: live.consents
+  consents: live.tasks.consents
 })
 
 /** The rules that hold for a session's calls at this moment. */
-const look = Effect.fnUntraced(function*(live: Live, agents: Context.Tag.Service<Agent>) {
+const look = Effect.fnUntraced(function*(live: Acting, agents: Context.Tag.Service<Agent>) {
   const own = yield* agents.get(live.info.agent)
-  const ceilings: Array<Ruleset> = [...live.captured]
-  for (let each: Live | undefined = live; each !== undefined; each = each.parent) {
+  const ceilings: Array<Ruleset> = [...live.assignment.ceilings]
+  for (let each: Acting | undefined = live; each !== undefined; each = each.parent) {
     if (each.info.permission.length > 0) ceilings.push(each.info.permission)
     const ceiling = agents.ceiling(yield* agents.get(each.info.agent))
     if (ceiling.length > 0) ceilings.push(ceiling)
@@ -39,7 +39,7 @@ const look = Effect.fnUntraced(function*(live: Live, agents: Context.Tag.Service
 const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
 
 /** The rules that hold for a session's calls: its agent's, and the ceilings of it and of all above. */
-export const subjectOf = Effect.fnUntraced(function*(live: Live) {
+export const subjectOf = Effect.fnUntraced(function*(live: Acting) {
   const agents = yield* Agent
   const first = yield* look(live, agents)
   const subject: Subject = {

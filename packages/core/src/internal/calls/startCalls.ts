@@ -7,7 +7,7 @@ import { Leases } from "../../Leases.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import { isDoomLoop, signature } from "./doomLoop.ts"
@@ -59,7 +59,7 @@ export const startCalls = Effect.fnUntraced(function*(
       Effect.catchTag("ToolError", () => Effect.succeed(part)),
       Effect.catchAllDefect(() => Effect.succeed(part))
     )
-    if (parts[at] !== part) live.unbegun.add(part.id)
+    if (parts[at] !== part) live.history.markUnbegun(part.id)
   }
   return parts
 })

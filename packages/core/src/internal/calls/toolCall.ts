@@ -28,7 +28,8 @@ import {
 } from "../../Tool.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
-import { charge, type Live, personAnswers, putPart, rootOf } from "../live/live.ts"
+import { charge } from "../live/charge.ts"
+import type { Live } from "../live/Live.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { readsOnly } from "../permission/verdict.ts"
 import { afterCall, beforeCall, insisting, withContexts, withInput } from "../sessionHooks/callHooks.ts"
@@ -113,8 +114,8 @@ export const toolCall = Effect.fnUntraced(function*(options: {
   const become = (next: ToolPart, also: ReadonlyArray<Entry> = []) =>
     Effect.suspend(() => {
       current = next
-      live.active = live.elapsed()
-      putPart(step.message, current)
+      live.clock.alive()
+      live.history.putPart(step.message, current)
       return journal.commit([{ _tag: "Part", part: current }, ...also], live.info)
     }).pipe(Effect.uninterruptible)
 
@@ -155,9 +156,9 @@ export const toolCall = Effect.fnUntraced(function*(options: {
 
   const whileAsking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.acquireUseRelease(
-      Effect.sync(() => personAnswers(live, true)),
+      Effect.sync(() => live.clock.beginAsking()),
       () => effect,
-      () => Effect.sync(() => personAnswers(live, false))
+      () => Effect.sync(() => live.clock.endAsking())
     )
 
   const ask = (each: PermissionAsk, changed?: (input: unknown) => void) =>
@@ -191,14 +192,14 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       Effect.sync(() => {
         if (current.state.status !== "running") return
         current = { ...current, state: { ...current.state, ...wellFormed(update) } }
-        putPart(step.message, current)
+        live.history.putPart(step.message, current)
         journal.report(live.info, current, now())
       })
   }
 
   /** What is known of the call where it was cut off. */
   const ended = () => {
-    if (current.state.status === "pending" || live.unbegun.has(part.id)) return notRun
+    if (current.state.status === "pending" || live.history.isUnbegun(part.id)) return notRun
     return known?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
   }
 
@@ -234,7 +235,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       })
     }
     if (changed !== undefined) yield* allowedAs(known, changed)
-    live.unbegun.add(part.id)
+    live.history.markUnbegun(part.id)
     yield* failpoint("intent_before_commit")
     yield* become(begunAs(current, known, given, now(), leases.epoch(live.info.rootID)))
     yield* failpoint("intent_after_commit")
@@ -269,7 +270,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       Effect.flatMap(
         subject.now ?? Effect.succeed(subject),
         (holds): Effect.Effect<ToolResult, ToolError | StorageError> => {
-          live.unbegun.delete(part.id)
+          live.history.markBegun(part.id)
           // A ceiling may have come down while the call waited for a person, or for its turn.
           const present = { ...context, readsOnly: readsOnly(holds) }
           return wasBegun && resumes ? goOn(tool, present) : tool.execute(given, present)
@@ -295,7 +296,7 @@ export const toolCall = Effect.fnUntraced(function*(options: {
       ...(result.attachments === undefined ? {} : { attachments: result.attachments }),
       time: { start: started(), end: now() }
     })
-    if (changesFiles(tool)) rootOf(live).changed++
+    if (changesFiles(tool)) live.root.summary.countChange()
     return { endsTurn: read.endsTurn === true } satisfies Called
   })
 

@@ -3,7 +3,7 @@ import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import type { PermissionDenied } from "../../PermissionError.ts"
-import type { Live } from "../live/live.ts"
+import type { Acting } from "../live/Live.ts"
 import { callTool } from "./callTool.ts"
 
 /** How many names are looked for: a text that somebody pastes may be full of them. */
@@ -20,7 +20,7 @@ const isWord = new Set(["not_found", "bad_path", "unknown_tool"])
 /** Whether a person said no to it without a word: then nothing of what asked for it goes on. */
 export const endsAll = ({ endsTurn }: PermissionDenied): boolean => endsTurn
 
-const fileOf = Effect.fnUntraced(function*(live: Live, path: string, consented: boolean) {
+const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented: boolean) {
   return yield* callTool(live, { tool: "read", input: { filePath: path }, consented }).pipe(
     Effect.map(({ attachments = [], output }): ReadonlyArray<PartInput> => [
       note(`@${path}, as the tool read shows it:\n\n${output}`),
@@ -39,7 +39,7 @@ const fileOf = Effect.fnUntraced(function*(live: Live, path: string, consented: 
 })
 
 /** What these names bring along, in their order; `consented` where a person wrote them. */
-export const attach = Effect.fnUntraced(function*(live: Live, names: ReadonlyArray<string>, consented: boolean) {
+export const attach = Effect.fnUntraced(function*(live: Acting, names: ReadonlyArray<string>, consented: boolean) {
   const agents = yield* Agent
   const parts: Array<PartInput> = []
   let left = room

@@ -9,7 +9,7 @@ import { Permission } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { callerOf, subjectOf } from "../calls/offer.ts"
-import { type Live, personAnswers } from "../live/live.ts"
+import type { Acting } from "../live/Live.ts"
 import { readsOnly } from "../permission/verdict.ts"
 import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
 
@@ -27,11 +27,11 @@ export interface UserCall {
 
 const unknownModel = { providerID: "", modelID: "" }
 
-const whileAsking = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
+const whileAsking = <A, E, R>(live: Acting, effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
-    Effect.sync(() => personAnswers(live, true)),
+    Effect.sync(() => live.clock.beginAsking()),
     () => effect,
-    () => Effect.sync(() => personAnswers(live, false))
+    () => Effect.sync(() => live.clock.endAsking())
   )
 
 /** The arguments that a hook has put in the place of others. */
@@ -49,7 +49,7 @@ const changedBy = (tool: AnyTool, given: unknown): Effect.Effect<object, ToolErr
   )
 
 /** Calls it, as the agent of this session; the output is bounded as that of any call. */
-export const callTool = Effect.fnUntraced(function*(live: Live, call: UserCall) {
+export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
   const tools = yield* Tools
   const permission = yield* Permission
   const hooks = yield* Hooks

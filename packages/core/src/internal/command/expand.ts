@@ -5,7 +5,7 @@ import { Agent } from "../../Agent.ts"
 import { CommandInvalid } from "../../CommandError.ts"
 import type { CommandInfo, CommandRequest, Expanded } from "../../CommandInfo.ts"
 import { positional } from "../../ShellLine.ts"
-import type { Live } from "../live/live.ts"
+import { type Acting, actingAs, type Live } from "../live/Live.ts"
 import { concrete } from "../model/candidates.ts"
 import { attach, endsAll } from "./attach.ts"
 import { callTool, type UserCall } from "./callTool.ts"
@@ -18,7 +18,7 @@ export const rawOf = ({ arguments: given = "" }: CommandRequest): string =>
   typeof given === "string" ? given : given.join(" ")
 
 /** What a line of shell text wrote, or why it wrote nothing. */
-const outputOf = Effect.fnUntraced(function*(live: Live, text: string, { highest, words }: Given) {
+const outputOf = Effect.fnUntraced(function*(live: Acting, text: string, { highest, words }: Given) {
   const { command, known, shown } = shellLine(text, words, highest)
   const call: UserCall = {
     tool: "bash",
@@ -39,7 +39,7 @@ const outputOf = Effect.fnUntraced(function*(live: Live, text: string, { highest
   )
 })
 
-const textOf = Effect.fnUntraced(function*(live: Live, pieces: ReadonlyArray<Piece>, given: Given) {
+const textOf = Effect.fnUntraced(function*(live: Acting, pieces: ReadonlyArray<Piece>, given: Given) {
   const texts: Array<string> = []
   for (const piece of pieces) {
     texts.push(piece.type === "shell" ? yield* outputOf(live, piece.text, given) : filled([piece], given))
@@ -87,9 +87,7 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
     })
   }
   // What a subagent is told is gathered by who asks it.
-  const acting: Live = isSubtask || agent.name === live.info.agent
-    ? live
-    : { ...live, info: { ...live.info, agent: agent.name } }
+  const acting = isSubtask ? live : actingAs(live, agent.name)
   const raw = rawOf(request)
   const { highest, pieces } = completed(command.template, raw)
   const words = typeof request.arguments === "string" || request.arguments === undefined

@@ -12,12 +12,13 @@ import type { Hooks } from "../../Hooks.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission } from "../../Permission.ts"
 import type { Provider } from "../../Provider.ts"
-import { type PromptOptions, Session } from "../../Session.ts"
+import { Session } from "../../Session.ts"
 import { stoppedBefore } from "../../SessionError.ts"
 import type { Spill } from "../../Spill.ts"
 import type { Tools } from "../../Tool.ts"
+import type { PromptOptions } from "../../Turn.ts"
 import { beside } from "../live/beside.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { servicesForLater } from "../traced.ts"
 import { attach } from "./attach.ts"
@@ -43,10 +44,10 @@ export const makeCommand = (source: CommandSource) =>
       table.use(id, (live) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function*() {
-            const { stops } = live
+            const { stops } = live.run
             const fiber = yield* Effect.provide(beside(live, work(live)), context)
             const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
-            if (live.stops !== stops || (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))) {
+            if (live.run.stops !== stops || (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))) {
               return yield* stoppedBefore(id, "it was prompted")
             }
             return yield* exit

@@ -12,11 +12,11 @@ import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Provider } from "../../Provider.ts"
-import { lineOf } from "../budget/reservations.ts"
 import { isSuperseded, makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, rateOf, roomOf, sizeOf } from "../conversation/requestSize.ts"
 import { sentOf } from "../conversation/sentMessages.ts"
-import type { Live, LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
+import { lineOf, type Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { askHidden, modelsFor } from "../model/askHidden.ts"
 import * as prompts from "../prompts.ts"
@@ -110,14 +110,15 @@ const store = Effect.fnUntraced(function*(
   const now = yield* Clock.currentTimeMillis
   const user = lastUser(messages)
   if (user === undefined) return "nothing"
-  const { measured, wholeFrom } = live.sent
+  const { measured, wholeFrom } = live.request
   const part = { auto, ...(keptFrom === undefined ? {} : { keptFrom }) }
   const message = messageOf(ids, user, part, text, now)
   const before = sizeOf(makePrompt("", messages, undefined, wholeFrom))
   const after = sizeOf(makePrompt("", [...messages, message], undefined, wholeFrom))
   if (after >= before) return "no_gain"
   const { info, parts } = message
-  live.messages?.push(message)
+  const stored = live.history.putMessage(info)
+  for (const each of parts) live.history.putPart(stored, each)
   const tokens = (size: number) => Math.ceil(fixed) + estimate(size, measured)
   const compacted = { messageID: info.id, auto, tokens: { before: tokens(before), after: tokens(after) } }
   const committing = journal.commit(
@@ -130,11 +131,7 @@ const store = Effect.fnUntraced(function*(
     live.info
   )
   yield* failpoint("compaction_before_commit")
-  yield* Effect.tapError(committing, () =>
-    Effect.sync(() => {
-      const at = live.messages?.indexOf(message) ?? -1
-      if (at >= 0) live.messages?.splice(at, 1)
-    }))
+  yield* Effect.tapError(committing, () => Effect.sync(() => live.history.removeMessage(info.id)))
   yield* failpoint("compaction_after_commit")
   return compacted
 }, Effect.uninterruptible)
@@ -142,7 +139,7 @@ const store = Effect.fnUntraced(function*(
 const shortening = Effect.fnUntraced(function*(live: Live, goal: Goal) {
   const messages = live.messages ?? []
   const count = messages.length
-  const rate = rateOf(live.sent.measured)
+  const rate = rateOf(live.request.measured)
   const room = Math.max(0, goal.tokens - goal.fixed) / rate
   const sent = sentOf(messages).filter((message, i, all) => !isSuperseded(message, all[i + 1]))
   const at = firstKept(sent, room * (shares.kept[goal.tries] ?? 0))

@@ -3,7 +3,7 @@ import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
-import type { LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
 import { cut } from "../summary/digest.ts"
 
 /** The shares of the room that each section may take. */

@@ -2,7 +2,7 @@
 import { promptOf } from "../conversation/makePrompt.ts"
 import { sizeOf } from "../conversation/requestSize.ts"
 import { compactionIn } from "../conversation/sentMessages.ts"
-import type { LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
 
 const isAnswer = (message: LiveMessage): boolean => message.info.role === "assistant" && promptOf(message).length > 0
 

@@ -7,7 +7,7 @@ import { CompactionFailed, stoppedBefore } from "../../SessionError.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, sizeOf } from "../conversation/requestSize.ts"
 import { beside } from "../live/beside.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { compact } from "./compact.ts"
 
@@ -24,7 +24,7 @@ const work = Effect.fnUntraced(function*(live: Live) {
     )
   }
   const messages = yield* table.history(live)
-  const tokens = estimate(sizeOf(makePrompt("", messages, undefined, live.sent.wholeFrom)), live.sent.measured)
+  const tokens = estimate(sizeOf(makePrompt("", messages, undefined, live.request.wholeFrom)), live.request.measured)
   const unavailable = (error: { readonly message: string }) =>
     failedFor(live, "unavailable", `${error.message} agent.compaction.model in skein.json says who summarises.`)
   const done = yield* compact(live, { auto: false, tokens, fixed: 0, tries: 0 }).pipe(

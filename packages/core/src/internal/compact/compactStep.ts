@@ -8,13 +8,14 @@ import * as Option from "effect/Option"
 import { Config } from "../../Config.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { ContextOverflow } from "../../SessionError.ts"
+import { noteRate } from "../budget/calibration.ts"
 import { isBounded } from "../budget/reservations.ts"
 import { exhausted } from "../budget/review.ts"
 import { firstWhole } from "../conversation/prune.ts"
 import { estimate, rateOf, roomOf, sizeOfRequest, weightOf } from "../conversation/requestSize.ts"
 import { saidNow } from "../conversation/saidNow.ts"
 import { sentOf } from "../conversation/sentMessages.ts"
-import { type Live, rootOf } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import type { Answer } from "../model/askModel.ts"
 import { compact, type Goal } from "./compact.ts"
 
@@ -46,7 +47,7 @@ interface Excess {
   readonly goal: number
 }
 
-const tokensOf = (live: Live, request: ModelRequest): number => estimate(sizeOfRequest(request), live.sent.measured)
+const tokensOf = (live: Live, request: ModelRequest): number => estimate(sizeOfRequest(request), live.request.measured)
 
 const isOverflow = (error: unknown): error is ModelError =>
   error instanceof ModelError && error.reason === "context_overflow"
@@ -86,22 +87,22 @@ const measure = (
   const usage: Usage | undefined = info.role === "assistant" ? info.usage : undefined
   const tokens = usage?.tokens.input ?? 0
   if (tokens === 0 || parts.some((part) => part.type === "retry")) return
-  live.sent.measured = { size: sizeOfRequest(request), tokens }
-  if (isBounded(live)) rootOf(live).rates.set(formatRef(model), tokens / Math.max(1, weightOf(request)))
+  live.request.measure({ size: sizeOfRequest(request), tokens })
+  if (isBounded(live.budget)) noteRate(live.budget, formatRef(model), tokens / Math.max(1, weightOf(request)))
 }
 
 /** Leaves more of the old outputs of tools out of what is sent from now on; says whether there was anything to leave out. */
 const prune = (live: Live, goal: number): boolean => {
-  const before = live.sent.wholeFrom
-  const from = firstWhole(sentOf(live.messages ?? []), (goal * whole) / rateOf(live.sent.measured))
+  const before = live.request.wholeFrom
+  const from = firstWhole(sentOf(live.messages ?? []), (goal * whole) / rateOf(live.request.measured))
   if (from === undefined || (before !== undefined && from <= before)) return false
-  live.sent.wholeFrom = from
+  live.request.sendWholeFrom(from)
   return true
 }
 
 /** What a summary was paid with may have been the last of a budget. */
 const heedBudget = Effect.fnUntraced(function*(live: Live) {
-  const end = exhausted(live, () => saidNow(live))
+  const end = exhausted(live.budget, () => saidNow(live))
   if (end !== undefined) return yield* end
 })
 
@@ -144,7 +145,7 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
 
   const isNear = (tokens: number): boolean =>
     compaction.auto && room !== undefined && limit !== undefined && tokens > limit
-    && tokens > live.sent.floor + room * growth
+    && tokens > live.request.floor + room * growth
 
   let request = yield* prepare
   const before = limit === undefined ? 0 : tokensOf(live, request)
@@ -152,14 +153,14 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     const shorter = yield* shorten({ request, tokens: before, goal: limit * aim })
     if (Either.isRight(shorter)) request = shorter.right
     else yield* Effect.logWarning("A long conversation could not be made shorter", shorter.left.why)
-    live.sent.floor = tokensOf(live, request)
+    live.request.shortenedTo(tokensOf(live, request))
   }
 
   for (;;) {
     const asked = request
     const answer = yield* orOverflow(ask(asked))
     if (Either.isRight(answer)) {
-      if (limit !== undefined || isBounded(live)) measure(live, model, asked, answer.right)
+      if (limit !== undefined || isBounded(live.budget)) measure(live, model, asked, answer.right)
       return answer.right
     }
     if (!compaction.auto) {
@@ -185,6 +186,6 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     }
     if (shorter === undefined) return yield* overflow(live, model, tries, why)
     request = shorter
-    live.sent.floor = tokensOf(live, request)
+    live.request.shortenedTo(tokensOf(live, request))
   }
 })

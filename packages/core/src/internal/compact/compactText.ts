@@ -1,7 +1,7 @@
 /** Words a conversation for the agent that summarises it: everything that was said, each thing within its bounds. */
 import type { Part } from "@skein/domain/Part"
 import { compactionIn } from "../conversation/sentMessages.ts"
-import type { LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
 import { cut } from "../summary/digest.ts"
 
 /** How many characters of each thing are read at most. */

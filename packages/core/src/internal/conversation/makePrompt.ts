@@ -9,7 +9,7 @@ import type {
   ToolCallContent,
   ToolResultContent
 } from "../../Provider.ts"
-import type { LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
 import { withoutOutputs } from "./prune.ts"
 import { sentOf } from "./sentMessages.ts"
 import { answerIn } from "./structuredOutput.ts"

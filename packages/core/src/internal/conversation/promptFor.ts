@@ -2,7 +2,7 @@
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import * as Effect from "effect/Effect"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** Stands in an agent's prompt for what its session is there for. */
 const placeholder = "{task_description}"

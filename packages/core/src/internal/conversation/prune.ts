@@ -1,7 +1,7 @@
 /** Leaves old outputs of tools out of what models are sent; what is stored keeps them. */
 import type { MessageID } from "@skein/domain/Id"
 import type { PromptMessage, ToolCallContent, ToolResultContent } from "../../Provider.ts"
-import type { LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
 
 /** Outputs that stay: conclusions of subagents and answers of people, which calling again would not give again. */
 const lasting = new Set(["task", "task_wait", "question", "skill", "final_answer"])

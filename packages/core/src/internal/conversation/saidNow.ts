@@ -1,5 +1,6 @@
 /** What a session says: an answer that a budget cut off counts with what it went on with. */
-import type { Live, LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import * as prompts from "../prompts.ts"
 import { answerOf } from "./makePrompt.ts"
 

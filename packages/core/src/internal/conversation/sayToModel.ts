@@ -5,7 +5,7 @@ import type { TextPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
-import { type Live, putMessage, putPart } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** Says something to the model, under the same settings as what the user said before. */
 export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMessage, text: string) {
@@ -21,6 +21,6 @@ export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMe
     text,
     synthetic: true
   }
-  putPart(putMessage(live, info), part)
+  live.history.putPart(live.history.putMessage(info), part)
   yield* journal.commit([{ _tag: "Message", info }, { _tag: "Part", part }], live.info)
 }, Effect.uninterruptible)

@@ -1,7 +1,7 @@
 /** Decides what of a conversation models are sent: all of it, or what was kept when it was last shortened. */
 import type { MessageID } from "@skein/domain/Id"
 import type { CompactionPart } from "@skein/domain/Part"
-import type { LiveMessage } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
 
 /** The part that says that a message stands for what was said before it. */
 export const compactionIn = ({ info, parts }: Pick<LiveMessage, "info" | "parts">): CompactionPart | undefined =>

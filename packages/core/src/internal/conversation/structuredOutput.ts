@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { OutputInvalid } from "../../SessionError.ts"
 import { type AnyTool, define, ToolError } from "../../Tool.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import type { Step } from "../turn/modelStep.ts"
 import { sayToModel } from "./sayToModel.ts"
 

@@ -1,7 +1,7 @@
 /** Decides what an agent is told before its conversation: who it is, its role, the working rules, instructions and facts. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { UserMessage } from "@skein/domain/Message"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import * as prompts from "../prompts.ts"
 
 /**

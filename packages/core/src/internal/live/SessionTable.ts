@@ -15,9 +15,9 @@ import { elapsed } from "../../MonotonicClock.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
-import { noneHeld } from "../budget/held.ts"
 import { endTasks } from "./endTasks.ts"
-import { isLeaving, type Live, type LiveMessage } from "./live.ts"
+import type { LiveMessage } from "./History.ts"
+import { Live } from "./Live.ts"
 
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
@@ -38,7 +38,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   /** Those directly below a session, where they are in memory. */
   readonly below: (id: SessionID) => ReadonlyArray<Live>
   /** The history of a session, read where it is not in memory. */
-  readonly history: (live: Live) => Effect.Effect<Array<LiveMessage>, StorageError>
+  readonly history: (live: Live) => Effect.Effect<ReadonlyArray<LiveMessage>, StorageError>
   /** Forgets the history of a session that is idle: it is read again when it is needed. */
   readonly rest: (live: Live) => void
   /** Ends what runs for a session, and forgets it and all below it. */
@@ -69,53 +69,14 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           yield* Scope.close(own, Exit.void)
           return known
         }
-        const live: Live = {
+        const live = new Live({
           info,
-          elapsed: () => elapsed(clock),
           parent,
           scope: own,
-          captured: [],
-          messages: undefined,
-          inbox: waiting.filter(({ kind }) => kind !== "stop"),
-          running: undefined,
-          status: { type: "idle" },
+          now: () => elapsed(clock),
           slot: governor.free,
-          steps: 0,
-          line: [],
-          person: { waiting: 0, since: 0, total: 0 },
-          beside: new Set(),
-          renewal: undefined,
-          changed: 0,
-          unbegun: new Set(),
-          stops: 0,
-          halts: 0,
-          work: { turns: 0, since: 0, waited: 0 },
-          reservations: new Set(),
-          held: noneHeld(),
-          promise: undefined,
-          waiters: new Set(),
-          waitsForBudget: false,
-          calls: { open: 0, waiting: 0 },
-          cutAt: 0,
-          rates: new Map(),
-          warned: new Set(),
-          tasks: new Set(),
-          lastTurn: undefined,
-          active: 0,
-          concluding: false,
-          resumes: false,
-          recovered: false,
-          removing: false,
-          claims: 0,
-          disposable: new Map(),
-          connected: Effect.unsafeMakeLatch(),
-          wanted: new Map(),
-          form: undefined,
-          span: undefined,
-          consents: new Set(),
-          spawns: 0,
-          sent: { measured: undefined, wholeFrom: undefined, floor: 0 }
-        }
+          inbox: waiting.filter(({ kind }) => kind !== "stop")
+        })
         table.set(info.id, live)
         leases.note(info.id, info.rootID)
         if (parent !== undefined) {
@@ -123,7 +84,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           children.set(parent.info.id, siblings.add(live))
         }
         // Runs that wait for a slot have no fiber that would end with the scope.
-        yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks)))
+        yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks.running)))
         return live
       })
 
@@ -132,7 +93,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         Effect.suspend((): Effect.Effect<Live | undefined, SessionNotFound | StorageError> => {
           const live = table.get(id)
           if (live === undefined) return Effect.succeed(live)
-          if (isLeaving(live)) return notFound(id)
+          if (live.isLeaving) return notFound(id)
           const { rootID } = live.info
           if (leases.epoch(rootID) > 0) return Effect.succeed(live)
           return Effect.flatMap(
@@ -188,11 +149,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         const last = found.rows.at(-1)
         // Messages and parts are in the order of their ids, also those of another process with another clock.
         if (last !== undefined) { for (const { id } of [last.info, ...last.parts]) ids.after(id) }
-        return live.messages ??= found.rows.map(({ info, parts }): LiveMessage => ({
-          info,
-          parts: [...parts],
-          prompt: undefined
-        }))
+        return live.history.load(found.rows)
       })
 
       const close = (id: SessionID): Effect.Effect<void> =>
@@ -228,7 +185,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         below: (id) => [...(children.get(id) ?? [])],
         history,
         rest: (live) => {
-          if (live.running === undefined) live.messages = undefined
+          if (live.running === undefined) live.history.forget()
         },
         close
       }

@@ -1,7 +1,7 @@
 /** Runs what goes on beside the loop of a session, until that is halted or closed. */
 import * as Effect from "effect/Effect"
 import { Leases } from "../../Leases.ts"
-import type { Live } from "./live.ts"
+import type { Live } from "./Live.ts"
 
 /** Starts it as a fiber of the session that can be interrupted, wherever it is started from. */
 export const beside = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
@@ -10,9 +10,9 @@ export const beside = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
       const done = leases.use(live.info.rootID)
       return Effect.tap(Effect.forkIn(Effect.interruptible(effect), live.scope), (fiber) =>
         Effect.sync(() => {
-          live.beside.add(fiber)
+          live.run.addBeside(fiber)
           fiber.addObserver(() => {
-            live.beside.delete(fiber)
+            live.run.removeBeside(fiber)
             done()
           })
         }))

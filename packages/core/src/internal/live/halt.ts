@@ -5,9 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Journal } from "../../Journal.ts"
 import { beginTasks, endTasks } from "./endTasks.ts"
-import type { Live, Running } from "./live.ts"
+import type { Live } from "./Live.ts"
 import { recordStop } from "./recordStop.ts"
 import type { RunningTask } from "./runningTask.ts"
+import type { Running } from "./RunState.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 type Table = Context.Tag.Service<SessionTable>
@@ -23,19 +24,18 @@ interface Marked {
 /** Marks a session and all below it, in one moment: what comes from now on finds that it was stopped. */
 const mark = (live: Live, table: Table, marked: Array<Marked>): ReadonlyArray<Marked> => {
   const { running } = live
-  live.halts++
-  if (running !== undefined) running.halted = true
+  live.run.countHalt()
   for (const child of table.below(live.info.id)) {
-    child.stops++
+    child.run.countStop()
     mark(child, table, marked)
   }
-  marked.push({ live, running, beside: [...live.beside], tasks: [...live.tasks] })
+  marked.push({ live, running, beside: live.run.beside, tasks: live.tasks.running })
   return marked
 }
 
 /** What the turn has begun until now, or had begun when it was marked, where another has taken its place. */
 const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =>
-  live.running === running ? [...live.tasks] : tasks.filter((task) => live.tasks.has(task))
+  live.running === running ? live.tasks.running : tasks.filter((task) => live.tasks.running.includes(task))
 
 /** Stops a session and all below it: that is stored, then all are told, and then all are awaited. */
 export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
@@ -60,6 +60,6 @@ export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTa
 /** The same, and what was asked of it before does not begin any more either. */
 export const stop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.suspend(() => {
-    live.stops++
+    live.run.countStop()
     return halt(live)
   })

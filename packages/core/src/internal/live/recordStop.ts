@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
-import { change, type Live } from "./live.ts"
+import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 /** For how long the storing may hold up a stop. */
@@ -46,5 +46,7 @@ export const recordStop = (live: Live): Effect.Effect<void, never, Journal | Ses
     const at = yield* Clock.currentTimeMillis
     // A session that was never prompted may have tasks of a program.
     const turn = live.info.turn ?? { began: at }
-    yield* storeFirst(live, [change(live, at, { turn: { ...turn, ended: { at, how: "stopped", unclosed: true } } })])
+    yield* storeFirst(live, [
+      live.record.change(at, { turn: { ...turn, ended: { at, how: "stopped", unclosed: true } } })
+    ])
   })

@@ -2,18 +2,18 @@
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { halt } from "./halt.ts"
-import type { Live } from "./live.ts"
+import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 /** Stops it, removes it from storage, and forgets it. Whoever looks for it meanwhile does not find it any more. */
 export const removeSession = (live: Live) =>
   Effect.suspend(() => {
-    live.removing = true
+    live.markRemoved(true)
     return Effect.zipRight(halt(live), remove(live))
   }).pipe(
     Effect.onError(() =>
       Effect.map(SessionTable, (table) => {
-        live.removing = table.peek(live.info.id) !== live
+        live.markRemoved(table.peek(live.info.id) !== live)
       })
     )
   )

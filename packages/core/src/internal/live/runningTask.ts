@@ -10,11 +10,11 @@ import type { Isolation } from "../../Isolation.ts"
 import type { Session } from "../../Session.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
-import type { Accepted } from "../../Tasks.ts"
-import type { Reservation } from "../budget/reservations.ts"
+import type { Accepted } from "../../TaskRequest.ts"
+import type { Reservation } from "../budget/BudgetNode.ts"
 import type { LoopServices } from "../runner/runner.ts"
 import type { Alarms } from "../tasks/Alarms.ts"
-import type { Live } from "./live.ts"
+import type { Live } from "./Live.ts"
 
 /** What the runs of tasks need. */
 export type TaskServices = Agent | Alarms | Isolation | LoopServices | Session | SessionStorage

@@ -3,13 +3,12 @@ import type { SessionStatus } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
-import type { Live } from "./live.ts"
+import type { Live } from "./Live.ts"
 
 /** Tells what a session is doing. */
 export const setStatus = Effect.fnUntraced(function*(live: Live, status: SessionStatus) {
   const journal = yield* Journal
-  live.status = status
   const now = yield* Clock.currentTimeMillis
-  live.active = live.elapsed()
+  live.report(status)
   journal.tell(live.info, "session.status", { status }, now)
 })

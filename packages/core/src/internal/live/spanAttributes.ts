@@ -1,7 +1,7 @@
 /** Decides what spans say of a session and of what it used: ids, names and figures, and never a word of its content. */
 import type { Usage } from "@skein/domain/Usage"
 import type { Attributes } from "../traced.ts"
-import { type Live, pathOf } from "./live.ts"
+import { type Live, pathOf } from "./Live.ts"
 
 /** Who works; the first run of a task that has not settled is the one that does. */
 export const sessionAttributes = (live: Live): Attributes => {
@@ -13,7 +13,7 @@ export const sessionAttributes = (live: Live): Attributes => {
     "skein.agent.path": pathOf(live).join("/")
   }
   if (parent === undefined) return who
-  const run = [...parent.tasks].find((task) => task.live === live)
+  const run = parent.tasks.running.find((task) => task.live === live)
   return { ...who, "skein.task.id": live.info.id, ...(run === undefined ? {} : { "skein.run.id": run.row.id }) }
 }
 

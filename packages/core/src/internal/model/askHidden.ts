@@ -11,7 +11,8 @@ import { countUsage } from "../../Metrics.ts"
 import { type ModelRequest, Provider, type RequestOrigin } from "../../Provider.ts"
 import { exhausted, unpriced } from "../budget/review.ts"
 import { promptFor } from "../conversation/promptFor.ts"
-import { charge, type Live } from "../live/live.ts"
+import { charge } from "../live/charge.ts"
+import type { Live } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
 import { nothingSaid } from "./askModel.ts"
@@ -48,9 +49,7 @@ export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInf
 
 /** Counts what a question used; it is no step of the session, which is no newer for it. To be stored with the answer. */
 const pay = (live: Live, used: Pick<Usage, "cost" | "tokens">, now: number): void => {
-  const { time } = live.info
-  charge(live, { ...none, ...used }, now)
-  live.info = { ...live.info, time }
+  charge(live, { ...none, ...used }, now, true)
 }
 
 /** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
@@ -66,7 +65,7 @@ export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text
   return yield* Effect.firstSuccessOf(refs.map((ref) =>
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
-      const refusal = unpriced(live, model.info) ?? exhausted(live, () => "")
+      const refusal = unpriced(live.budget, model.info) ?? exhausted(live.budget, () => "")
       if (refusal !== undefined) return yield* refusal
       let answer = ""
       let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }

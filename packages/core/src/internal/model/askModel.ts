@@ -20,7 +20,9 @@ import { countUsage } from "../../Metrics.ts"
 import { isContent, type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
 import { StorageError } from "../../StorageError.ts"
-import { charge, type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
+import { charge } from "../live/charge.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
 import { pointsOf } from "./modelPoints.ts"
@@ -141,7 +143,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     usage: none,
     time: { created: started }
   }
-  const message = putMessage(live, begun)
+  const message = live.history.putMessage(begun)
   const buffer = new StepBuffer({
     source,
     messageID: begun.id,
@@ -156,7 +158,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   })
   const base = (now: number) => ({ id: ids.unsafeMake("prt", now), sessionID: live.info.id, messageID: begun.id })
   const opening: Part = { ...base(started), type: "step-start" }
-  putPart(message, opening)
+  live.history.putPart(message, opening)
   let isOpen = false
   /** Whether the end of the answer is stored: a stop after that takes nothing of it back. */
   let isComplete = false
@@ -182,8 +184,8 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
       if (isStoring) return Effect.zipRight(isStored.await, store(what))
       const now = clock.unsafeCurrentTimeMillis()
       const { extra = [], info, parts } = what(now)
-      for (const part of parts) putPart(message, part)
-      if (info !== undefined) putMessage(live, info)
+      for (const part of parts) live.history.putPart(message, part)
+      if (info !== undefined) live.history.putMessage(info)
       const messageEntry = (each: AssistantMessage): Entry => ({ _tag: "Message", info: each })
       const all = isOpen ? parts : [opening, ...parts]
       const writes: ReadonlyArray<Entry> = [
@@ -233,8 +235,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const stopFlushing = Effect.suspend(() => flushing === undefined ? Effect.void : Fiber.interrupt(flushing))
 
   const tellStatus = (status: SessionStatus, now: number) => {
-    live.active = live.elapsed()
-    live.status = status
+    live.report(status)
     journal.tell(source, "session.status", { status }, now)
   }
 
@@ -259,10 +260,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   const end = (of: (now: number) => Change & { readonly rest: Partial<AssistantMessage> }) =>
     store((now) => {
       const removed = buffer.leftovers()
-      for (const id of removed) {
-        const at = message.parts.findIndex((part) => part.id === id)
-        if (at >= 0) message.parts.splice(at, 1)
-      }
+      for (const id of removed) live.history.removePart(message, id)
       const { extra = [], parts, rest } = of(now)
       return {
         parts,
@@ -282,7 +280,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     urgent: true,
     emit: (event) => {
       live.connected.unsafeOpen()
-      if (isContent(event)) live.active = live.elapsed()
+      if (isContent(event)) live.clock.alive()
       buffer.emit(event)
       comeBy(event)
     },

@@ -3,7 +3,7 @@ import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ModelRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { isSize, ofVendor, usualModel } from "../../ModelSize.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** The models to try: the session's own, else the agent's, else the configured or the default one. */
 export const candidates = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {

@@ -4,12 +4,14 @@ import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { LanguageModel, ModelRequest } from "../../Provider.ts"
 import type { BudgetExhausted } from "../../SessionError.ts"
+import type { Grant } from "../budget/BudgetNode.ts"
+import { noteCutOff, rateOf } from "../budget/calibration.ts"
 import { leastOutput, type Need, usualOutput } from "../budget/need.ts"
-import { type Grant, holdFor } from "../budget/requests.ts"
+import { holdFor } from "../budget/requests.ts"
 import { isBounded } from "../budget/reservations.ts"
 import { exhausted } from "../budget/review.ts"
 import { expectedInput } from "../conversation/requestSize.ts"
-import { type Live, rootOf } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 
 /** The least output with which an answer goes on that was cut off: each try sends the whole conversation again. */
@@ -45,12 +47,12 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
   let grant: Grant | undefined
 
   const needFor = (request: ModelRequest): Need => ({
-    input: expectedInput(request, live.sent.measured, rootOf(live).rates.get(formatRef(model.info))),
+    input: expectedInput(request, live.request.measured, rateOf(live.budget, formatRef(model.info))),
     steps,
     price: model.info.price,
     most: Math.min(most ?? Number.POSITIVE_INFINITY, model.info.limit?.output ?? Number.POSITIVE_INFINITY),
-    least: steps === 1 && live.cutAt > 0 ? leastMore : leastOutput,
-    wanted: Math.max(usualOutput, steps === 1 ? 2 * live.cutAt : 0)
+    least: steps === 1 && live.budget.cutAt > 0 ? leastMore : leastOutput,
+    wanted: Math.max(usualOutput, steps === 1 ? 2 * live.budget.cutAt : 0)
   })
 
   const hold = (request: ModelRequest) => {
@@ -63,7 +65,7 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
     }
     const wanted = {
       inLoop,
-      live,
+      node: live.budget,
       said,
       need: needFor(request),
       granted: (found: Grant) => {
@@ -71,7 +73,7 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
       }
     }
     return Effect.zipRight(
-      holdFor(wanted, told),
+      holdFor(wanted, told, (waiting) => inLoop ? live.run.slot.away(waiting) : waiting),
       Effect.suspend(() => hasWaited ? Effect.provideService(setStatus(live, status), Journal, journal) : Effect.void)
     )
   }
@@ -79,12 +81,12 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
   const purse: Purse = {
     take: (request) =>
       Effect.suspend(() => {
-        if (!isBounded(live)) return Effect.succeed(request)
+        if (!isBounded(live.budget)) return Effect.succeed(request)
         return Effect.zipRight(
           grant === undefined ? hold(request) : Effect.void,
           Effect.suspend(() => {
             // Time goes on while it waits.
-            const end = exhausted(live, said)
+            const end = exhausted(live.budget, said)
             if (end !== undefined) return Effect.fail(end)
             return Effect.succeed(grant?.cap === undefined ? request : { ...request, maxOutputTokens: grant.cap })
           })
@@ -95,7 +97,7 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
       grant = undefined
       ended?.release()
       const bound = wasCutOff === true ? ended?.bound : undefined
-      if (steps === 1 && wasCutOff !== undefined) live.cutAt = bound === undefined ? 0 : ended?.cap ?? 0
+      if (steps === 1 && wasCutOff !== undefined) noteCutOff(live.budget, bound === undefined ? 0 : ended?.cap ?? 0)
       return bound
     }
   }

@@ -14,12 +14,14 @@ import { none as noFiber } from "effect/FiberId"
 import * as Option from "effect/Option"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
-import type { PromptError, Turn } from "../../Session.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
 import { heldByAnother, type StorageError } from "../../StorageError.ts"
+import type { PromptError, Turn } from "../../Turn.ts"
 import { inSlices } from "../fairScheduler.ts"
+import { failedToStore } from "../live/endings.ts"
 import { halt } from "../live/halt.ts"
-import { change, failedToStore, type Live, pathOf, type Running, wantsAnswer } from "../live/live.ts"
+import { type Live, pathOf } from "../live/Live.ts"
+import type { Running } from "../live/RunState.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { turnEnded } from "../sessionHooks/turnHooks.ts"
@@ -54,7 +56,7 @@ const errorInfo = (cause: Cause.Cause<PromptError>) => {
  * stored.
  */
 const answer = (live: Live, running: Running, exit: Exit.Exit<Turn, PromptError>): void => {
-  const waiting = new Set(failedToStore(exit) ? [] : live.inbox.map((row) => row.id))
+  const waiting = new Set(failedToStore(exit) ? [] : live.inbox.rows.map((row) => row.id))
   for (const [id, waiter] of running.waiters) {
     if (waiting.has(id)) continue
     running.waiters.delete(id)
@@ -70,7 +72,7 @@ const tell = Effect.fnUntraced(
     const now = yield* Clock.currentTimeMillis
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
     const { turn } = live.info
-    const over = turn === undefined ? [] : [change(live, now, { turn: { ...turn, ended: ended(exit, now) } })]
+    const over = turn === undefined ? [] : [live.record.change(now, { turn: { ...turn, ended: ended(exit, now) } })]
     yield* journal.commit([
       ...over,
       ...(failed ? [journal.fact(live.info, "session.error", { error: errorInfo(exit.cause) })] : []),
@@ -126,18 +128,18 @@ const turns = (live: Live, running: Running) =>
     Effect.gen(function*() {
       const leases = yield* Leases
       for (let again = 0;;) {
-        const exit = yield* Effect.exit(restore(live.slot.work(runTurn(live))))
+        const exit = yield* Effect.exit(restore(live.run.slot.work(runTurn(live))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
-        live.lastTurn = wasStopped ? Exit.fail(cutOff(live, leases)) : exit
+        live.run.turnEnded(wasStopped ? Exit.fail(cutOff(live, leases)) : exit)
         yield* tell(live, exit)
         yield* renewSummary(live, exit)
         const next = wasStopped ? undefined : yield* Effect.exit(restore(goesOn(live, exit, again)))
         again = next !== undefined && Exit.isSuccess(next) && next.value ? again + 1 : 0
         // Who waits for this turn waits for the one that it goes on with.
         if (!wasStopped && again === 0) answer(live, running, exit)
-        if (wasStopped || failedToStore(exit) || !live.inbox.some(wantsAnswer)) {
+        if (wasStopped || failedToStore(exit) || !live.inbox.wantsAnswer) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
-          live.running = undefined
+          live.run.end(running)
           return
         }
       }
@@ -150,7 +152,7 @@ export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>> | Lea
 /** Starts the loop. The run is there before its fiber is, so that there is never a second one. */
 const start = (live: Live, waiters: Running["waiters"]) => {
   const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
-  live.running = running
+  live.run.begin(running)
   return Effect.flatMap(Leases, (leases) => {
     const done = leases.use(live.info.rootID)
     // A fiber inherits that its parent cannot be interrupted; the loop can.
@@ -159,7 +161,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
       Effect.flatMap((fiber) => {
         // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
         fiber.addObserver(() => {
-          if (live.running === running) live.running = undefined
+          live.run.end(running)
           done()
           for (const each of running.waiters.values()) {
             Deferred.unsafeDone(each, Exit.fail(cutOff(live, leases)))
@@ -176,8 +178,8 @@ const start = (live: Live, waiters: Running["waiters"]) => {
 /** Starts the loop for what waits in the inbox, though nobody waits for the answer; one that runs looks there by itself. */
 export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() =>
-    live.running === undefined && live.inbox.some(wantsAnswer)
-      ? Effect.asVoid(underSpan(live.span, start(live, new Map())))
+    live.running === undefined && live.inbox.wantsAnswer
+      ? Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
       : Effect.void
   )
 
@@ -188,11 +190,13 @@ export const hasOpenTurn = ({ info: { turn } }: Live): boolean => turn !== undef
 export const goOn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
-    live.resumes = hasOpenTurn(live)
-    if (live.resumes) return Effect.asVoid(underSpan(live.span, start(live, new Map())))
+    if (hasOpenTurn(live)) {
+      live.run.resumeNext()
+      return Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
+    }
     // News wakes nobody who was stopped; what somebody asked for after the stop does.
     const wasStopped = live.info.turn?.ended?.how === "stopped"
-    return wasStopped && live.inbox.every(({ kind }) => kind === "note" || kind === "notification")
+    return wasStopped && live.inbox.rows.every(({ kind }) => kind === "note" || kind === "notification")
       ? Effect.void
       : wake(live)
   })
@@ -204,7 +208,7 @@ export const atRest = (live: Live): Effect.Effect<void> =>
     if (running !== undefined) {
       return Effect.zipRight(Effect.flatMap(Deferred.await(running.fiber), Fiber.await), atRest(live))
     }
-    for (const task of live.tasks) {
+    for (const task of live.tasks.running) {
       if (task.row.background) return Effect.zipRight(Effect.exit(Deferred.await(task.ended)), atRest(live))
     }
     return Effect.void
@@ -214,11 +218,8 @@ export const atRest = (live: Live): Effect.Effect<void> =>
 const withdraw = Effect.fnUntraced(
   function*(live: Live, id: MessageID) {
     const journal = yield* Journal
-    const at = live.inbox.findIndex((row) => row.id === id)
-    const row = live.inbox[at]
-    if (row === undefined) return
-    live.inbox[at] = { ...row, kind: "note" }
-    yield* journal.commit([{ _tag: "Inbox", row: live.inbox[at] }])
+    const row = live.inbox.makeNote(id)
+    if (row !== undefined) yield* journal.commit([{ _tag: "Inbox", row }])
   },
   (effect) => Effect.catchAll(effect, logUnstored("A prompt could not be withdrawn"))
 )
@@ -268,7 +269,7 @@ export const submit = (
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
     if (running === undefined) {
       const started = Effect.flatMap(spanNow, (span) => {
-        live.span = span
+        live.run.useSpan(span)
         return start(live, new Map([[row.id, waiter]]))
       })
       return Effect.flatMap(started, (begun) => wait(live, row.id, begun, waiter, restore))

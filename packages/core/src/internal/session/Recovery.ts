@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StorageError } from "../../StorageError.ts"
-import { type Live, rootOf } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** Goes on with what was left of the tree of this root, the session included that somebody asks for. */
 type Recover = (root: Live, asked: Live) => Effect.Effect<void, StorageError>
@@ -22,12 +22,12 @@ export class Recovery extends Context.Tag("@skein/core/internal/session/Recovery
     return {
       recover: (live) =>
         Effect.suspend(() => {
-          const root = rootOf(live)
-          if (root.recovered) return Effect.void
+          const root = live.root
+          if (root.isRecovered) return Effect.void
           return inTurn.withPermits(1)(Effect.suspend(() =>
-            root.recovered ? Effect.void : Effect.tap(how(root, live), () =>
+            root.isRecovered ? Effect.void : Effect.tap(how(root, live), () =>
               Effect.sync(() => {
-                root.recovered = true
+                root.markRecovered()
               }))
           ))
         }),

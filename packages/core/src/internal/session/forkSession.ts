@@ -11,7 +11,8 @@ import type { Entry } from "../../JournalEntry.ts"
 import { ForkRefused } from "../../SessionError.ts"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { anew, renameMessages } from "../archive/renamed.ts"
-import { isLeaving, type Live, snapshot } from "../live/live.ts"
+import { snapshot } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { untitled } from "../summary/makeTitle.ts"
 import { endAnswer, endCall } from "../turn/closeTurn.ts"
@@ -96,7 +97,7 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: Me
       ]
     ),
     // Where its parent is being removed, it went with that.
-    live.parent !== undefined && isLeaving(live.parent) ? Effect.void : table.add(info, live.parent)
+    live.parent !== undefined && live.parent.isLeaving ? Effect.void : table.add(info, live.parent)
   ))
   return info
 })

@@ -15,19 +15,20 @@ import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
-import type { ChildOptions, PromptError, PromptOptions, SessionOptions, Turn } from "../../Session.ts"
 import { PromptInvalid } from "../../SessionError.ts"
+import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
 import { opened as openedBudget } from "../budget/account.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import { forgoPromise } from "../budget/reservations.ts"
 import { compactNow } from "../compact/compactNow.ts"
-import { want } from "../conversation/structuredOutput.ts"
 import { beside } from "../live/beside.ts"
 import { childInfo } from "../live/childInfo.ts"
 import { stop } from "../live/halt.ts"
-import { change, type Live, snapshot } from "../live/live.ts"
+import { snapshot } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
@@ -92,7 +93,7 @@ export const makeSession = Effect.gen(function*() {
     }
     yield* leases.begin(id, (hold) => store(info, [hold]))
     const live = yield* table.add(info, undefined)
-    live.recovered = true
+    live.markRecovered()
     return info
   }, Effect.uninterruptible)
 
@@ -124,14 +125,14 @@ export const makeSession = Effect.gen(function*() {
     const names = kind === "prompt" && live.info.title === untitled
     const patch = {
       ...(names ? { title: firstWords(textOf(parts)) || untitled } : {}),
-      ...(budget === undefined ? {} : { budget: openedBudget(live, budget, now) })
+      ...(budget === undefined ? {} : { budget: openedBudget(live.budget, budget, now) })
     }
     const isChanged = names || budget !== undefined
     yield* failpoint("user_msg_before_commit")
-    const changed = isChanged ? [change(live, now, patch)] : []
+    const changed = isChanged ? [live.record.change(now, patch)] : []
     if (budget !== undefined) {
-      forgoPromise(live)
-      grantWaiting(live)
+      forgoPromise(live.budget)
+      grantWaiting(live.budget)
     }
     yield* journal.commit([
       { _tag: "Inbox", row },
@@ -152,7 +153,7 @@ export const makeSession = Effect.gen(function*() {
     if (options.agent !== undefined) yield* agents.get(options.agent)
     yield* checkBudget(options.budget)
     return yield* table.use(id, (live) => {
-      const { stops } = live
+      const { stops } = live.run
       return recovery.recover(live).pipe(
         Effect.zipRight(submitted(live, parts)),
         Effect.flatMap((told) => submitPrompt(live, told, options, output, stops))
@@ -172,10 +173,10 @@ export const makeSession = Effect.gen(function*() {
       Effect.gen(function*() {
         const { first, row } = yield* enqueue(live, "prompt", parts, options)
         // Stopped while hooks looked at it, or while it was being stored: then it stays as a note, and begins nothing.
-        if (live.stops !== stops) return yield* withdrawn(live, row)
+        if (live.run.stops !== stops) return yield* withdrawn(live, row)
         if (first) yield* beside(live, makeTitle(live, textOf(parts)))
-        if (output !== undefined) live.wanted.set(row.id, want(output))
-        return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.wanted.delete(row.id)))
+        if (output !== undefined) live.inbox.askForm(row.id, output)
+        return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.inbox.dropForm(row.id)))
       })
     ).pipe(
       Effect.provide(context),
@@ -225,7 +226,7 @@ export const makeSession = Effect.gen(function*() {
   const rename = (id: SessionID, title: string) =>
     table.use(id, (live) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const write = change(live, now, { title })
+        const write = live.record.change(now, { title })
         return journal.commit([write])
       }))
 
@@ -251,7 +252,7 @@ export const makeSession = Effect.gen(function*() {
         id,
         (live) =>
           Effect.flatMap(atRest(live), (): Effect.Effect<Turn | undefined, PromptError> =>
-            live.lastTurn ?? Effect.succeed(undefined))
+            live.run.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
     resume: (id: SessionID) => Effect.provide(table.use(id, recovery.recover), context),

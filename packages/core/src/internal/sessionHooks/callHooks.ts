@@ -7,12 +7,12 @@ import type { HookRefused } from "../../HookError.ts"
 import type { AfterCall, HookPlace, Hooks } from "../../Hooks.ts"
 import type { AnyTool, PermissionAsk } from "../../Tool.ts"
 import { askedOf } from "../calls/checkCall.ts"
-import { type Live, pathOf } from "../live/live.ts"
+import { type Acting, pathOf } from "../live/Live.ts"
 
 type Service = Context.Tag.Service<typeof Hooks>
 
 /** A session as hooks are told of it. */
-export const placeOf = (live: Live): HookPlace => ({
+export const placeOf = (live: Acting): HookPlace => ({
   sessionID: live.info.id,
   rootID: live.info.rootID,
   path: pathOf(live),
@@ -45,7 +45,7 @@ export const withContexts = (output: string, contexts: ReadonlyArray<string> = [
 const unheard = Effect.succeed(undefined)
 
 /** Asks the hooks before a call, where there are any. */
-export const beforeCall = (hooks: Service, live: Live, part: ToolPart, tool: AnyTool | undefined) =>
+export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, tool: AnyTool | undefined) =>
   tool === undefined || !hooks.hears("PreToolUse", tool)
     ? unheard
     : Effect.map(
@@ -81,7 +81,7 @@ export const insisting = (
 /** What the model reads of a call that has ended. */
 export const afterCall = (
   hooks: Service,
-  live: Live,
+  live: Acting,
   tool: AnyTool | undefined,
   input: unknown,
   output: string,

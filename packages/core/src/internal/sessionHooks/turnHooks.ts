@@ -8,8 +8,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { HookRefused } from "../../HookError.ts"
 import { type HookEnd, Hooks } from "../../Hooks.ts"
-import type { Turn } from "../../Session.ts"
-import type { Live } from "../live/live.ts"
+import type { Turn } from "../../Turn.ts"
+import type { Live } from "../live/Live.ts"
 import { placeOf } from "./callHooks.ts"
 
 /** How long all SessionEnd hooks may take: the program waits for them as it ends. */

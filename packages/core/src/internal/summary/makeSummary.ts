@@ -9,7 +9,7 @@ import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import { stoppedBefore, SummaryFailed } from "../../SessionError.ts"
 import { beside } from "../live/beside.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import { askHidden } from "../model/askHidden.ts"
 import { changedFiles, digest } from "./digest.ts"
 import { sessionFacts } from "./sessionFacts.ts"
@@ -53,8 +53,7 @@ const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean
   const files = changedFiles(facts).slice(-mostFiles)
   const summary: SessionSummary = { text: text.slice(0, longest).toWellFormed(), files, until, time: now }
   // To be described changes nothing of a session: its place among the others stays.
-  live.info = { ...live.info, summary }
-  yield* journal.commit([{ _tag: "Session", info: live.info }])
+  yield* journal.commit([live.record.annotate({ summary })])
   return summary
 })
 
@@ -79,17 +78,17 @@ const renewed = (live: Live): Effect.Effect<void, never, Effect.Effect.Context<R
 /** Begins to renew the summary of a root, where that is wanted and files were changed since; ends at once. */
 export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.Exit<unknown, unknown>) {
   const { settings } = yield* Config
-  if (settings.summaries !== true || live.changed === 0 || Exit.isFailure(turn)) return
-  live.changed = 0
+  if (settings.summaries !== true || !live.summary.isStale || Exit.isFailure(turn)) return
+  live.summary.begin()
   // What the last turn led to is covered by this one.
-  if (live.renewal !== undefined) yield* Fiber.interruptFork(live.renewal)
-  live.renewal = yield* beside(live, renewed(live))
+  if (live.summary.renewal !== undefined) yield* Fiber.interruptFork(live.summary.renewal)
+  live.summary.renewedBy(yield* beside(live, renewed(live)))
 })
 
 /** Ends when the summary of a session is not being renewed any more. */
 export const summarized = (live: Live): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { renewal } = live
+    const { renewal } = live.summary
     if (renewal === undefined) return Effect.void
-    return Effect.flatMap(Fiber.await(renewal), () => live.renewal === renewal ? Effect.void : summarized(live))
+    return Effect.flatMap(Fiber.await(renewal), () => live.summary.renewal === renewal ? Effect.void : summarized(live))
   })

@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
-import { change, type Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import { askHidden } from "../model/askHidden.ts"
 
 /** The longest title, in characters. */
@@ -26,7 +26,7 @@ export const makeTitle = Effect.fn("Session.title")(
     const clean = firstWords(title.replaceAll(/^["'\s]+|["'\s]+$/g, ""))
     if (clean === "") return
     const now = yield* Clock.currentTimeMillis
-    const write = change(live, now, { title: clean })
+    const write = live.record.change(now, { title: clean })
     yield* journal.commit([write])
   },
   (effect, live) =>

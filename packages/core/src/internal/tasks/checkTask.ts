@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { TaskRequest } from "../../Tasks.ts"
-import { ancestorsOf, type Live } from "../live/live.ts"
+import type { TaskRequest } from "../../TaskRequest.ts"
+import { ancestorsOf, type Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 
 const isSessionID = Schema.is(SessionID)

@@ -14,8 +14,9 @@ import type { Entry } from "../../JournalEntry.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { Accepted, TaskName, Tasks, TaskWait, TaskWaited } from "../../Tasks.ts"
-import type { Live } from "../live/live.ts"
+import type { Accepted, TaskName, TaskWait, TaskWaited } from "../../TaskRequest.ts"
+import type { Tasks } from "../../Tasks.ts"
+import type { Live } from "../live/Live.ts"
 import { storeFirst } from "../live/recordStop.ts"
 import type { RunningTask, StopRequest, TaskServices } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -31,7 +32,7 @@ const patience = 10 * 60_000
 const refuse = (reason: TaskRefused["reason"], message: string) => new TaskRefused({ reason, message })
 
 const unsettled = (parent: Live, child: Live): ReadonlyArray<RunningTask> =>
-  [...parent.tasks].filter((task) => task.live === child)
+  parent.tasks.running.filter((task) => task.live === child)
 
 const named = Effect.fnUntraced(function*({ parentID, taskID }: TaskName) {
   const parent = yield* findParent(parentID)
@@ -74,9 +75,9 @@ const status = Effect.fnUntraced(
     const newest = new Map<SessionID, TaskRun>()
     for (const run of stored) newest.set(run.taskID, run)
     const atWork = new Map<TaskRun, number>()
-    for (const { live, row, since } of parent.tasks) {
+    for (const { live, row, since } of parent.tasks.running) {
       newest.set(row.taskID, row)
-      atWork.set(row, live.elapsed() - since)
+      atWork.set(row, live.clock.now() - since)
     }
     const runs = [...newest.values()].filter((run) => only === undefined || run.taskID === only)
     return yield* Effect.forEach(runs, (run) => statusOf(run, now, atWork.get(run)))
@@ -152,7 +153,7 @@ const makeReceive = (relay: Relay) =>
     const table = yield* SessionTable
     const child = table.peek(row.sessionID)
     const parent = child?.parent
-    if (child === undefined || parent === undefined || child.inbox.some(({ id }) => id === row.id)) {
+    if (child === undefined || parent === undefined || child.inbox.rows.some(({ id }) => id === row.id)) {
       return false
     }
     const tasks = unsettled(parent, child)
@@ -201,7 +202,7 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
   const storage = yield* SessionStorage
   const parent = yield* findParent(parentID)
   const children = taskIDs === undefined
-    ? new Set([...parent.tasks].filter(({ row }) => row.background).map(({ live }) => live))
+    ? new Set(parent.tasks.running.filter(({ row }) => row.background).map(({ live }) => live))
     : new Set(yield* Effect.forEach(taskIDs, (taskID) => findChild(parent, taskID)))
   const running = [...children].flatMap((child) => unsettled(parent, child).slice(-1))
   const done = yield* Effect.forEach(

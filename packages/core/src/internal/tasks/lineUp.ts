@@ -21,8 +21,8 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
   // Whoever ended it meanwhile let it begin: it settles without a slot.
   if (task.hasBegun) return
-  task.asked = live.elapsed()
-  live.slot = governor.slot(live.info.rootID, {
+  task.asked = live.clock.now()
+  live.run.useSlot(governor.slot(live.info.rootID, {
     queued,
     // Nobody waits for this to be stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -35,12 +35,12 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
       )
     })
-  })
+  }))
   task.callOff = alarms.set(task.asked + task.timeout, () => {
     task.isLate = true
     start()
   })
-  const { giveUp, position } = live.slot.first(start)
+  const { giveUp, position } = live.run.slot.first(start)
   task.giveUp = giveUp
   if (position > 0) yield* queued(position)
 })
@@ -48,19 +48,16 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
 /** Puts a run behind the earlier ones of the same task. */
 export const lineUp = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
   Effect.suspend(() => {
-    const { line } = task.live
     if (task.hasBegun) return Effect.void
-    return line.push(task) === 1 ? approach(task) : Effect.void
+    return task.live.tasks.lineUp(task) === 1 ? approach(task) : Effect.void
   })
 
 /** Takes a run that has settled out of the line: the next one has its turn. */
 export const stepOut = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
   Effect.suspend(() => {
-    const { line } = task.live
-    const at = line.indexOf(task)
-    if (at < 0) return Effect.void
-    line.splice(at, 1)
-    const [next] = line
+    const { tasks } = task.live
+    const at = tasks.stepOut(task)
+    const [next] = tasks.line
     return at === 0 && next !== undefined && !next.hasBegun ? approach(next) : Effect.void
   })
 

@@ -17,13 +17,14 @@ import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { Accepted, TaskProgress, TaskRequest } from "../../Tasks.ts"
+import type { Accepted, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
 import { opened } from "../budget/account.ts"
+import type { Reservation } from "../budget/BudgetNode.ts"
 import { budgetFault } from "../budget/checkBudget.ts"
 import { grantWaiting } from "../budget/requests.ts"
-import { endPromise, keptFor, type Reservation, reserve, settleCount } from "../budget/reservations.ts"
+import { beginPromise, endPromise, keptFor, reserve, settleCount, workOn } from "../budget/reservations.ts"
 import { forkAwaited } from "../forkAwaited.ts"
-import { change, type Live, rootOf } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import type { RunningTask, TaskServices } from "../live/runningTask.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { Recovery } from "../session/Recovery.ts"
@@ -43,15 +44,15 @@ import { stoppedBy, workRun } from "./workRun.ts"
 
 const countSpawn = Effect.fnUntraced(function*(parent: Live) {
   const { settings: { limits } } = yield* Config
-  const root = rootOf(parent)
-  if (root.spawns >= limits.max_tasks) {
+  const root = parent.root
+  if (root.tasks.spawns >= limits.max_tasks) {
     return yield* new TaskRefused({
       reason: "limit",
       message:
         `This turn has started ${limits.max_tasks} tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
     })
   }
-  root.spawns++
+  root.tasks.countSpawn()
 })
 
 /** Keeps for a run what it may use, and counts it as one of the tasks that those above may start. */
@@ -59,7 +60,7 @@ const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, {
   const wanted = budget ?? agent.budget
   const fault = wanted === undefined ? undefined : budgetFault(wanted)
   if (fault !== undefined) return yield* new TaskRefused({ reason: "budget", message: fault })
-  const reservation = reserve(parent, wanted, `${agent.prompt ?? ""}${prompt}`)
+  const reservation = reserve(parent.budget, wanted, `${agent.prompt ?? ""}${prompt}`)
   return reservation instanceof TaskRefused ? yield* reservation : reservation
 })
 
@@ -76,7 +77,7 @@ const tellProgress = Effect.fnUntraced(
     journal.tell(
       live.info,
       "background_task.progress",
-      { ...factsOf(row, live), durationMs: live.elapsed() - asked, usage, summary },
+      { ...factsOf(row, live), durationMs: live.clock.now() - asked, usage, summary },
       now
     )
   }
@@ -84,18 +85,18 @@ const tellProgress = Effect.fnUntraced(
 
 /** What was kept for a run is free again: others may wait for it. */
 const endReservation = (parent: Live, reservation: Reservation): void => {
-  settleCount(parent, reservation)
-  endPromise(parent, reservation)
-  grantWaiting(parent)
+  settleCount(parent.budget, reservation)
+  endPromise(parent.budget, reservation)
+  grantWaiting(parent.budget)
 }
 
 /** From now on the run uses what was kept for it. */
 const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
-  reservation.live = live
+  workOn(live.budget, reservation)
   // One that goes on has its account, and what it has used of that.
   if (reservation.limit !== undefined && live.info.budget === undefined) {
-    change(live, now, { budget: opened(live, reservation.limit, now) })
-    live.promise = reservation
+    live.record.change(now, { budget: opened(live.budget, reservation.limit, now) })
+    beginPromise(live.budget, reservation)
   }
 }
 
@@ -106,7 +107,7 @@ const notToWork = (
   { halts, stops }: Before
 ): End | undefined => {
   if (stop !== undefined) return stoppedBy(stop)
-  if (live.stops !== stops || parent.halts !== halts) return stoppedFromOutside
+  if (live.run.stops !== stops || parent.run.halts !== halts) return stoppedFromOutside
   return isLate ? { status: "timed_out", which: "timeout", after: timeout } : undefined
 }
 
@@ -147,7 +148,7 @@ const carryOut = Effect.fnUntraced(function*(
   const exit = yield* Effect.exit(Effect.interruptible(watched))
   task.giveUp()
   // Of an earlier run of the same task it still says how that stands.
-  if (live.line[0] === task && live.status.type === "queued" && live.running === undefined) {
+  if (live.tasks.line[0] === task && live.status.type === "queued" && live.running === undefined) {
     yield* setStatus(live, { type: "idle" })
   }
   const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
@@ -184,7 +185,7 @@ const relaunch = Effect.fnUntraced(function*(
   const { agent, background, description, parentID, prompt, taskID } = row
   const request = { parentID, agent, description, prompt, taskID, background, byUser: true }
   const { child, parent } = checked
-  const reservation = keptFor(parent, child, row)
+  const reservation = keptFor(parent.budget, child.budget, row)
   return yield* begin(
     checked,
     request,
@@ -204,7 +205,7 @@ const begin = Effect.fnUntraced(function*<E, R>(
   const { parent } = checked
   // What is stopped from here on, also while the run is being stored, does not begin any more.
   const { running } = parent
-  const halts = running?.halted === true ? undefined : parent.halts
+  const halts = running?.halted === true ? undefined : parent.run.halts
   const context = yield* Effect.context<TaskServices>()
   // Also while it waits for a slot, and has no fiber that would.
   const done = (yield* Leases).use(parent.info.rootID)
@@ -217,7 +218,7 @@ const begin = Effect.fnUntraced(function*<E, R>(
       // Also where the scope was closed before the fiber could begin.
       fiber.addObserver((exit) => {
         done()
-        parent.tasks.delete(task)
+        parent.tasks.remove(task)
         endReservation(parent, reservation)
         Deferred.unsafeDone(task.ended, exit)
         task.answer?.(exit)
@@ -232,7 +233,7 @@ const begin = Effect.fnUntraced(function*<E, R>(
         endReservation(parent, reservation)
       })
   )
-  stops = task.live.stops
+  stops = task.live.run.stops
   if (progress !== undefined) {
     const model = task.live.info.model ?? checked.agent.model[0]
     yield* progress.started({ taskID: task.row.taskID, runID: task.row.id, model })
@@ -243,11 +244,11 @@ const begin = Effect.fnUntraced(function*<E, R>(
 
 /** What was said to a task that did not come to read it begins a run of its own, and wakes nobody who was stopped. */
 const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, TaskServices> => {
-  const { halts } = parent
+  const { halts } = parent.run
   return Effect.suspend(() => {
-    parent.tasks.delete(task)
+    parent.tasks.remove(task)
     endReservation(parent, task.reservation)
-    const relayed = parent.halts === halts && task.live.inbox.some(isSteer)
+    const relayed = parent.run.halts === halts && task.live.inbox.rows.some(isSteer)
       ? Effect.catchAll(
         relay(parent, task.row, task.live),
         (error) => Effect.logWarning("A message waits", error.message)
@@ -260,9 +261,8 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
 /** Begins a run in the background for what was said to a task that does not run. */
 const relay = Effect.fnUntraced(
   function*(parent: Live, { agent, description }: Pick<TaskRun, "agent" | "description">, live: Live) {
-    const rows = live.inbox.filter(isSteer)
+    const rows = live.inbox.takeIf(isSteer)
     const now = yield* Clock.currentTimeMillis
-    for (const row of rows) live.inbox.splice(live.inbox.indexOf(row), 1)
     const taken = rows.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: now }))
     const prompt = rows.flatMap(({ parts }) => parts.flatMap((part) => part.type === "text" ? [part.text] : [])).join(
       "\n\n"
@@ -278,7 +278,7 @@ const relay = Effect.fnUntraced(
     }
     return yield* Effect.onError(
       launch(request, undefined, taken),
-      () => Effect.sync(() => live.inbox.unshift(...rows))
+      () => Effect.sync(() => live.inbox.putBack(rows))
     )
   }
 )

@@ -12,14 +12,15 @@ import { failpoint } from "../../Failpoints.ts"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
-import type { ChildOptions } from "../../Session.ts"
+import type { ChildOptions } from "../../SessionOptions.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { TaskRequest } from "../../Tasks.ts"
+import type { TaskRequest } from "../../TaskRequest.ts"
 import { spendTask } from "../budget/account.ts"
-import { lineOf, type Reservation, settleCount, usePromise } from "../budget/reservations.ts"
+import type { Reservation } from "../budget/BudgetNode.ts"
+import { settleCount, usePromise } from "../budget/reservations.ts"
 import { subjectOf } from "../calls/offer.ts"
 import { childInfo } from "../live/childInfo.ts"
-import { change, isLeaving, type Live, pathOf } from "../live/live.ts"
+import { lineOf, type Live, pathOf } from "../live/Live.ts"
 import type { RunningTask } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { type CheckedTask, unknownTask } from "./checkTask.ts"
@@ -154,10 +155,10 @@ export const openRun = Effect.fnUntraced(function*(
   const facts = factsOf(row, live)
   const storing = Effect.suspend(() => {
     const counted = lineOf(checked.parent).flatMap((each) =>
-      each.info.budget === undefined ? [] : [change(each, now, spendTask(each))]
+      each.info.budget === undefined ? [] : [each.record.change(now, spendTask(each.budget))]
     )
-    for (const each of lineOf(checked.parent)) usePromise(each)
-    settleCount(checked.parent, reservation)
+    for (const each of lineOf(checked.parent)) usePromise(each.budget)
+    settleCount(checked.parent.budget, reservation)
     const { info } = live
     return journal.commit([
       ...(isNew ? [{ _tag: "Session", info, isNew } as const] : []),
@@ -169,14 +170,14 @@ export const openRun = Effect.fnUntraced(function*(
     ])
   })
   const task = makeRunning(row, live, reservation, [...captured, own], begin, {
-    since: live.elapsed(),
+    since: live.clock.now(),
     timeout: row.timeout ?? checked.agent.timeout ?? defaultTimeout,
     isResumed: false,
     promotable: request.promotable ?? true,
     note: workspace === undefined ? undefined : workspaceText(workspace)
   })
   const asked = Effect.map(Effect.zipRight(failpoint("child_created_before_link"), storing), () => {
-    if (request.cleanup === "delete") checked.parent.disposable.set(row.id, row.taskID)
+    if (request.cleanup === "delete") checked.parent.tasks.dispose(row.id, row.taskID)
     checked.parent.tasks.add(task)
     return task
   })
@@ -194,9 +195,9 @@ export const reopenRun = (
   begin: (task: RunningTask) => Effect.Effect<void>,
   now: number
 ): RunningTask => {
-  if (row.cleanup === "delete") parent.disposable.set(row.id, row.taskID)
+  if (row.cleanup === "delete") parent.tasks.dispose(row.id, row.taskID)
   const task = makeRunning(row, child, reservation, row.ceilings ?? [], begin, {
-    since: child.elapsed() - Math.max(0, now - row.time.created),
+    since: child.clock.now() - Math.max(0, now - row.time.created),
     timeout: row.timeout ?? agent.timeout ?? defaultTimeout,
     isResumed: true,
     promotable: true,
@@ -250,7 +251,7 @@ const ceilingsOf = (captured: ReadonlyArray<Ruleset>) => {
 /** Who comes first has a session: one that is to go on is not removed, and one that is being removed does not go on. */
 const claimed = <A, E, R>(live: Live, asked: Effect.Effect<A, E, R>): Effect.Effect<A, E | TaskRefused, R> =>
   Effect.suspend((): Effect.Effect<A, E | TaskRefused, R> => {
-    if (isLeaving(live)) return unknownTask(live.info.id)
-    live.claims++
-    return Effect.ensuring(asked, Effect.sync(() => live.claims--))
+    if (live.isLeaving) return unknownTask(live.info.id)
+    live.tasks.claim()
+    return Effect.ensuring(asked, Effect.sync(() => live.tasks.unclaim()))
   })

@@ -10,10 +10,10 @@ import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { TaskProgress } from "../../Tasks.ts"
-import { keptFor } from "../budget/reservations.ts"
+import type { TaskProgress } from "../../TaskRequest.ts"
+import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/toldRuns.ts"
-import { change, type Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import type { RunningTask, TaskServices } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { goOn, hasOpenTurn } from "../runner/runner.ts"
@@ -58,7 +58,7 @@ export const goOnWith = <E, R>(
 ) =>
   Effect.gen(function*() {
     const { agent, child, parent } = yield* continued(row)
-    const known = [...parent.tasks].find((task) => task.row.id === row.id)
+    const known = parent.tasks.running.find((task) => task.row.id === row.id)
     if (known !== undefined) return known
     if (agent._tag === "None") return yield* new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
     return yield* relaunch({ parent, child, agent: agent.value }, row, progress)
@@ -73,7 +73,7 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
   const any = agent._tag === "Some" ? agent.value : agents.all[0]
   if (any === undefined) return yield* Effect.dieMessage("There is no agent at all")
   yield* table.history(child)
-  const reservation = keptFor(parent, child, row)
+  const reservation = keptFor(parent.budget, child.budget, row)
   const task = reopenRun(
     { parent, child, agent: any },
     row,
@@ -84,11 +84,11 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
   // Its turn ends with it: nobody is there for what would go on.
   if (hasOpenTurn(child) || isStopping(child.info)) yield* closeStopped(child)
   else yield* closeTurn(child)
-  const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.halts : undefined)
+  const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
   const exit = yield* Effect.exit(settling)
   task.hasBegun = true
-  parent.tasks.delete(task)
-  parent.reservations.delete(reservation)
+  parent.tasks.remove(task)
+  endPromise(parent.budget, reservation)
   Deferred.unsafeDone(task.ended, exit)
   return task
 })
@@ -125,7 +125,7 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* closeTurn(live)
   const now = yield* Clock.currentTimeMillis
   const at = turn.ended?.at ?? now
-  yield* journal.commit([change(live, now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
+  yield* journal.commit([live.record.change(now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
 })
 
 /** A session to take up; undefined where it was removed meanwhile, or cannot be read, which the log says. */
@@ -138,9 +138,9 @@ const openIfReadable = (id: SessionID) =>
   )
 
 /** Whether whoever asked for a run knows how it ended. */
-const isTold = Effect.fnUntraced(function*(row: TaskRun, { inbox }: Live) {
+const isTold = Effect.fnUntraced(function*(row: TaskRun, { inbox: { rows } }: Live) {
   if (row.state !== "settled") return false
-  return row.background ? inbox.every(({ runID }) => runID !== row.id) : !(yield* isWaitedFor(row))
+  return row.background ? rows.every(({ runID }) => runID !== row.id) : !(yield* isWaitedFor(row))
 })
 
 /** The session of a task that is to be kept only until its outcome was told: a crash may have come right after that. */
@@ -149,7 +149,7 @@ const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   const holder = yield* openIfReadable(row.parentID)
   const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => Effect.succeed(undefined))
   if (holder === undefined || child === undefined) return
-  holder.disposable.set(row.id, row.taskID)
+  holder.tasks.dispose(row.id, row.taskID)
   if (yield* isTold(row, holder)) yield* disposeOf(holder, [row.id])
 }, (effect) => Effect.catchTag(effect, "TaskRefused", () => Effect.void))
 

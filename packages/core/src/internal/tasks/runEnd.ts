@@ -7,11 +7,11 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { IsolationRefused } from "../../Isolation.ts"
-import type { PromptError, Turn } from "../../Session.ts"
 import type { BudgetExhausted } from "../../SessionError.ts"
+import type { PromptError, Turn } from "../../Turn.ts"
 import { conclusion } from "../conversation/makePrompt.ts"
 import { saidFrom } from "../conversation/saidNow.ts"
-import type { Live } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** The end of a run before its id, text and figures are put to it. */
 export type End =

@@ -11,7 +11,7 @@ import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
-import { change, type Live, withoutBudget } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import type { RunningTask } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
@@ -56,8 +56,8 @@ const leftIn = (
 
 /** What the run did not use is free again, and the session is not bound by it any more; says whether it was. */
 const endBudget = ({ live, reservation }: RunningTask): boolean => {
-  if (reservation.live === undefined || reservation.limit === undefined) return false
-  withoutBudget(live)
+  if (reservation.node === undefined || reservation.limit === undefined) return false
+  live.record.dropAccount()
   return true
 }
 
@@ -85,7 +85,7 @@ export const settleRun = Effect.fnUntraced(function*(
   // Who holds the tree next goes on with the run, and with its worktree.
   if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
   const isApart = live.info.worktree !== undefined
-  const isNeeded = isApart && [...parent.tasks].some((each) => each.live === live && each !== task)
+  const isNeeded = isApart && parent.tasks.running.some((each) => each.live === live && each !== task)
   const worktree = isApart && !isNeeded ? yield* closeWorkspace(run.taskID) : undefined
   const outcome = {
     ...end,
@@ -94,7 +94,7 @@ export const settleRun = Effect.fnUntraced(function*(
     runID: run.id,
     text: (end.status === "failed" && end.text) || lastWords(live, start),
     usage: since(start.usage, live.info.usage.subtree),
-    durationMs: live.elapsed() - task.since
+    durationMs: live.clock.now() - task.since
   } as Outcome
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
   const isDone = end.status === "completed"
@@ -113,7 +113,7 @@ export const settleRun = Effect.fnUntraced(function*(
       table.peek(run.taskID) === live
         ? journal.commit([
           { _tag: "Run", run: settled },
-          ...(wasBound ? [change(live, at, {})] : []),
+          ...(wasBound ? [live.record.change(at, {})] : []),
           ...(news === undefined ? [] : [{ _tag: "Inbox", row: news } as const]),
           ...facts
         ])
@@ -122,7 +122,7 @@ export const settleRun = Effect.fnUntraced(function*(
     Effect.suspend(() => {
       parent.inbox.push(news)
       // Nothing wakes a session that was stopped meanwhile: it reads the news when it is next prompted.
-      return run.background && parent.halts === haltsBefore ? wake(parent) : Effect.void
+      return run.background && parent.run.halts === haltsBefore ? wake(parent) : Effect.void
     })
 
   // Nobody is held up by a storage that fails: whoever waits is told of that, and of the outcome when it is stored.

@@ -4,8 +4,8 @@ import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { TaskStatus } from "../../Tasks.ts"
-import type { Live } from "../live/live.ts"
+import type { TaskStatus } from "../../TaskRequest.ts"
+import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 
 const callsOf = (live: Live | undefined) =>
@@ -19,7 +19,7 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   if (live === undefined) return "waits for its turn"
   const { status } = live
   const asked = run.state === "queued" ? "waits for a free place" : "waits to ask the model"
-  if (live.person.waiting > 0) return "waits for a person's answer"
+  if (live.clock.isAsking) return "waits for a person's answer"
   if (status.type === "queued") return `${asked}, at position ${status.position} when it came`
   if (run.state === "queued") return "waits for its turn"
   if (status.type === "waiting") return status.message

@@ -4,7 +4,7 @@ import { type Outcome, reason, type TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import type { Workspace } from "../../Isolation.ts"
 import { bound, cut } from "../../Spill.ts"
-import type { TaskStatus } from "../../Tasks.ts"
+import type { TaskStatus } from "../../TaskRequest.ts"
 
 /** Tags that mean something to whoever reads a result; inside a text they are only text. */
 const markers = /<(?=\/?(?:task_result|task_error|task-notification|task_metadata)\b)/gi

@@ -5,12 +5,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { failpoint } from "../../Failpoints.ts"
-import { type PromptError, Session } from "../../Session.ts"
-import type { TaskRequest } from "../../Tasks.ts"
+import { Session } from "../../Session.ts"
+import type { TaskRequest } from "../../TaskRequest.ts"
+import type { PromptError } from "../../Turn.ts"
 import { conclusion } from "../conversation/makePrompt.ts"
 import { firstOf } from "../firstOf.ts"
 import { halt } from "../live/halt.ts"
-import { type Live, wantsAnswer } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 import type { RunningTask, StopRequest } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { atRest, goOn, goOnParts, hasOpenTurn, type LoopServices, mostAgain } from "../runner/runner.ts"
@@ -43,14 +44,14 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
   const { turn } = live.info
   const started = row.time.started ?? Number.POSITIVE_INFINITY
   const wasPrompted = (turn !== undefined && turn.began >= started)
-    || live.inbox.some(({ kind, time }) => kind === "prompt" && time.created >= started)
-  if (hasOpenTurn(live) || (wasPrompted && live.inbox.some(wantsAnswer))) yield* goOn(live)
+    || live.inbox.rows.some(({ kind, time }) => kind === "prompt" && time.created >= started)
+  if (hasOpenTurn(live) || (wasPrompted && live.inbox.wantsAnswer)) yield* goOn(live)
   // What else waits for the task, or was cut off in it, is not what this run was asked for.
   if (!wasPrompted) return yield* attempt(live, prompt, request)
   yield* atRest(live)
   // Another run of the same task may have settled meanwhile, and let go of what was said.
   yield* table.history(live)
-  if (live.lastTurn !== undefined) return endOfTurn(yield* live.lastTurn)
+  if (live.run.lastTurn !== undefined) return endOfTurn(yield* live.run.lastTurn)
   return endOfStored(live, turn)
 }, (turn, { live }) => Effect.onInterrupt(turn, () => halt(live)))
 
@@ -60,7 +61,7 @@ const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request:
   const options = { from: "agent" as const, ...(request.model === undefined ? {} : { model: request.model }) }
   const first = yield* session.prompt(live.info.id, prompt, options)
   yield* atRest(live)
-  return endOfTurn(yield* live.lastTurn ?? Exit.succeed(first))
+  return endOfTurn(yield* live.run.lastTurn ?? Exit.succeed(first))
 }, (turn, live) => Effect.onInterrupt(turn, () => halt(live)))
 
 /** Attempts, as many as the agent's definition allows; each knows of the one before. */
@@ -79,7 +80,7 @@ const attempts = (
     })
 
 /** What a subagent said last. */
-const lastSaid = ({ lastTurn, messages = [] }: Live): string => {
+const lastSaid = ({ messages = [], run: { lastTurn } }: Live): string => {
   if (lastTurn !== undefined && Exit.isSuccess(lastTurn)) return lastTurn.value.text
   const last = messages.findLast(({ info }) => info.role === "assistant")
   return last === undefined ? "" : conclusion(last.parts)
@@ -115,12 +116,12 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
   const session = yield* Session
   yield* Effect.acquireUseRelease(
     Effect.sync(() => {
-      live.concluding = true
+      live.assignment.conclude(true)
     }),
     () => Effect.timeoutOption(session.prompt(live.info.id, concludeText(stop.reason), { from: "agent" }), grace),
     () =>
       Effect.sync(() => {
-        live.concluding = false
+        live.assignment.conclude(false)
       })
   ).pipe(Effect.catchAll((error) => Effect.logDebug("A task that was stopped could not conclude", error.message)))
   return stoppedBy(stop)
@@ -134,7 +135,7 @@ export const workRun = Effect.fnUntraced(function*(
   contexts: ReadonlyArray<string>
 ) {
   const { live } = task
-  live.captured = task.captured
+  live.assignment.begin(task.captured)
   yield* failpoint("child_running")
   const times = { timeout: task.timeout, idle: idleLimit }
   const late = Effect.map(
@@ -144,7 +145,7 @@ export const workRun = Effect.fnUntraced(function*(
   const prompt = promptOf(task, request, contexts)
   const working = Effect.withFiberRuntime<End, PromptError, AttemptServices>((fiber) => {
     task.working = fiber
-    live.form = request.output
+    live.assignment.askForm(request.output)
     return Effect.ensuring(
       held(
         live,
@@ -157,7 +158,7 @@ export const workRun = Effect.fnUntraced(function*(
         request
       ),
       Effect.sync(() => {
-        live.form = undefined
+        live.assignment.askForm(undefined)
       })
     )
   })

@@ -5,7 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
-import { type Live, putMessage, putPart } from "../live/live.ts"
+import type { Live } from "../live/Live.ts"
 
 /** What is said of a call of which nothing has happened. */
 export const notRun = "The call was not run: the turn was stopped before."
@@ -43,13 +43,13 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
       // An answer that was cut off as it began is in memory alone; more of it may have been told than is known here.
       if (isOpen && part.type === "step-start") begun.push(part)
       if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
-      const ended = endCall(part, live.unbegun.has(part.id), now)
+      const ended = endCall(part, live.history.isUnbegun(part.id), now)
       calls.push(ended)
-      putPart(message, ended)
+      live.history.putPart(message, ended)
     }
   }
   if (answers.length + calls.length === 0) return
-  for (const info of answers) putMessage(live, info)
+  for (const info of answers) live.history.putMessage(info)
   yield* journal.commit(
     [
       ...answers.map((info) => ({ _tag: "Message", info }) as const),
@@ -57,5 +57,5 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
     ],
     live.info
   )
-  live.unbegun.clear()
+  live.history.clearUnbegun()
 })

@@ -18,7 +18,7 @@ import { promptFor } from "../conversation/promptFor.ts"
 import { saidNow } from "../conversation/saidNow.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
 import { systemPrompt } from "../conversation/systemPrompt.ts"
-import { type Live, pathOf } from "../live/live.ts"
+import { type Live, pathOf } from "../live/Live.ts"
 import { type Answer, askModel, isCutEmpty } from "../model/askModel.ts"
 import { candidates } from "../model/candidates.ts"
 import { makePurse } from "../model/purse.ts"
@@ -50,24 +50,24 @@ export const modelStep = Effect.fnUntraced(function*(
   const { settings: { limits } } = yield* Config
   const mostSteps = agent.steps ?? (live.parent === undefined ? undefined : limits.subagent_steps)
   const isAtLimit = mostSteps !== undefined && stepInTurn + 1 >= mostSteps
-  const last = isAtLimit || live.concluding
+  const last = isAtLimit || live.assignment.isConcluding
 
   const attempt = (ref: ModelRef) =>
     Effect.gen(function*() {
       const model = yield* provider.resolve(ref)
-      const refusal = unpriced(live, model.info)
+      const refusal = unpriced(live.budget, model.info)
       if (refusal !== undefined) return yield* refusal
       const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
       const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
       const specs = [...work, ...answer]
       const variant = user.variant ?? agent.variant
-      const closing = isAtLimit && !live.concluding ? prompts.lastStep(mostSteps) : undefined
+      const closing = isAtLimit && !live.assignment.isConcluding ? prompts.lastStep(mostSteps) : undefined
       const prepare = Effect.map(Clock.currentTimeMillis, (now): ModelRequest => ({
         messages: makePrompt(
           systemPrompt({ live, agent, own, instructions, user, now }),
           live.messages ?? [],
           closing,
-          live.sent.wholeFrom
+          live.request.wholeFrom
         ),
         tools: specs,
         toolChoice: last && wanted !== undefined ? "required" : "auto",
@@ -78,7 +78,7 @@ export const modelStep = Effect.fnUntraced(function*(
           sessionID: live.info.id,
           rootID: live.info.rootID,
           path: pathOf(live),
-          step: live.steps,
+          step: live.request.steps,
           directory: live.info.directory,
           purpose: "turn"
         }
@@ -96,14 +96,14 @@ export const modelStep = Effect.fnUntraced(function*(
       const ask = Effect.fnUntraced(function*(request: ModelRequest) {
         const purse = yield* makePurse({ live, model, said, inLoop: true, steps: 1 })
         const asking = Effect.suspend(() => {
-          live.steps++
+          live.request.countStep()
           return askModel(live, { user, model, purse, request, limit, start })
         })
         // What cannot be paid is not even begun.
         return yield* Effect.zipRight(purse.take(request), asking).pipe(
           Effect.catchIf(isCutEmpty, (error) => {
             const which = purse.settle(true)
-            return Effect.fail(which === undefined ? error : cutOff(live, which, said()))
+            return Effect.fail(which === undefined ? error : cutOff(live.budget, which, said()))
           }),
           Effect.ensuring(Effect.sync(() => purse.settle()))
         )

@@ -5,12 +5,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
-import type { TurnEnd } from "../../Session.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import type { TurnEnd } from "../../Turn.ts"
 import { offer, subjectOf } from "../calls/offer.ts"
 import { toolCalls } from "../calls/toolCalls.ts"
 import { answerIn, askForAnswer, type Wanted } from "../conversation/structuredOutput.ts"
-import { type Live, type LiveMessage, putMessage, putPart, rootOf } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { endAnswer, endCall } from "./closeTurn.ts"
 import type { Step } from "./modelStep.ts"
@@ -60,11 +61,11 @@ const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
   const parts = broken.flatMap((message) =>
     callsIn(message).filter(isOpen).map((part) => {
       const ended = endCall(part, true, now)
-      putPart(message, ended)
+      live.history.putPart(message, ended)
       return ended
     })
   )
-  for (const info of infos) putMessage(live, info)
+  for (const info of infos) live.history.putMessage(info)
   yield* storeEnds(live, infos, parts)
 })
 
@@ -84,7 +85,7 @@ const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
     const why = `The answer has ${open.length} open calls, and at most ${most} are allowed (limits.answer.calls).`
     return open.filter(({ id }) => !waiting.has(id)).map((part) => {
       const ended = endCall(part, false, now, why)
-      putPart(message, ended)
+      live.history.putPart(message, ended)
       return ended
     })
   })
@@ -132,10 +133,10 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted
   yield* endBroken(live, messages.slice(from))
   yield* endExcess(live, messages.slice(from))
   const users = messages.slice(from).filter(({ info }) => info.role === "user")
-  for (const { parts } of users) for (const agent of consentsOf(parts)) live.consents.add(agent)
+  for (const { parts } of users) live.tasks.consent(consentsOf(parts))
   if (live.parent === undefined) {
     const { rows } = yield* storage.runs({ rootID: live.info.id })
-    rootOf(live).spawns = rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length
+    live.tasks.setSpawns(rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length)
   }
   const steps = messages.slice(from).filter((each) =>
     isAnswer(each) && !isOfUser(each) && each.info.error === undefined

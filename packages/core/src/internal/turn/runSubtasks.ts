@@ -15,7 +15,8 @@ import { makeCalls } from "../calls/makeCalls.ts"
 import { observedCall } from "../calls/observedCall.ts"
 import { toolCall } from "../calls/toolCall.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
-import { type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { candidates } from "../model/candidates.ts"
 import type { Step } from "./modelStep.ts"
 
@@ -64,8 +65,8 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
     tool: "task",
     state: { status: "pending", input: JSON.stringify(argumentsOf(part)) }
   }
-  const message = putMessage(live, info)
-  putPart(message, tool)
+  const message = live.history.putMessage(info)
+  live.history.putPart(message, tool)
   yield* journal.commit(
     [{ _tag: "Message", info }, { _tag: "Part", part: tool }],
     live.info

@@ -10,8 +10,9 @@ import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { disposeOf } from "../calls/toldRuns.ts"
-import type { Wanted } from "../conversation/structuredOutput.ts"
-import { change, type Live, type LiveMessage, putMessage, putPart } from "../live/live.ts"
+import { want, type Wanted } from "../conversation/structuredOutput.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
 const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
@@ -50,13 +51,6 @@ const partsOf = (
 export const consentsOf = (parts: ReadonlyArray<PartInput | Part>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
 
-/** What is taken together: all that waits, but a prompt that wants an answer of its own form begins a turn of its own. */
-const takeRows = (live: Live, begins: boolean): ReadonlyArray<InboxRow> => {
-  const special = live.inbox.findIndex((row) => live.wanted.has(row.id))
-  if (special < 0) return live.inbox.splice(0)
-  return live.inbox.splice(0, special === 0 && begins ? 1 : special)
-}
-
 /** What was taken: the messages that it became, and the answer of a given form that one of them asks for. */
 interface Taken {
   readonly messages: ReadonlyArray<LiveMessage>
@@ -68,14 +62,15 @@ interface Taken {
  * made gets a new id, for it is read after that message.
  */
 export const takeInbox = (live: Live, begins: boolean) =>
-  live.inbox.length === 0 ? Effect.succeed(nothing) : take(live, begins)
+  live.inbox.rows.length === 0 ? Effect.succeed(nothing) : take(live, begins)
 
 const nothing: Taken = { messages: [], wanted: undefined }
 
 const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
-  const rows = takeRows(live, begins)
+  const rows = live.inbox.take(begins)
   const messages: Array<LiveMessage> = []
-  const wanted = rows.map((row) => live.wanted.get(row.id)).find((each) => each !== undefined)
+  const form = rows.map(({ id }) => live.inbox.formOf(id)).find((each) => each !== undefined)
+  const wanted = form === undefined ? undefined : want(form)
   const taken: Taken = { messages, wanted }
   if (rows.length === 0) return taken
   const journal = yield* Journal
@@ -86,10 +81,10 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
     const last = live.messages?.at(-1)?.info.id
     const info = messageOf(live, row, last === undefined || last < row.id ? row.id : ids.unsafeMake("msg", now))
     const parts = partsOf(ids, info, row.parts, now)
-    const message = putMessage(live, info)
-    for (const part of parts) putPart(message, part)
+    const message = live.history.putMessage(info)
+    for (const part of parts) live.history.putPart(message, part)
     messages.push(message)
-    for (const agent of row.kind === "prompt" ? consentsOf(row.parts) : []) live.consents.add(agent)
+    if (row.kind === "prompt") live.tasks.consent(consentsOf(row.parts))
     writes.push(
       { _tag: "Message", info },
       ...parts.map((part): Entry => ({ _tag: "Part", part })),
@@ -99,12 +94,14 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
       ...(row.agent === undefined || row.agent === live.info.agent ? {} : { agent: row.agent }),
       ...(row.model === undefined ? {} : { model: row.model })
     }
-    if (Object.keys(switched).length > 0) writes.push(change(live, now, switched))
+    if (Object.keys(switched).length > 0) writes.push(live.record.change(now, switched))
   }
   const [first] = messages
-  if (begins && first !== undefined) writes.push(change(live, now, { turn: { began: now, first: first.info.id } }))
+  if (begins && first !== undefined) {
+    writes.push(live.record.change(now, { turn: { began: now, first: first.info.id } }))
+  }
   if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
-  yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.unshift(...rows)))
+  yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.putBack(rows)))
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken
   // A stop in the middle would leave in memory what is not stored.

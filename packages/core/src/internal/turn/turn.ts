@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { ModelError } from "../../Provider.ts"
-import type { Turn, TurnEnd } from "../../Session.ts"
+import type { Turn, TurnEnd } from "../../Turn.ts"
 import { turnWorks } from "../budget/account.ts"
 import { cutOff as cutOffBy, exhausted, warning } from "../budget/review.ts"
 import { subjectOf } from "../calls/offer.ts"
@@ -15,7 +15,9 @@ import { outputForm } from "../conversation/outputForm.ts"
 import { answerAt, saidFrom } from "../conversation/saidNow.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import { checkAnswer, want, type Wanted } from "../conversation/structuredOutput.ts"
-import { failedToStore, isGone, type Live, type LiveMessage, wantsAnswer } from "../live/live.ts"
+import { failedToStore, isGone } from "../live/endings.ts"
+import type { LiveMessage } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
@@ -38,12 +40,6 @@ const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined
 
 const isAnswer = (message: LiveMessage): message is LiveMessage & { info: AssistantMessage } =>
   message.info.role === "assistant"
-
-/** Whether something waits that this turn can take. */
-const hasMore = (live: Live): boolean => {
-  const first = live.inbox.find(wantsAnswer)
-  return first !== undefined && !live.wanted.has(first.id)
-}
 
 const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effect.Effect<Turn> => {
   const { messages = [] } = live
@@ -89,14 +85,14 @@ const breakOff = Effect.fnUntraced(
     const table = yield* SessionTable
     // Where the database is gone, memory is all that is left of the answer.
     if (isGone(exit)) return
-    if (failedToStore(exit)) live.messages = undefined
+    if (failedToStore(exit)) live.history.forget()
     yield* table.history(live)
     yield* closeTurn(live)
   },
   (effect, live) =>
     Effect.catchAll(effect, (error) => {
       // It is closed when the session is next prompted.
-      live.messages = undefined
+      live.history.forget()
       return logUnstored("A turn could not be closed")(error)
     })
 )
@@ -104,25 +100,26 @@ const breakOff = Effect.fnUntraced(
 /** The answer that a turn is to give for which no prompt says so: in the form of its task's caller, or of its agent. */
 const wantedHere = Effect.fnUntraced(function*(live: Live) {
   // Who is asked to conclude says in words what there is.
-  if (live.concluding) return undefined
-  const form = live.form ?? (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
+  if (live.assignment.isConcluding) return undefined
+  const form = live.assignment.form ??
+    (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
   return form === undefined ? undefined : want(form)
 })
 
 /** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
 const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
-  const end = exhausted(live, () => saidFrom(live.messages ?? [], from))
+  const end = exhausted(live.budget, () => saidFrom(live.messages ?? [], from))
   if (end !== undefined) return yield* end
-  const news = warning(live)
+  const news = warning(live.budget)
   if (news !== undefined) yield* sayToModel(live, user, news)
 })
 
 /** Counts the time at work of a turn, for the session and for those above it. */
 const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effect<A, E, R> =>
   Effect.acquireUseRelease(
-    Effect.sync(() => turnWorks(live, true)),
+    Effect.sync(() => turnWorks(live.budget, true)),
     () => turn,
-    () => Effect.sync(() => turnWorks(live, false))
+    () => Effect.sync(() => turnWorks(live.budget, false))
   )
 
 /** One turn: from what is in the inbox to an answer with nothing left in it. */
@@ -130,15 +127,13 @@ export const runTurn = Effect.fnUntraced(
   function*(live: Live) {
     const table = yield* SessionTable
     const known = live.messages !== undefined
-    const { resumes } = live
-    live.resumes = false
+    const resumes = live.run.takeResume()
     const messages = yield* table.history(live)
     if (!known && !resumes) yield* closeTurn(live)
     const before = live.info.usage.subtree
-    live.spawns = 0
-    live.consents.clear()
+    live.tasks.beginTurn()
     const resumed = resumes ? yield* resumeTurn(live, yield* wantedHere(live)) : undefined
-    if (resumed?.end !== undefined && !hasMore(live)) return yield* turnOf(live, resumed.end, before)
+    if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* turnOf(live, resumed.end, before)
     const from = resumed?.from ?? messages.length
     let cutOff = 0
     let asked: Wanted | undefined
@@ -172,14 +167,14 @@ export const runTurn = Effect.fnUntraced(
       if (cutOff === cutOffLimit) {
         return yield* step.cutBy === undefined
           ? cutOffAgain(step)
-          : cutOffBy(live, step.cutBy, saidFrom(live.messages ?? [], from))
+          : cutOffBy(live.budget, step.cutBy, saidFrom(live.messages ?? [], from))
       }
       // What is left may be enough for the rest; where it is not, the next request says so.
       if (step.cutBy !== undefined && step.calls.length === 0) {
         yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
         continue
       }
-      if (step.calls.length === 0 && !hasMore(live)) return yield* turnOf(live, "completed", before)
+      if (step.calls.length === 0 && !live.inbox.hasMore) return yield* turnOf(live, "completed", before)
     }
   },
   (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : breakOff(live, exit)),

@@ -1,0 +1,171 @@
+/** A session in memory while it is in use: the owners of its state, and its place in the tree. */
+import type { Account } from "@skein/domain/Budget"
+import type { SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { Usage } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Slot } from "../../Governor.ts"
+import { type BudgetedSession, type BudgetNode, makeBudgetNode } from "../budget/BudgetNode.ts"
+import { Assignment } from "./Assignment.ts"
+import { History, type LiveMessage } from "./History.ts"
+import { Inbox } from "./Inbox.ts"
+import { RequestSize } from "./RequestSize.ts"
+import { type Running, RunState } from "./RunState.ts"
+import { SessionClock } from "./SessionClock.ts"
+import { SessionRecord } from "./SessionRecord.ts"
+import { SummaryState } from "./SummaryState.ts"
+import { TaskList } from "./TaskList.ts"
+
+/** What a session in memory is made of. */
+interface LiveOptions {
+  readonly info: SessionInfo
+  readonly parent: Live | undefined
+  readonly scope: Scope.CloseableScope
+  readonly now: () => number
+  readonly slot: Slot
+  readonly inbox: ReadonlyArray<InboxRow>
+}
+
+/** A session in memory. Each of its fields owns a part of the state, and only that owner changes it. */
+export class Live implements BudgetedSession {
+  readonly parent: Live | undefined
+  /** Ends with the parent's; what runs for the session runs in it. */
+  readonly scope: Scope.CloseableScope
+  readonly record: SessionRecord
+  readonly history = new History()
+  readonly inbox: Inbox
+  readonly run: RunState
+  readonly clock: SessionClock
+  readonly budget: BudgetNode
+  readonly tasks = new TaskList()
+  readonly assignment = new Assignment()
+  readonly request = new RequestSize()
+  readonly summary = new SummaryState()
+  /** Opens once a model has taken a request of this session: what is less urgent goes after that. */
+  readonly connected = Effect.unsafeMakeLatch()
+  #status: SessionStatus = { type: "idle" }
+  #isRemoved = false
+  #isRecovered = false
+
+  constructor({ inbox, info, now, parent, scope, slot }: LiveOptions) {
+    this.parent = parent
+    this.scope = scope
+    this.record = new SessionRecord(info)
+    this.inbox = new Inbox(inbox)
+    this.run = new RunState(slot)
+    this.clock = new SessionClock(now, parent?.clock)
+    this.budget = makeBudgetNode(this, parent?.budget)
+  }
+
+  /** The data of the session. */
+  get info(): SessionInfo {
+    return this.record.info
+  }
+
+  /** Its messages; undefined until they were read. */
+  get messages(): ReadonlyArray<LiveMessage> | undefined {
+    return this.history.messages
+  }
+
+  /** Its loop, while it works. */
+  get running(): Running | undefined {
+    return this.run.running
+  }
+
+  /** What it does just now. */
+  get status(): SessionStatus {
+    return this.#status
+  }
+
+  /** Notes what it does, which is a sign of life. */
+  report(status: SessionStatus): void {
+    this.#status = status
+    this.clock.alive()
+  }
+
+  /** The session at the top. */
+  get root(): Live {
+    return this.parent === undefined ? this : this.parent.root
+  }
+
+  /** Whether it, or one above it, is being removed: nobody finds it any more. */
+  get isLeaving(): boolean {
+    return this.#isRemoved || (this.parent?.isLeaving ?? false)
+  }
+
+  /** Notes that it is being removed, or that this has failed. */
+  markRemoved(isRemoved: boolean): void {
+    this.#isRemoved = isRemoved
+  }
+
+  /** Whether it is being removed itself. */
+  get isRemoved(): boolean {
+    return this.#isRemoved
+  }
+
+  /** Whether what a crash has left in the tree goes on, or is not there; known at the root. */
+  get isRecovered(): boolean {
+    return this.#isRecovered
+  }
+
+  /** Notes that what a crash has left goes on. */
+  markRecovered(): void {
+    this.#isRecovered = true
+  }
+
+  // What its budget knows of it.
+
+  get id(): SessionID {
+    return this.info.id
+  }
+
+  get account(): Account | undefined {
+    return this.info.budget
+  }
+
+  readonly keepAccount = (account: Account): void => this.record.keepAccount(account)
+
+  get used(): Usage {
+    return this.info.usage.subtree
+  }
+
+  readonly now = (): number => this.clock.now()
+
+  readonly waited = (): number => this.clock.waited
+
+  readonly budgetsOfTasks = (): ReadonlyArray<BudgetNode> => this.tasks.running.map(({ live }) => live.budget)
+
+  readonly goesOn = (): boolean => {
+    const tasks = this.tasks.running
+    if (tasks.some((task) => !task.hasBegun || task.live.goesOn())) return true
+    if (this.budget.waits) return false
+    return this.clock.isAsking || tasks.length === 0 || this.run.works
+  }
+}
+
+/** A session as those see it that act for it, which may be another agent than its own. */
+export type Acting = Pick<Live, "assignment" | "clock" | "info" | "parent" | "tasks">
+
+/** A session with another agent acting for it. */
+export const actingAs = (live: Live, agent: string): Acting =>
+  agent === live.info.agent ? live : {
+    assignment: live.assignment,
+    clock: live.clock,
+    info: { ...live.info, agent },
+    parent: live.parent,
+    tasks: live.tasks
+  }
+
+/** The names of the agents from the root to this session. */
+export const pathOf = (live: Pick<Live, "info" | "parent">): ReadonlyArray<string> =>
+  live.parent === undefined ? [live.info.agent] : [...pathOf(live.parent), live.info.agent]
+
+/** The ids of the sessions above, nearest first. */
+export const ancestorsOf = (live: Live): ReadonlyArray<SessionID> =>
+  live.parent === undefined ? [] : [live.parent.info.id, ...ancestorsOf(live.parent)]
+
+/** A session and those above it. */
+export const lineOf = (live: Live): ReadonlyArray<Live> =>
+  live.parent === undefined ? [live] : [live, ...lineOf(live.parent)]

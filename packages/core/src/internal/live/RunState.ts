@@ -1,0 +1,154 @@
+/** Owns whether a session works: its loop, the slot that it works with, what runs beside it, and how often it was stopped. */
+import type { MessageID } from "@skein/domain/Id"
+import type * as Deferred from "effect/Deferred"
+import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type * as Tracer from "effect/Tracer"
+import type { Slot } from "../../Governor.ts"
+import type { PromptError, Turn } from "../../Turn.ts"
+
+/** The run of a session's loop. */
+export interface Running {
+  readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
+  /** Who waits for the answer to a prompt, by the id of its message. */
+  readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
+  /** Whether it was told to stop: whoever comes now waits for its end, and then for a run of its own. */
+  halted: boolean
+}
+
+/** Whether one session works. */
+export class RunState {
+  #running: Running | undefined
+  #slot: Slot
+  #lastTurn: Exit.Exit<Turn, PromptError> | undefined
+  #resumes = false
+  #stops = 0
+  #halts = 0
+  #span: Tracer.AnySpan | undefined
+  #beside: Set<Fiber.Fiber<unknown, unknown>> | undefined
+  #openCalls = 0
+  #waitingCalls = 0
+
+  constructor(slot: Slot) {
+    this.#slot = slot
+  }
+
+  /** The loop, while there is one. */
+  get running(): Running | undefined {
+    return this.#running
+  }
+
+  /** Notes the loop before its fiber is there, so that there is never a second one. */
+  begin(running: Running): void {
+    this.#running = running
+  }
+
+  /** Notes that the loop has ended, unless another one has begun. */
+  end(running: Running): void {
+    if (this.#running === running) this.#running = undefined
+  }
+
+  /** The slot that it works with. */
+  get slot(): Slot {
+    return this.#slot
+  }
+
+  /** Gives it another slot, for its next run as a task. */
+  useSlot(slot: Slot): void {
+    this.#slot = slot
+  }
+
+  /** How its last turn in this process ended. */
+  get lastTurn(): Exit.Exit<Turn, PromptError> | undefined {
+    return this.#lastTurn
+  }
+
+  /** Notes how a turn ended. */
+  turnEnded(exit: Exit.Exit<Turn, PromptError>): void {
+    this.#lastTurn = exit
+  }
+
+  /** Has the next turn go on with the one that a crash cut off. */
+  resumeNext(): void {
+    this.#resumes = true
+  }
+
+  /** Whether this turn goes on with one that a crash cut off; says so once. */
+  takeResume(): boolean {
+    const resumes = this.#resumes
+    this.#resumes = false
+    return resumes
+  }
+
+  /** How often it was stopped by somebody, or from above: runs that were asked for before do not begin after. */
+  get stops(): number {
+    return this.#stops
+  }
+
+  /** How often it was halted, for whatever reason: news of tasks from before is kept for later, and wakes nobody. */
+  get halts(): number {
+    return this.#halts
+  }
+
+  /** Counts a stop. */
+  countStop(): void {
+    this.#stops++
+  }
+
+  /** Counts a halt, and tells the loop of it. */
+  countHalt(): void {
+    this.#halts++
+    if (this.#running !== undefined) this.#running.halted = true
+  }
+
+  /** The span of the prompt that the loop was last started for: what begins later stands under it. */
+  get span(): Tracer.AnySpan | undefined {
+    return this.#span
+  }
+
+  /** Notes the span of a prompt. */
+  useSpan(span: Tracer.AnySpan | undefined): void {
+    this.#span = span
+  }
+
+  /** What runs beside the loop, such as the request for a title: halting the session ends it. */
+  get beside(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
+    return this.#beside === undefined ? [] : [...this.#beside]
+  }
+
+  /** Notes what begins to run beside the loop. */
+  addBeside(fiber: Fiber.Fiber<unknown, unknown>): void {
+    this.#beside ??= new Set()
+    this.#beside.add(fiber)
+  }
+
+  /** Notes what has ended. */
+  removeBeside(fiber: Fiber.Fiber<unknown, unknown>): void {
+    this.#beside?.delete(fiber)
+  }
+
+  /** A call of the step begins. */
+  beginCall(): void {
+    this.#openCalls++
+  }
+
+  /** A call of the step has ended. */
+  endCall(): void {
+    this.#openCalls--
+  }
+
+  /** A call begins to wait for tasks or people only. */
+  beginWaiting(): void {
+    this.#waitingCalls++
+  }
+
+  /** It works again. */
+  endWaiting(): void {
+    this.#waitingCalls--
+  }
+
+  /** Whether it asks its model, or makes a call that waits for nobody. */
+  get works(): boolean {
+    return this.#running !== undefined && (this.#openCalls === 0 || this.#waitingCalls < this.#openCalls)
+  }
+}

@@ -1,0 +1,116 @@
+/** Owns which tasks a session has started, and which runs of itself wait for their turn. */
+import type { RunID, SessionID } from "@skein/domain/Id"
+import type { RunningTask } from "./runningTask.ts"
+
+/** The tasks of one session. */
+export class TaskList {
+  #running: Set<RunningTask> | undefined
+  #line: Array<RunningTask> | undefined
+  #disposable: Map<RunID, SessionID> | undefined
+  #claims = 0
+  #spawns = 0
+  #consents: Set<string> | undefined
+
+  /** The tasks that it has started and that have not settled, oldest first. */
+  get running(): ReadonlyArray<RunningTask> {
+    return this.#running === undefined ? [] : [...this.#running]
+  }
+
+  /** How many have not settled. */
+  get size(): number {
+    return this.#running?.size ?? 0
+  }
+
+  /** Notes a task that was asked for. */
+  add(task: RunningTask): void {
+    this.#running ??= new Set()
+    this.#running.add(task)
+  }
+
+  /** Notes that a task has settled. */
+  remove(task: RunningTask): void {
+    this.#running?.delete(task)
+  }
+
+  /** Runs of the session itself as a task, one after the other: the first has its turn. */
+  get line(): ReadonlyArray<RunningTask> {
+    return this.#line ?? []
+  }
+
+  /** Puts a run at the end of the line; gives its place, from 1. */
+  lineUp(task: RunningTask): number {
+    this.#line ??= []
+    return this.#line.push(task)
+  }
+
+  /** Takes a run out of the line; gives the place that it had, or -1. */
+  stepOut(task: RunningTask): number {
+    const at = this.#line?.indexOf(task) ?? -1
+    if (at >= 0) this.#line?.splice(at, 1)
+    return at
+  }
+
+  /** Notes a task whose session is removed once the outcome of this run was read. */
+  dispose(run: RunID, task: SessionID): void {
+    this.#disposable ??= new Map()
+    this.#disposable.set(run, task)
+  }
+
+  /** The task that is to be removed now that the outcome of a run was read; says so once. */
+  takeDisposable(run: RunID): SessionID | undefined {
+    const task = this.#disposable?.get(run)
+    this.#disposable?.delete(run)
+    return task
+  }
+
+  /** Whether runs of the session itself are just being asked for: it is kept for them. */
+  get isClaimed(): boolean {
+    return this.#claims > 0
+  }
+
+  /** A run of the session is being asked for. */
+  claim(): void {
+    this.#claims++
+  }
+
+  /** The run is there, or was refused. */
+  unclaim(): void {
+    this.#claims--
+  }
+
+  /** How many tasks this turn has started, at all levels; counted at the root. */
+  get spawns(): number {
+    return this.#spawns
+  }
+
+  /** Counts a task that is started. */
+  countSpawn(): void {
+    this.#spawns++
+  }
+
+  /** The subagents that the user named in this turn: asking for them again is not needed. */
+  get consents(): ReadonlySet<string> {
+    return this.#consents ?? none
+  }
+
+  /** Notes subagents that the user named. */
+  consent(agents: Iterable<string>): void {
+    for (const agent of agents) {
+      this.#consents ??= new Set()
+      this.#consents.add(agent)
+    }
+  }
+
+  /** A turn begins: so many tasks were started in it before, by a process that is no more. */
+  beginTurn(spawns = 0): void {
+    this.#spawns = spawns
+    this.#consents = undefined
+  }
+
+  /** Corrects the count of a turn that goes on. */
+  setSpawns(spawns: number): void {
+    this.#spawns = spawns
+  }
+}
+
+const none: ReadonlySet<string> = new Set()

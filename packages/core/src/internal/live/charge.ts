@@ -1,0 +1,19 @@
+/** Counts what a session used, for it and for all above it. */
+import { add, type Usage } from "@skein/domain/Usage"
+import type { Entry } from "../../JournalEntry.ts"
+import { spend } from "../budget/account.ts"
+import { usePromise } from "../budget/reservations.ts"
+import { lineOf, type Live } from "./Live.ts"
+
+/** Counts it; commit what this gives. What is no work of the session leaves its own date as it is (`keepsDate`). */
+export const charge = (live: Live, used: Usage, now: number, keepsDate = false): ReadonlyArray<Entry> => {
+  const line = lineOf(live)
+  const writes = line.map((each) => {
+    const { own, subtree } = each.info.usage
+    const usage = { own: each === live ? add(own, used) : own, subtree: add(subtree, used) }
+    const patch = { usage, ...spend(each.budget, used) }
+    return keepsDate && each === live ? each.record.annotate(patch) : each.record.change(now, patch)
+  })
+  for (const each of line) usePromise(each.budget)
+  return writes
+}
