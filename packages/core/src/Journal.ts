@@ -13,6 +13,11 @@ import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Write } from "./Write.ts"
 
+/** What a commit gives: the place in the log of the last event that it stored; undefined where it stored none. */
+export interface Committed {
+  readonly seq: number | undefined
+}
+
 /** The one way to store and to tell. */
 export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
   /** Makes an event that no row implies, for a commit. */
@@ -21,7 +26,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
    * Stores entries in one commit, then tells their events in the same order. `source` is the session that messages, parts
    * and todos belong to. Waits while a listener has no room; ends when all is durable. A commit that fails tells nothing.
    */
-  readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<void, StorageError>
+  readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<Committed, StorageError>
   /** Tells an event that is not kept. */
   readonly tell: <T extends PassingType>(
     source: EventSource,
@@ -62,10 +67,16 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
               : eventOf(each.source, each.type, each.properties, now)
           )
           const writes = [...entries.flatMap(writeOf), ...events.map((event): Write => ({ _tag: "Event", event }))]
-          return Effect.map(storage.commit(writes), () => {
+          return Effect.map(storage.commit(writes), (places): Committed => {
             points.hit("result_committed_before_publish")
-            for (const event of events) bus.publish(event)
+            let last: number | undefined
+            for (const event of events) {
+              const seq = places.get(event.id)
+              last = seq ?? last
+              bus.publish(seq === undefined ? event : { ...event, seq })
+            }
             points.hit("published")
+            return { seq: last }
           })
         })
         // What was asked for is stored even if the asker is interrupted meanwhile; then it must be told as well.

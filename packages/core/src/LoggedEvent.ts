@@ -1,5 +1,6 @@
 /** Events as the log keeps them, and which of them it may forget. */
 import type { Event } from "@skein/domain/Event"
+import type { EventID } from "@skein/domain/Id"
 
 /** An event with its place in the log. */
 export interface LoggedEvent {
@@ -20,3 +21,6 @@ export interface Pruning {
   /** Says how many there are, and removes none. */
   readonly dryRun?: boolean
 }
+
+/** The places in the log of the events of a commit, by their ids; an event that was there before has none. */
+export type Places = ReadonlyMap<EventID, number>

@@ -13,7 +13,7 @@ import type { Approval } from "./Approval.ts"
 import type { Found } from "./Found.ts"
 import { makeMemoryStorage } from "./internal/memory/memoryStorage.ts"
 import type { StoredLease } from "./Lease.ts"
-import type { LoggedEvent, Pruning } from "./LoggedEvent.ts"
+import type { LoggedEvent, Places, Pruning } from "./LoggedEvent.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { EventFilter, Identified, RunFilter, SessionFilter } from "./StorageFilter.ts"
 import type { Write } from "./Write.ts"
@@ -28,9 +28,9 @@ export type { Write } from "./Write.ts"
 export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<SessionStorage, {
   /**
    * Makes all changes or none, in this order, after every commit that was asked for earlier. Ends when they are durable.
-   * Interruption does not undo a commit that was asked for.
+   * Interruption does not undo a commit that was asked for. Gives the places of its events, and may give those of others.
    */
-  readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+  readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<Places, StorageError>
   /** Fails with reason `gone` where nobody can find any more what is committed; absent where that cannot be. */
   readonly intact?: Effect.Effect<void, StorageError>
   readonly session: (id: SessionID) => Effect.Effect<Option.Option<SessionInfo>, StorageError>

@@ -108,8 +108,9 @@ const makeSlowStorage = (failing: boolean) => {
         if (isReady && failing && (yield* upTo(4)) === 0) {
           return yield* new StorageError({ operation: "commit", reason: "full", message: "The disk is full." })
         }
-        yield* inner.commit(writes)
+        const places = yield* inner.commit(writes)
         writes.forEach(keep)
+        return places
       })
       return { ...inner, commit: (writes: ReadonlyArray<Write>) => turn.withPermits(1)(commit(writes)) }
     })

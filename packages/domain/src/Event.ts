@@ -148,10 +148,11 @@ export type EventType = keyof typeof properties
 /** The properties of an event of one kind. */
 export type EventProperties<T extends EventType> = typeof properties[T]["Type"]
 
-/** An event: `timestamp` is in milliseconds since 1970. */
+/** An event: `timestamp` is in milliseconds since 1970. One that is kept has a `seq`, its place in the log, once it is stored. */
 export type Event<T extends EventType = EventType> = {
   readonly [K in T]: {
     readonly id: EventID
+    readonly seq?: number
     readonly type: K
     readonly timestamp: number
     readonly sessionID: SessionID

@@ -85,7 +85,10 @@ const putText = (name: TableName, rows: number): string => {
   const values = Array<string>(rows).fill(placeholders(columns.length)).join(", ")
   const changes = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
   const conflict = second === "is dropped" ? "NOTHING" : `UPDATE SET ${changes.join(", ")}`
-  return `INSERT INTO ${name} (${columns.join(", ")}) VALUES ${values} ON CONFLICT (${key.join(", ")}) DO ${conflict}`
+  const put = `INSERT INTO ${name} (${columns.join(", ")}) VALUES ${values} ON CONFLICT (${
+    key.join(", ")
+  }) DO ${conflict}`
+  return name === "event" ? `${put} RETURNING id, seq` : put
 }
 
 const removeText = (name: TableName): string =>

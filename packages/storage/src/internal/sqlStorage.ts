@@ -1,4 +1,5 @@
 /** Puts the port together on one connection of any SQL database. */
+import type { Places } from "@skein/core/LoggedEvent"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
@@ -14,7 +15,7 @@ import { makeQueries } from "./queries.ts"
 import { makeSelect } from "./select.ts"
 import { makeTransaction, onConnection } from "./transaction.ts"
 import { makeTurns, type Turns } from "./turns.ts"
-import { makeWriter } from "./writer.ts"
+import { makeWriter, noPlaces } from "./writer.ts"
 
 const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, StorageError> =>
   Effect.try({
@@ -47,12 +48,12 @@ const sharing = (connection: Connection, dialect: Dialect, turns: Turns): NonNul
  * it is not, nothing more is stored, so that nobody works for long on what is lost.
  */
 const checkedAtRenewal = (
-  commit: (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>,
+  commit: (writes: ReadonlyArray<Write>) => Effect.Effect<Places, StorageError>,
   intact: Effect.Effect<void, StorageError>
 ) => {
   let gone: StorageError | undefined
   const check = Effect.tapError(intact, (error) => Effect.sync(() => void (gone = error)))
-  return (writes: ReadonlyArray<Write>): Effect.Effect<void, StorageError> =>
+  return (writes: ReadonlyArray<Write>): Effect.Effect<Places, StorageError> =>
     Effect.suspend(() => {
       if (gone !== undefined) return gone
       return writes.some(({ _tag }) => _tag === "Renew") ? Effect.zipRight(check, commit(writes)) : commit(writes)
@@ -76,7 +77,7 @@ export const makeSqlStorage = (
       ? undefined
       : yield* makeMail(turns.read(othersVersion), read)
     const store = (writes: ReadonlyArray<Write>) =>
-      Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.void : commit(ops)))
+      Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.succeed(noPlaces) : commit(ops)))
     return {
       ...(mail === undefined ? {} : { mail }),
       ...(intact === undefined ? {} : { intact }),

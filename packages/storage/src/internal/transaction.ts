@@ -1,5 +1,7 @@
 /** Decides how planned statements are made on a connection: all of them, or none, or each commit by itself. */
+import type { Places } from "@skein/core/LoggedEvent"
 import { heldByAnother, StorageError } from "@skein/core/StorageError"
+import type { EventID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -7,7 +9,7 @@ import type { Connection, Dialect } from "./dialect.ts"
 import type { Planned } from "./plan.ts"
 
 /** What became of a commit that shared its transaction with others. */
-export type Result = Either.Either<void, StorageError>
+export type Result = Either.Either<Places, StorageError>
 
 /** Makes one transaction of what is done on the connection that it gives. Run again, it makes the same one, and only once. */
 export type Within = <A>(
@@ -17,9 +19,15 @@ export type Within = <A>(
 /** Transactions. They are not nested and must not be interrupted. */
 export interface Transaction {
   /** Makes all of it or nothing. */
-  readonly all: (plan: ReadonlyArray<Planned>) => Effect.Effect<void, StorageError>
+  readonly all: (plan: ReadonlyArray<Planned>) => Effect.Effect<Places, StorageError>
   /** Makes each plan that the database accepts; the others have no effect. Fails where no plan is to blame. */
   readonly each: (plans: ReadonlyArray<ReadonlyArray<Planned>>) => Effect.Effect<ReadonlyArray<Result>, StorageError>
+}
+
+/** What the database gives back of an event that it has put into the log. PostgreSQL gives numbers as texts. */
+interface Logged {
+  readonly id: EventID
+  readonly seq: number | string
 }
 
 const operation = "commit"
@@ -56,17 +64,24 @@ export const makeTransaction = (within: Within, dialect: Dialect): Transaction =
   const statement = (connection: Connection, sql: string, params: Planned["params"] = []) =>
     Effect.mapError(connection.execute(sql, params, undefined), (error) => dialect.explain(operation, error))
 
-  const make = (connection: Connection, planned: Planned) =>
+  const make = (connection: Connection, planned: Planned, places: Map<EventID, number>) =>
     Effect.flatMap(
       statement(connection, planned.sql, planned.params),
-      (rows) =>
-        planned.rows === undefined || rows.length === planned.rows
+      (rows) => {
+        if (planned.about === "event") {
+          for (const { id, seq } of rows as ReadonlyArray<Logged>) places.set(id, Number(seq))
+        }
+        return planned.rows === undefined || rows.length === planned.rows
           ? Effect.void
           : Effect.fail(planned.lease === undefined ? notThere(planned) : heldByAnother(operation, planned.lease))
+      }
     )
 
   const makeAll = (connection: Connection, plan: ReadonlyArray<Planned>) =>
-    Effect.forEach(plan, (planned) => make(connection, planned), { discard: true })
+    Effect.suspend(() => {
+      const places = new Map<EventID, number>()
+      return Effect.as(Effect.forEach(plan, (planned) => make(connection, planned, places), { discard: true }), places)
+    })
 
   const one = (connection: Connection, plan: ReadonlyArray<Planned>): Effect.Effect<Result, StorageError> =>
     statement(connection, "SAVEPOINT one").pipe(

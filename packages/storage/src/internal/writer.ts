@@ -1,4 +1,5 @@
 /** Owns all writing: commits wait in a queue, and one fiber makes whatever waits in one transaction. */
+import type { Places } from "@skein/core/LoggedEvent"
 import { elapsed } from "@skein/core/MonotonicClock"
 import { StorageError } from "@skein/core/StorageError"
 import * as Cause from "effect/Cause"
@@ -16,7 +17,10 @@ import { isRefusal, type Result, type Transaction } from "./transaction.ts"
 import type { Turns } from "./turns.ts"
 
 /** Makes a list of changes durable, all of them or none. Once it waits in the queue, interruption does not undo it. */
-export type Commit = (ops: ReadonlyArray<Op>) => Effect.Effect<void, StorageError>
+export type Commit = (ops: ReadonlyArray<Op>) => Effect.Effect<Places, StorageError>
+
+/** Of a commit without events. */
+export const noPlaces: Places = new Map()
 
 interface Waiting {
   readonly ops: ReadonlyArray<Op>
@@ -88,7 +92,7 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
       Effect.suspend(() => {
         if (isClosed) return Effect.fail(closed())
         if (waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops))
-        return Effect.async<void, StorageError>((resume) => {
+        return Effect.async<Places, StorageError>((resume) => {
           waiting.push({ ops, resume })
           work.unsafeOpen()
           if (waiting.length >= capacity) room.unsafeClose()
@@ -100,7 +104,7 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
 
     const together = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> =>
       Effect.suspend(() => retryBusy(turns.write(transaction.all(plan(group.flatMap(({ ops }) => ops)))))).pipe(
-        Effect.as(group.map(() => Either.void)),
+        Effect.map((places) => group.map((): Result => Either.right(places))),
         // One commit must not fail because another one, which happened to wait beside it, is refused.
         Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
       )
@@ -108,7 +112,7 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
     const make = (group: ReadonlyArray<Waiting>) =>
       Effect.map(Effect.exit(Effect.zipLeft(together(group), flush)), (exit) => {
         for (const [index, { resume }] of group.entries()) {
-          resume(Exit.isSuccess(exit) ? exit.value[index] ?? Either.void : Either.left(failure(exit.cause)))
+          resume(Exit.isSuccess(exit) ? exit.value[index] ?? Either.right(noPlaces) : Either.left(failure(exit.cause)))
         }
       })
 

@@ -2,6 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { Lease } from "../../Lease.ts"
+import type { Places } from "../../LoggedEvent.ts"
 import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import type { Write } from "../../Write.ts"
 
@@ -33,7 +34,7 @@ const sessionOf = (write: Write): SessionID | undefined => {
 
 type Fence = Extract<Write, { readonly _tag: "Fence" }>
 
-type Commit = (writes: ReadonlyArray<Write>) => Effect.Effect<void, StorageError>
+type Commit = (writes: ReadonlyArray<Write>) => Effect.Effect<Places, StorageError>
 
 /** Makes the commits of a process. */
 export const makeGuard = (commit: Commit, known: {

@@ -1,8 +1,9 @@
 /** Storage that lasts as long as the process, and refuses what storage in a database refuses. */
 import type { Event } from "@skein/domain/Event"
-import type { RunID, SessionID } from "@skein/domain/Id"
+import type { EventID, RunID, SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -97,8 +98,12 @@ export const makeMemoryStorage = () => {
           Either.right(state) as ReturnType<typeof apply>
         )
         if (Either.isLeft(applied)) return Effect.fail(applied.left)
+        const places = new Map<EventID, number>()
+        for (const { event, seq } of Chunk.takeRight(applied.right.events, applied.right.seq - state.seq)) {
+          if (seq > state.seq) places.set(event.id, seq)
+        }
         state = applied.right
-        return Effect.void
+        return Effect.succeed(places)
       }),
     session: (id: SessionID) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
     ids: (of: Identified, start: string, limit: number) =>

@@ -1,5 +1,6 @@
 /** Tests of the log of events. */
 import { expect } from "@effect/vitest"
+import type { Places } from "@skein/core/LoggedEvent"
 import * as Effect from "effect/Effect"
 import { commit, commitEach, events, type Tests } from "./access.ts"
 import { event, ids, message, part, session, write } from "./rows.ts"
@@ -30,6 +31,24 @@ export const logs: Tests = {
     expect(yield* use(idsOf({ after: 0, rootID: ids.ses("root") }))).toEqual(["1", "2", "4"].map(ids.evt))
     expect(yield* use(idsOf({ after: first ?? 0, rootID: ids.ses("root"), limit: 1 }))).toEqual([ids.evt("2")])
     expect(yield* use(idsOf({ after: last ?? 0 }))).toEqual([])
+  }),
+
+  "gives the place in the log of each event that a commit has put there": Effect.fnUntraced(function*(use) {
+    const names = Array.from({ length: 70 }, (_, index) => `${index}`)
+    const groups = [["a"], ["b", "c"], [], ["d"]].map((each) => each.map((name) => idle("root", name)))
+    const together = yield* use(Effect.forEach(groups, commit, { concurrency: "unbounded" }))
+    const many = yield* use(commit(names.map((name) => idle("root", name))))
+    const again = yield* use(commit([idle("root", "a"), idle("root", "e")]))
+    const log = yield* use(events({ after: 0 }))
+    const placeOf = new Map(log.map(({ event: { id }, seq }) => [id, seq]))
+    const expectPlaces = (places: Places | undefined, given: ReadonlyArray<string>) => {
+      for (const name of given) expect(places?.get(ids.evt(name))).toBe(placeOf.get(ids.evt(name)))
+    }
+    for (const [index, given] of [["a"], ["b", "c"], [], ["d"]].entries()) expectPlaces(together[index], given)
+    expectPlaces(many, names)
+    expectPlaces(again, ["e"])
+    expect(again.get(ids.evt("a"))).toBeUndefined()
+    expect(placeOf.size).toBe(names.length + 5)
   }),
 
   "gives a long log whole": Effect.fnUntraced(function*(use) {
