@@ -76,7 +76,7 @@ it("starts from the modules where V8 refuses the code, as that of another Node",
 })
 
 /** The cache of the user, and runs that may use it. */
-const kept = join(copy, ".cache", "skein")
+const kept = join(copy, ".cache", "skein", "compiled")
 const keptFiles = () => readdirSync(kept).map((name) => join(kept, name))
 const prompt = () => startWith({}, program, "run", "-m", "offline/survey", "--format", "quiet", "hi")
 const agents = () => startWith({}, program, "agents")

@@ -13,6 +13,11 @@ import { fileURLToPath } from "node:url"
 export const program = process.env["SKEIN_CLI"]
   ?? fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url))
 
+/** An installed program keeps compiled code: one cache for all tests, or each would compile it again. */
+const cache: Readonly<Record<string, string>> = process.env["SKEIN_CLI"] === undefined
+  ? {}
+  : { XDG_CACHE_HOME: join(dirname(program), "..", ".cache") }
+
 /** What a run of the program left. */
 interface Ended {
   readonly code: number | null
@@ -81,6 +86,7 @@ export const sandbox = (
     HOME: home,
     XDG_DATA_HOME: join(home, "data"),
     XDG_CONFIG_HOME: join(home, "config"),
+    ...cache,
     ...(options.llm === undefined ? {} : { OPENAI_BASE_URL: options.llm, OPENAI_API_KEY: "sk-test-0123456789" }),
     ...more
   })
