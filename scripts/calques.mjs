@@ -22,7 +22,7 @@ export const calques = [
   { found: /\bwhat becomes of\b|\bwhat became of\b/i, instead: "write: what happens to, the outcome" },
   { found: /\bcome(?:s)? to (?:its|their|an) end\b/i, instead: "write: ends, finishes" },
   { found: /\bcame to nothing\b/i, instead: "write: failed, produced nothing" },
-  { found: /\bgets into line\b|\bstand(?:s)? in (?:one )?line\b/i, instead: "write: queues" },
+  { found: /\bgets into line\b|\bstands? in one line\b/i, instead: "write: queues" },
   { found: /\bby its own leave\b|\bby the (?:\w+'s )?own leave\b/i, instead: "write: on its own authority" },
   { found: /\bis (?:gone|left) to (?:it|them)\b/i, instead: "say who does it" },
   { found: /\bput(?:s)? (?:them )?aside\b/i, instead: "write: moved away" },

@@ -14,6 +14,7 @@ const gates = [
   ["types and Effect diagnostics", [bin("tsc"), "-b"], "each line names file, line and rule"],
   ["boundaries", [process.execPath, join(root, "scripts", "boundaries.mjs")], "each line says how"],
   ["unused code", [bin("knip"), "--no-config-hints"], "remove what it lists, or use it"],
+  ["prose", [process.execPath, join(root, "scripts", "prose.mjs")], "each line says what to write instead"],
   [
     "reference",
     [process.execPath, join(root, "scripts", "reference.mjs"), "--check"],

@@ -46,7 +46,7 @@ describe("signals", () => {
       const ended = await running.ended
       expect(performance.now() - began).toBeLessThan(5_000)
       expect(ended).toMatchObject({ code, stdout: "" })
-      const [, id] = /^skein: Stopped by (?:Ctrl-C|SIG\w+)\. Go on with `skein sessions resume (ses_\w+)`\.\n$/.exec(
+      const [, id] = /^skein: Stopped by (?:Ctrl-C|SIG\w+)\. Continue with `skein sessions resume (ses_\w+)`\.\n$/.exec(
         ended.stderr
       ) ?? []
       expect(id).toBeDefined()
@@ -121,7 +121,7 @@ describe("limits", () => {
     const ended = await place.run([...run, "--timeout", "2s", "--format", "quiet", "--title", "t", "go"])
     expect(ended).toMatchObject({ code: 4, stdout: "So far\n" })
     expect(ended.stderr).toMatch(
-      /^skein: The run took longer than 2\.0 s \(--timeout\), and was stopped\. Go on with `skein sessions resume ses_\w+`\.\n$/
+      /^skein: The run took longer than 2\.0 s \(--timeout\), and was stopped\. Continue with `skein sessions resume ses_\w+`\.\n$/
     )
     expect(llm.cut()).toBe(1)
   })

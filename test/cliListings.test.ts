@@ -78,7 +78,7 @@ describe("sessions", () => {
     for (const { rootID } of (await json(place, ["tasks", "list", short])).value) expect(rootID).toBe(first)
     expect((await place.run(["permissions", "-s", short])).code).toBe(0)
     expect(JSON.parse((await place.run(["sessions", "export", short])).stdout).sessions[0].info.id).toBe(first)
-    expect((await place.run(["sessions", "resume", short])).stderr).toContain(`nothing to go on with in ${first}`)
+    expect((await place.run(["sessions", "resume", short])).stderr).toContain(`nothing to continue in ${first}`)
     expect((await place.run([...offline, "-s", short, "and b?"])).code).toBe(0)
     expect((await json(place, ["sessions", "show", first])).value.messages.length).toBeGreaterThan(2)
     expect((await place.run(["sessions", "rename", short, "Third"])).code).toBe(0)

@@ -77,7 +77,7 @@ describe("an answer of text, reasoning and text", () => {
     expect(linesOf(stdout).at(-1)).toMatchObject({ type: "result", outcome: "completed", text: whole })
   })
 
-  it("is printed whole where it was cut off, and where there is nothing to go on with", async () => {
+  it("is printed whole where it was cut off, and where there is nothing to continue", async () => {
     let isFirst = true
     const { place, run } = await world(() => {
       if (!isFirst) return answer
@@ -319,7 +319,7 @@ describe("tasks in the background", () => {
     expect(news()).toBe(1)
     const again = await place.run(["sessions", "resume", id])
     expect(again).toMatchObject({ code: 0, stdout: "It says: the child's result\n" })
-    expect(again.stderr).toContain("There was nothing to go on with")
+    expect(again.stderr).toContain("There was nothing to continue")
     expect(news()).toBe(1)
   })
 

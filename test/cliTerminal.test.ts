@@ -76,7 +76,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain).toContain("All \\x1b[2J done.\r\nSecond line.\r\n")
     expect(printed).not.toContain("\u001b[2J")
     expect(plain).toMatch(
-      /completed · [\d.]+ s · 4 steps · 440 tokens · cost unknown · 1 task \(1 completed\)\r\nsession (ses_\w+), go on with: skein run -s \1 "…"\r\n$/
+      /completed · [\d.]+ s · 4 steps · 440 tokens · cost unknown · 1 task \(1 completed\)\r\nsession (ses_\w+), continue with: skein run -s \1 "…"\r\n$/
     )
     // The cursor is given back at the end.
     expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
@@ -143,7 +143,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       at = found + line.length
     }
     expect(plain.slice(at)).toMatch(
-      /Done\.\r\ncompleted · [\d.]+ s · 5 steps · 550 tokens · cost unknown\r\nchanged: a\.txt\r\nsession (ses_\w+), go on with: skein run -s \1 "…"\r\n$/
+      /Done\.\r\ncompleted · [\d.]+ s · 5 steps · 550 tokens · cost unknown\r\nchanged: a\.txt\r\nsession (ses_\w+), continue with: skein run -s \1 "…"\r\n$/
     )
     expect(printed).not.toContain("\u001b[2J")
   })
@@ -215,7 +215,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const { run } = await world(writes)
     const { code, plain } = await run(["go"], [{ after: "Enter confirms", send: "4\r" }])
     expect(code).toBe(3)
-    expect(plain).toContain("skein: You said no to 1 call, so the turn ended. Go on with: skein run -s ses_")
+    expect(plain).toContain("skein: You said no to 1 call, so the turn ended. Continue with: skein run -s ses_")
     expect(plain).not.toContain("Run it on a terminal")
   })
 
@@ -325,7 +325,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const { run } = await world(() => ({ text: "I begin", hangs: true }))
     const { code, plain } = await run(["go"], [{ after: "I begin", send: "\u0003" }])
     expect(code).toBe(130)
-    expect(plain).toMatch(/skein: Stopped by Ctrl-C\. Go on with `skein sessions resume ses_\w+`\.\r\n$/)
+    expect(plain).toMatch(/skein: Stopped by Ctrl-C\. Continue with `skein sessions resume ses_\w+`\.\r\n$/)
   })
 
   it("NO_COLOR has no colours, and a dumb terminal gets plain lines", async () => {

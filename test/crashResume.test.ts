@@ -46,7 +46,7 @@ it("a tree that is at work elsewhere is not taken, and one whose process was kil
   ])
 })
 
-it("resume goes on with what was cut off, and says of what has ended that there is nothing to go on with", async () => {
+it("resume continues what was cut off, and says of what has ended that there is nothing to continue", async () => {
   const { id, llm, place, recovers, running } = await crashed()
   running.child.kill("SIGKILL")
   await running.ended
@@ -56,7 +56,7 @@ it("resume goes on with what was cut off, and says of what has ended that there 
   const asked = llm.requests.length
   const again = await place.run(["sessions", "resume", id])
   expect(again).toMatchObject({ code: 0, stdout: "done\n" })
-  expect(again.stderr).toMatch(/^There was nothing to go on with in ses_\w+/)
+  expect(again.stderr).toMatch(/^There was nothing to continue in ses_\w+/)
   expect(llm.requests).toHaveLength(asked)
   expect((await place.run(["sessions"])).stderr).toBe("")
 })

@@ -77,5 +77,5 @@ export interface CommandSpec<F extends Flags = Flags> {
 
 /** Declares a command; what it does sees its flags with their types. */
 export const command = <const F extends Flags>(spec: CommandSpec<F>): CommandSpec =>
-  // Whoever parses for a command makes the values that its flags ask for.
+  // The parser builds exactly the values that the flags declare.
   spec as unknown as CommandSpec

@@ -39,7 +39,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   readonly flush: Effect.Effect<void>
   /** How much was written that the system has not taken yet, in characters. */
   readonly waiting: () => number
-  /** Whether so much waits to be read that whoever writes should wait for `drained`; never after `hurry`. */
+  /** Whether so much waits to be read that writers should wait for `drained`; never true after `hurry`. */
   readonly isFull: () => boolean
   /** Ends when everything has been handed to the system, or with `hurry`. */
   readonly drained: Effect.Effect<void>

@@ -1,4 +1,4 @@
-/** Decides how mistakes in config are told: what is wrong, in which file and line, and how to mend it. */
+/** Decides how mistakes in config are reported: what is wrong, in which file and line, and how to fix it. */
 import type * as Arr from "effect/Array"
 import * as Schema from "effect/Schema"
 

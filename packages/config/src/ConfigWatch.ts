@@ -14,7 +14,7 @@ import { type ConfigOptions, load, type LoadedConfig } from "./ConfigFiles.ts"
 import type { DataDirs } from "./DataDirs.ts"
 import { recording } from "./internal/recording.ts"
 
-/** How often the files are looked at, in milliseconds; a change counts when it has stood still for one look. */
+/** How often the files are polled, in milliseconds. A change counts once it has been stable for one poll. */
 export const interval = 1_000
 
 /** What the files say, or what is wrong with them. */

@@ -10,7 +10,7 @@ type JsonSchemaOf = Readonly<Record<string, unknown>>
 export const jsonSchemas: Effect.Effect<
   Readonly<Record<HookEvent, { readonly payload: JsonSchemaOf; readonly answer: JsonSchemaOf }>>
 > = Effect.map(
-  // Only whoever writes the schemas down needs what makes them.
+  // Only programs that print the schemas need to load what makes them.
   Effect.promise(() => import("effect/JSONSchema")),
   (JSONSchema) => {
     const titled = (schema: Schema.Schema.All, title: string): JsonSchemaOf => ({

@@ -199,7 +199,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       const loaded = yield* loadIn(root)
       expect(loaded.settings.summaries).toBeUndefined()
       expect(loaded.warnings.map(({ message }) => message)).toEqual([
-        expect.stringMatching(/^What you trust cannot be read from .*trust\.json, so that nothing of it counts/),
+        expect.stringMatching(/^The trust file .*trust\.json cannot be read, so nothing is trusted/),
         expect.stringMatching(/^summaries is ignored/)
       ])
     }))

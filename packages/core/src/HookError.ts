@@ -1,7 +1,7 @@
 /** Decides how a hook says no. */
 import * as Schema from "effect/Schema"
 
-/** A hook has blocked what it was told of, or it failed where nothing may go on without it. A model reads `message`. */
+/** A hook blocked something, or failed where it must not fail. The model reads `message`. */
 export class HookRefused extends Schema.TaggedError<HookRefused>()("HookRefused", {
   event: Schema.String,
   /** The name of the hook. */

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** The model cannot be had: unknown provider or model, or no key for it. The message says how to mend it. */
+/** The model cannot be had: unknown provider or model, or no key for it. The message says how to fix it. */
 export class ModelUnavailable extends Schema.TaggedError<ModelUnavailable>()("ModelUnavailable", {
   model: Schema.String,
   reason: Schema.Literal("unknown_provider", "unknown_model", "no_key", "bad_config", "unknown_price"),

@@ -1,7 +1,7 @@
 /** Decides how a failure of storage is told. */
 import * as Schema from "effect/Schema"
 
-/** Something could not be stored or read. The message says what, where, and how to mend it. */
+/** Something could not be stored or read. The message says what, where, and how to fix it. */
 export class StorageError extends Schema.TaggedError<StorageError>()("StorageError", {
   operation: Schema.String,
   reason: Schema.Literal(

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { StorageError } from "./StorageError.ts"
 
-/** A call was refused or failed; the model reads `message` and may mend it. `kind` is stored as the error's tag. */
+/** A call was refused or failed; the model reads `message` and may correct it. `kind` is stored as the error's tag. */
 export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", {
   kind: Schema.String,
   message: Schema.String,

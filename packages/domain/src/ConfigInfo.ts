@@ -89,7 +89,7 @@ export const ModelConfig = Schema.Struct({
 
 /** What config may say of a provider. */
 export const ProviderConfig = Schema.Struct({
-  /** Which preset to start from, for a provider with a name of one's own: `openai` or `openai-compatible`. */
+  /** The preset that a provider of your own starts from: `openai` or `openai-compatible`. */
   type: Schema.optional(Schema.Literal("openai", "openai-compatible")),
   base_url: Schema.optional(HttpUrl),
   api: Schema.optional(Schema.Literal("chat", "responses")),
@@ -170,7 +170,7 @@ export const ConfigInfo = Schema.Struct({
   model: Schema.optional(ModelName),
   /** The model of small jobs: titles and summaries. */
   small_model: Schema.optional(ModelName),
-  /** Whether a model describes what became of a session after each turn that changed files: one more request for such a turn. */
+  /** Whether a model summarises the session after each turn that changed files, with one more request. */
   summaries: Schema.optional(Schema.Boolean),
   /** The agent of a new session. */
   default_agent: Schema.optional(Schema.NonEmptyString),
@@ -203,7 +203,7 @@ export const ConfigInfo = Schema.Struct({
       value: Schema.String.pipe(Schema.pattern(/^[^\0]*$/, { message: () => "a text without a NUL character" }))
     })
   ),
-  /** Commands that are told of events, and may block or change what is about to happen. */
+  /** Commands that run on events, and may block or change them. */
   hooks: Schema.optional(HooksConfig),
   /** The same for commands that are written for Claude Code, as its settings have them. */
   claude_hooks: Schema.optional(ClaudeHooksConfig)

@@ -1,4 +1,4 @@
-/** Decides what is told to whoever watches: the events of the Bus, which CLI, server and hooks share. */
+/** Owns the events of the Bus, which CLI, server and hooks share. */
 import * as Schema from "effect/Schema"
 import { EventID, MessageID, PartID, PermissionID, RunID, SessionID } from "./Id.ts"
 import { ErrorInfo, Message } from "./Message.ts"
@@ -67,7 +67,7 @@ export const QuestionRequest = Schema.Struct({
   /** The names of the agents that lead to the one that asks. */
   path: Schema.Array(Schema.String),
   question: Schema.String,
-  /** What there is to choose from; words of one's own are always an answer too. */
+  /** The options to choose from. The person may always answer in other words. */
   options: Schema.Array(Schema.Struct({ label: Schema.String, description: Schema.optional(Schema.String) })),
   /** Whether several of the options may be chosen. */
   multiple: Schema.Boolean
@@ -82,20 +82,26 @@ export type QuestionReply = typeof QuestionReply.Type
 
 /** The properties of each kind of event. */
 export const properties = {
+  /** A session was created. */
   "session.created": Schema.Struct({ info: SessionInfo }),
+  /** A session changed, such as its title. */
   "session.updated": Schema.Struct({ info: SessionInfo }),
+  /** A session was deleted. */
   "session.deleted": Schema.Struct({ info: SessionInfo }),
+  /** What the session does now: busy, queued, waiting, retrying, compacting or idle. */
   "session.status": Schema.Struct({ status: SessionStatus }),
+  /** The turn ended, and nothing runs in the session. */
   "session.idle": Schema.Struct({}),
+  /** The turn failed. */
   "session.error": Schema.Struct({ error: ErrorInfo }),
+  /** A message was created or changed. */
   "message.updated": Schema.Struct({ info: Message }),
   /**
-   * A part as it is now: it takes the place of what was known of it. Whoever replaces a part with this, and appends its
-   * deltas to it, has after each event exactly what was said of it so far. Where a try failed, its texts are told as empty
-   * before the next try says anything; a part that stays empty is as good as none.
+   * A part as it is now. Replace the part with this, and append its deltas, to have its exact content after each event.
+   * When a try fails, its texts are published as empty before the next try. Ignore a part that stays empty.
    */
   "message.part.updated": Schema.Struct({ part: Part }),
-  /** What was said after all that was told of the part before; a part that nothing was told of begins with it. */
+  /** Text to append to the part, or to start a part that is not known yet. */
   "message.part.delta": Schema.Struct({
     messageID: MessageID,
     partID: PartID,
@@ -108,7 +114,9 @@ export const properties = {
     auto: Schema.Boolean,
     tokens: Schema.Struct({ before: Schema.NonNegativeInt, after: Schema.NonNegativeInt })
   }),
+  /** An agent asks for permission. */
   "permission.asked": PermissionRequest,
+  /** A question for permission was answered. */
   "permission.replied": Schema.Struct({
     id: PermissionID,
     reply: PermissionReply,
@@ -118,27 +126,34 @@ export const properties = {
     /** Of `always`: whether it holds for this tree of sessions, or for the project. */
     scope: Schema.optional(Schema.Literal("tree", "project"))
   }),
+  /** An agent asks a person a question. */
   "question.asked": QuestionRequest,
   /** `answers` are labels of options, or words of the person's own. */
   "question.replied": Schema.Struct({ id: PartID, reply: QuestionReply, answers: Schema.Array(Schema.String) }),
   /** A command became a prompt of this session. */
   "command.executed": Schema.Struct({ name: Schema.String, arguments: Schema.String }),
+  /** The todo list changed. */
   "todo.updated": Schema.Struct({
     todos: Schema.Array(Todo)
   }),
+  /** A task was created. */
   "subagent.created": Schema.Struct(task),
+  /** A task completed. */
   "subagent.completed": Schema.Struct(settled),
+  /** A task settled with any other outcome. */
   "subagent.failed": Schema.Struct(settled),
-  /** A task goes on without a call that waits for it. */
+  /** A task continues in the background. */
   "background_task.started": Schema.Struct(task),
-  /** What such a task has called so far; at most ten times a second. */
+  /** The tool calls of a background task so far, at most ten times a second. */
   "background_task.progress": Schema.Struct({
     ...task,
     durationMs: Schema.Number,
     usage: Usage,
     summary: Schema.Array(SummaryRow)
   }),
+  /** A background task completed. */
   "background_task.completed": Schema.Struct(settled),
+  /** A background task settled with any other outcome. */
   "background_task.failed": Schema.Struct(settled)
 } as const
 

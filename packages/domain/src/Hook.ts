@@ -42,7 +42,7 @@ export const hookPayloads = {
   PreToolUse: payload("PreToolUse", call),
   /** A call needs consent, and no rule gives it. */
   PermissionRequest: payload("PermissionRequest", question),
-  /** A call has ended, well or not. One that a rule, a person or a hook denied was not made: nothing is told of it. */
+  /** A call has ended or failed. A denied call was not made, and has no such event. */
   PostToolUse: payload("PostToolUse", { ...call, ...end }),
   /** A subagent begins to work. */
   SubagentStart: payload("SubagentStart", { prompt: Schema.String }),

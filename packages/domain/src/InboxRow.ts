@@ -6,8 +6,8 @@ import { PartInput } from "./Part.ts"
 
 /**
  * Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes, unless
- * a younger message is there by then. A `note` asks for no answer: it waits for whatever makes the session work next. A
- * `stop` is for whoever runs the session, and becomes no message.
+ * a younger message is there by then. A `note` asks for no answer: it waits until something else makes the session work. A
+ * `stop` is for the process that runs the session, and becomes no message.
  */
 export const InboxRow = Schema.Struct({
   id: MessageID,
@@ -15,7 +15,7 @@ export const InboxRow = Schema.Struct({
   kind: Schema.Literal("prompt", "steer", "notification", "note", "stop"),
   /** Put there by another process than the one that runs the session. */
   foreign: Schema.optional(Schema.Literal(true)),
-  /** Of a `stop`: the run that is to come to its end, and why. */
+  /** Of a `stop`: the run to stop, and why. */
   stop: Schema.optional(Schema.Struct({ runID: RunID, reason: Schema.optional(Schema.String) })),
   /** The run that this tells of: at most one row in a session's life for each run. */
   runID: Schema.optional(RunID),

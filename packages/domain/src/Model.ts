@@ -22,7 +22,7 @@ export const ModelInfo = Schema.Struct({
   providerID: Schema.NonEmptyString,
   modelID: Schema.NonEmptyString,
   name: Schema.optional(Schema.String),
-  /** What it is among the models of its provider: `session/small` and the like stand for it. */
+  /** What it is among the models of its provider: `session/small` and similar names stand for it. */
   size: Schema.optional(Schema.Literal("small", "default", "large")),
   limit: Schema.optional(
     Schema.Struct({ context: Schema.Positive.pipe(Schema.int()), output: Schema.Positive.pipe(Schema.int()) })

@@ -110,7 +110,7 @@ export const TaskRun = Schema.Struct({
   ceilings: Schema.optional(Schema.Array(Ruleset)),
   /** What the task had used before this run; absent where that is nothing. */
   before: Schema.optional(Usage),
-  /** Who asked it to come to its end, and why. */
+  /** Who stopped it, and why. */
   stop: Schema.optional(Schema.Struct({ by: Schema.String, reason: Schema.optional(Schema.String) })),
   state: Schema.Literal("queued", "running", "settled"),
   outcome: Schema.optional(Outcome),

@@ -114,7 +114,7 @@ export const Intent = Schema.Struct({
 /** The type of an intent. */
 export interface Intent extends Schema.Schema.Type<typeof Intent> {}
 
-/** A tool call of a model and what became of it. `callID` is the model's name for it, unique only in its message. */
+/** A tool call of a model and its state. `callID` is the model's name for it, unique only in its message. */
 export const ToolPart = Schema.Struct({
   ...base,
   type: Schema.Literal("tool"),
@@ -166,7 +166,7 @@ export const RetryPart = Schema.Struct({
 export interface RetryPart extends Schema.Schema.Type<typeof RetryPart> {}
 
 /**
- * What was said before this is sent to models as the summary that stands beside it; `auto` where nobody asked for that.
+ * What was said before this is sent to models as the summary in this message; `auto` if nobody asked for it.
  * The messages from `keptFrom` on are sent as they are; none before this one where it is absent.
  */
 export const CompactionPart = Schema.Struct({

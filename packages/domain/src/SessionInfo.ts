@@ -9,7 +9,7 @@ import { Usage } from "./Usage.ts"
 /** The version of the shape in which sessions, messages and parts are stored. */
 export const version = 1
 
-/** What became of a session, in a few lines that a model wrote. */
+/** The summary of a session, in a few lines that a model wrote. */
 export const SessionSummary = Schema.Struct({
   text: Schema.NonEmptyString,
   /** The files that the session and those below it changed, as they named them, the latest change last; the last 100. */

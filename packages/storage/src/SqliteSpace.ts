@@ -17,7 +17,7 @@ export const size = (filename: string): Effect.Effect<number, StorageError> =>
 
 /**
  * Writes the database anew without the room of what was removed. The whole process stands still meanwhile, it takes as
- * much room again while it lasts, and others wait to write: it is for whoever asks for it, not for a time of work. Waits
+ * much room again while it lasts, and others wait to write: so call it on request, not while agents work. Waits
  * up to 30 seconds for the lock of another process.
  */
 export const compact = (filename: string): Effect.Effect<void, StorageError> =>
@@ -29,6 +29,6 @@ export const compact = (filename: string): Effect.Effect<void, StorageError> =>
     const run = (sql: string) => retryBusy(execute(connection, file, sql))
     yield* run("PRAGMA busy_timeout = 50")
     yield* run("VACUUM")
-    // The new pages are in the log until they are moved. A reader may keep them there, and then whoever comes next moves them.
+    // The new pages are in the log until they are moved. A reader may keep them there, and then the next checkpoint moves them.
     yield* run("PRAGMA wal_checkpoint(TRUNCATE)")
   }))

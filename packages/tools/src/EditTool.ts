@@ -115,7 +115,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         const what = found?.state === "open"
           ? `The edit was not made: oldString is still in ${shown}, and newString is not in its place. Read the file and make it again.`
           : found === undefined
-          ? `Whether the edit was made is not known: ${shown} does not exist any more. See what became of it.`
+          ? `Whether the edit was made is not known: ${shown} does not exist any more. Check where it went.`
           : `Whether the edit was made is not known: neither oldString nor newString is in ${shown}. Read it to see what is there.`
         return yield* refuse("interrupted", `Skein ended while this call was made. ${what}`)
       })

@@ -13,7 +13,7 @@ const ascii = (bytes: Uint8Array, from: number, to: number): string => String.fr
 /** The type of an image that models take; `undefined` for everything else. */
 export const imageType = (bytes: Uint8Array): string | undefined => images.find(([, test]) => test(bytes))?.[0]
 
-/** How many bytes are looked at for what no text has. */
+/** How many bytes are checked for what no text contains. */
 const looked = 8 * 1024
 
 /** Whether a file is no text: it has a NUL, or many other control characters, near its beginning. */

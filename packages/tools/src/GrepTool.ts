@@ -178,7 +178,7 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
           ...(end === undefined ? [incomplete.late] : []),
           ...[incomplete.unreadable(end?.complaints ?? "")].filter((note) => note !== undefined)
         ]
-        const text = shown.length === 0 ? `Nothing fits ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
+        const text = shown.length === 0 ? `No matches for ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
         return {
           title: input.pattern,
           output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),

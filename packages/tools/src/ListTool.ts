@@ -21,7 +21,7 @@ const Parameters = Schema.Struct({
 /** What `list` is asked. */
 export interface ListInput extends Schema.Schema.Type<typeof Parameters> {}
 
-/** How many names are told of what the tree leaves out. */
+/** How many omitted names are listed. */
 const maximumLeft = 20
 
 /** Makes `list`. */

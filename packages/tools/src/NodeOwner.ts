@@ -29,7 +29,7 @@ const isMissing = (pid: number): boolean =>
     onRight: () => false
   })
 
-/** Whether a process is no more, or another one has its number by now; one that was killed and not reaped is no more. */
+/** Whether a process has ended, or another one has its number by now. A zombie has ended. */
 const isGone = (pid: number, began: string): boolean => {
   if (isMissing(pid)) return true
   const found = look(pid)

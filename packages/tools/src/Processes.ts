@@ -17,8 +17,8 @@ export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, 
    */
   readonly track: Effect.Effect<Tracked, never, Scope.Scope>
   /**
-   * Ends what commands have left whose Skein is no more: asked to end first, and killed after a second or when
-   * this is interrupted. Gives how many processes these were. Takes away besides what their sandboxes have left in files.
+   * Ends processes of commands whose Skein has died: first asks them to end, then kills them after a second or when
+   * this is interrupted. Returns how many there were. Also removes files that their sandboxes left.
    */
   readonly reap: Effect.Effect<number>
 }>() {

@@ -1,4 +1,4 @@
-/** Owns the hooks of the config: commands that are told of an event as JSON, and answer as JSON or by how they end. */
+/** Owns the hooks of the config: commands that get an event as JSON, and answer with JSON or their exit code. */
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks, on } from "@skein/core/Hooks"
 import { deepest, isTextNested } from "@skein/core/Nesting"
@@ -23,8 +23,8 @@ export interface ShellHookOptions {
   /** Variables that hooks see besides. */
   readonly pass?: ReadonlyArray<string>
   /**
-   * Where the project lies, absolute: the scripts that hooks name are looked at in it when hooks are made, and have to be the
-   * same whenever they run. Without it, only those that are named by a whole path.
+   * Where the project lies, absolute: scripts that hooks name are hashed when hooks are made, and must be
+   * unchanged whenever they run. Without it, only those that are named by a whole path.
    */
   readonly directory?: string
   /** Keeps a record of those that run. Without it, what is left of one when this process crashes stays. */
@@ -48,7 +48,7 @@ const shortened = (text: string, longest: number): string => {
 
 const parse = Schema.decodeUnknown(Schema.parseJson())
 
-/** What a hook has answered by its end; what is in it is checked by whoever asked. */
+/** What a hook has answered by its end; the caller checks its content. */
 const answerOf = ({ code, signal, stderr, stdout }: HookEnd): Effect.Effect<unknown, HookFailed> => {
   if (code === blocks) return Effect.succeed({ decision: "deny", reason: stderr.trim() })
   if (code !== 0) {
@@ -89,7 +89,7 @@ export const scripts = (
       .map(({ command }) => placed(command, directory))
   ].flatMap((command) => hookScripts(command, directory).paths)
 
-/** The hooks of the config, in its order. They run in the working directory of the session that they are told of. */
+/** The hooks of the config, in its order. They run in the working directory of the session of the event. */
 export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
   Effect.map(Config, ({ settings }) => {
     const environment = { ...shellEnvironment(options.environment, options.pass ?? []), ...settings.env }

@@ -1,4 +1,4 @@
-/** The tool `skill`: offers skills by name and description, and hands out the text of one, or a file that lies beside it. */
+/** The tool `skill`: offers skills by name and description, and returns the text of one, or a file from its folder. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Agent } from "@skein/core/Agent"
 import { nearest } from "@skein/core/Nearest"

@@ -110,7 +110,7 @@ describe.skipIf(!works)("a command in a sandbox (needs bubblewrap)", () => {
       expect(spilled()).toBeLessThanOrEqual(64 * 1024 * 1024)
     }))
 
-  it.scopedLive("may make a repository; hooks and programs in it are put aside, and told", () =>
+  it.scopedLive("may make a repository; moves away its hooks and programs, and reports them", () =>
     Effect.gen(function*() {
       const { at, repo, run } = yield* place
       const fresh = Effect.sync(() => fs.rmSync(at(".git"), { recursive: true }))

@@ -81,15 +81,17 @@ describe("grep", () => {
       expect((yield* call("grep", { pattern: "needle", glob: "*", mode: "files" })).output).not.toContain(
         "node_modules"
       )
-      expect((yield* call("grep", { pattern: "absent" })).output).toBe("Nothing fits absent in the working directory.")
-      expect((yield* call("grep", { pattern: "-needle" })).output).toContain("Nothing fits")
+      expect((yield* call("grep", { pattern: "absent" })).output).toBe(
+        "No matches for absent in the working directory."
+      )
+      expect((yield* call("grep", { pattern: "-needle" })).output).toContain("No matches for")
       expect(yield* asks("grep", { pattern: "needle" })).toMatchObject([{ permission: "grep", patterns: ["needle"] }])
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("asks as read does for a single file, and else leaves .env files out", () =>
     Effect.gen(function*() {
       const { asks, call } = yield* tree
-      expect((yield* call("grep", { pattern: "NEEDLE", glob: ".env*" })).output).toContain("Nothing fits")
+      expect((yield* call("grep", { pattern: "NEEDLE", glob: ".env*" })).output).toContain("No matches for")
       expect(yield* asks("grep", { pattern: "NEEDLE", path: ".env" })).toMatchObject([
         { permission: "grep" },
         { permission: "read", patterns: [".env"] }
@@ -118,7 +120,7 @@ describe("grep", () => {
       write("line.txt", `${"a".repeat(100_000)}!\n`)
       const start = performance.now()
       const { output } = yield* call("grep", { pattern: "(a+)+$" })
-      expect(output).toContain("Nothing fits")
+      expect(output).toContain("No matches for")
       const found = yield* call("grep", { pattern: "(a+)+!" })
       expect(found.output.length).toBeLessThan(1_000)
       expect(found.output).toContain("omitted end of long line")

@@ -8,8 +8,8 @@ const load = () => import("../internal/list/sessions.ts")
 
 const listFlags = {
   ...listingFlags,
-  all: { type: "switch", description: "Those of all projects, not only of this one" },
-  limit: { type: "count", description: "How many at most; 50 otherwise" },
+  all: { type: "switch", description: "Lists the sessions of all projects" },
+  limit: { type: "count", description: "The maximum number; 50 by default" },
   ...directoryFlags,
   ...databaseFlags,
   ...verboseFlags
@@ -24,7 +24,7 @@ const list = command({
 
 const show = command({
   name: "show",
-  summary: "Shows what was said in a session",
+  summary: "Shows the conversation of a session",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ showSession }) => showSession)
@@ -32,8 +32,8 @@ const show = command({
 
 const resume = command({
   name: "resume",
-  summary: "Goes on with a session, as `skein run --session ID` does",
-  details: "Without a prompt, it goes on with what a crash has left, or with a turn that was cut short.",
+  summary: "Continues a session, as `skein run --session ID` does",
+  details: "Without a prompt, it continues what a crash or an interruption cut off.",
   operands: { usage: "ID [prompt…]", least: 1, most: Infinity },
   flags: promptFlags,
   load: () => import("../internal/run/resume.ts").then(({ resumeSession }) => resumeSession)
@@ -41,9 +41,9 @@ const resume = command({
 
 const summarize = command({
   name: "summarize",
-  summary: "Has a model say what became of a session, and keeps it",
+  summary: "Lets a model summarise a session, and stores the summary",
   details:
-    "One request, to the model of agent.summary, of small_model, or of the session. `summaries` in skein.json asks for it.",
+    "Sends one request to the model of agent.summary, else to small_model, else to the session's model.\n`summaries` in skein.json does it after each turn that changed files.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ summarizeSession }) => summarizeSession)
@@ -51,9 +51,8 @@ const summarize = command({
 
 const compact = command({
   name: "compact",
-  summary: "Has a model summarise a long conversation, so that less of it is sent",
-  details:
-    "All that was said stays stored. It is done by itself where a conversation is nearly as long as its model reads.",
+  summary: "Lets a model summarise a long conversation, so that less of it is sent",
+  details: "All messages stay stored. Skein does this automatically when a conversation nears its model's limit.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ compactSession }) => compactSession)
@@ -69,7 +68,7 @@ const rename = command({
 
 const remove = command({
   name: "delete",
-  summary: "Removes a session and all below it",
+  summary: "Deletes a session and all sessions below it",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ deleteSession }) => deleteSession)
@@ -77,15 +76,14 @@ const remove = command({
 
 const fork = command({
   name: "fork",
-  summary: "Begins another session with a copy of what was said in one",
-  details:
-    "The copy has the same agent, model, rules and limits, and has used nothing. Sessions of subagents are not copied.",
+  summary: "Starts a new session with a copy of a conversation",
+  details: "The copy has the same agent, model, rules and limits, and no usage. Sessions of subagents are not copied.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
     at: {
       type: "text",
       value: "MESSAGE",
-      description: "The last message that is copied; `skein sessions show ID --format json` has their ids"
+      description: "The last message to copy; `skein sessions show ID --format json` lists the ids"
     },
     ...databaseFlags,
     ...verboseFlags
@@ -98,14 +96,14 @@ const loadArchives = () => import("../internal/list/archives.ts")
 const exportArchive = command({
   name: "export",
   summary: "Writes a session with its whole tree as one JSON document",
-  details: "It is the tree of the root, whichever session is named. Exits with 1 if something of it could not be read.",
+  details: "It exports the whole tree, whichever session of it you name. Exits with 1 if a part could not be read.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
     output: {
       type: "text",
       value: "FILE",
       completes: "file",
-      description: "A new file in the place of standard output; one that is there is never written over"
+      description: "Writes to this new file instead of standard output; never overwrites a file"
     },
     ...databaseFlags,
     ...verboseFlags
@@ -115,16 +113,16 @@ const exportArchive = command({
 
 const importArchive = command({
   name: "import",
-  summary: "Takes in what `skein sessions export` wrote, all or nothing",
+  summary: "Imports what `skein sessions export` wrote, all or nothing",
   details: "`-` reads standard input. Everything is checked before anything is stored.",
   operands: { usage: "FILE|-", least: 1, most: 1 },
   flags: {
-    "as-copy": { type: "switch", description: "Gives everything new ids, so that the original may be here as well" },
+    "as-copy": { type: "switch", description: "Gives everything new ids, so that the original can exist here too" },
     dir: {
       type: "text",
       value: "PATH",
       completes: "directory",
-      description: "Where the sessions work from now on, instead of the directory they come from"
+      description: "The directory in which the sessions work from now on"
     },
     ...databaseFlags,
     ...verboseFlags

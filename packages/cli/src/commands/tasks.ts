@@ -24,10 +24,10 @@ const show = command({
 
 const wait = command({
   name: "wait",
-  summary: "Waits until tasks have settled, whoever runs them; exits with 1 if one did not complete",
+  summary: "Waits until tasks have settled, in any process; exits with 1 if one did not complete",
   operands: { usage: "ID…", least: 1, most: Infinity },
   flags: {
-    timeout: { type: "duration", description: "How long to wait, such as 90s, 30m or 1h; 10 minutes otherwise" },
+    timeout: { type: "duration", description: "How long to wait, such as 90s, 30m or 1h; 10 minutes by default" },
     ...databaseFlags,
     ...verboseFlags
   },
@@ -38,7 +38,7 @@ const loadMail = () => import("../internal/list/taskMail.ts")
 
 const send = command({
   name: "send",
-  summary: "Says something to a task that is at work; it reads that at its next step",
+  summary: "Sends a message to a running task, which reads it at its next step",
   operands: { usage: "ID MESSAGE…", least: 2, most: Infinity },
   flags: { ...databaseFlags, ...verboseFlags },
   load: () => loadMail().then(({ sendToTask }) => sendToTask)
@@ -46,10 +46,10 @@ const send = command({
 
 const stop = command({
   name: "stop",
-  summary: "Asks a task to come to its end: it may conclude, and its caller gets what there is",
+  summary: "Stops a task: it may conclude first, and its caller gets the partial result",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
-    reason: { type: "text", value: "TEXT", description: "Why; the subagent and its caller are told" },
+    reason: { type: "text", value: "TEXT", description: "The reason, which the subagent and its caller read" },
     ...databaseFlags,
     ...verboseFlags
   },
@@ -58,20 +58,20 @@ const stop = command({
 
 const clean = command({
   name: "clean",
-  summary: "Removes worktrees that tasks have left, but none with work that is nowhere else",
+  summary: "Removes worktrees of tasks, except those whose work exists nowhere else",
   flags: {
-    "dry-run": { type: "switch", description: "Only says what would be removed, and what is kept" },
-    force: { type: "switch", description: "Also removes those with work that is nowhere else" },
+    "dry-run": { type: "switch", description: "Only shows what would be removed and what is kept" },
+    force: { type: "switch", description: "Also removes those whose work exists nowhere else" },
     ...databaseFlags,
     ...verboseFlags
   },
   load: () => import("../internal/list/worktrees.ts").then(({ cleanWorktrees }) => cleanWorktrees)
 })
 
-/** Lists and shows tasks, speaks to them, stops and awaits them, and clears away what they left. */
+/** Lists, shows, steers, stops and awaits tasks, and removes their worktrees. */
 export const tasks = command({
   name: "tasks",
-  summary: "Lists, shows, steers, stops and awaits tasks, and clears up after them",
+  summary: "Lists, shows, steers, stops and awaits tasks, and cleans up",
   flags: listFlags,
   commands: [list, show, send, stop, wait, clean],
   load: () => load().then(({ listTasks }) => listTasks)

@@ -4,10 +4,10 @@ import type { CommandError } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
 import { escapeText } from "./escape.ts"
 
-/** An error as a person or a program is told of it. */
+/** An error as people and programs see it. */
 export interface Explained {
   readonly tag: string
-  /** What happened and how to mend it, without the name of the program. */
+  /** What happened and how to fix it, without the program's name. */
   readonly message: string
   readonly exitCode: number
 }

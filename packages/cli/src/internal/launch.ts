@@ -70,7 +70,7 @@ const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
     return late.exitCode
   })
 
-/** Errors that nobody waits for are told too; all else that is logged is for `--verbose`. */
+/** Unhandled errors are logged as well; everything else only with `--verbose`. */
 const errorsOnly = Layer.unwrapEffect(
   Effect.map(Stdio, (stdio) =>
     Logger.replace(

@@ -12,7 +12,7 @@ import { Redaction } from "./Redaction.ts"
 
 /** What is logged, and how. */
 export interface LogForm {
-  /** Whether everything is logged, and not only errors that nobody waits for. */
+  /** Whether everything is logged, not only unhandled errors. */
   readonly verbose: boolean
   /** Whether a line is a JSON object. */
   readonly json: boolean

@@ -57,6 +57,6 @@ it("a person who said no is told that this ended the turn", () => {
   const result = { outcome: "denied", sessionID: "ses_1", error: { tag: "denied", message: "x" } } as RunResult
   const asked = { auto: false, canAsk: true, onTerminal: true, readerIsGone: false }
   expect(closingLines(result, denials, asked)).toEqual([
-    "skein: You said no to 2 calls, so the turn ended. Go on with: skein run -s ses_1 \"…\""
+    "skein: You said no to 2 calls, so the turn ended. Continue with: skein run -s ses_1 \"…\""
   ])
 })

@@ -7,13 +7,13 @@ const isLine = (name: string): boolean =>
 /** Whether an agent may be called so: names stand in rules, where `*` and `?` are wildcards. */
 export const isAgentName = (name: string): boolean => isLine(name) && !/[*?]/.test(name)
 
-/** How to mend a name of an agent. */
+/** How to fix an agent's name. */
 export const namesForAgents = "use up to 128 characters in one line, without * and ?"
 
 /** Whether a command or a skill may be called so. */
 export const isName = isLine
 
-/** How to mend such a name. */
+/** How to fix such a name. */
 export const namesForOthers = "use up to 128 characters in one line"
 
 /** A name of another tool's agent as it may stand in rules. */

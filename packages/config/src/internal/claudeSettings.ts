@@ -19,14 +19,14 @@ const unused: ReadonlyMap<string, string> = new Map([
   ["mcpServers", "these MCP servers are not read yet"]
 ])
 
-/** What is told of such a file. */
+/** What is noted about such a file. */
 interface Told {
   readonly notes: Array<Fault>
   /** Restrictions that could not be read. */
   readonly loud: Array<Fault>
 }
 
-/** Reads such a file; what in it means nothing here is noted, and what restricts is applied, or said aloud. */
+/** Reads such a file; unused keys are noted, and restrictions are applied or reported. */
 export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSource, whyNot: WhyNot) {
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return parsed.content

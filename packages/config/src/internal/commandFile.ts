@@ -28,7 +28,7 @@ const commandAt = (file: string, name: string, value: Located): CommandContent =
   return {
     name,
     origin: file,
-    // What was held against the schema is of its type.
+    // The schema has validated it, so it has that type.
     said: faults.length > 0 ? Either.left(faults.map(issueIn(file))) : Either.right(plain(value) as CommandConfig),
     warnings: []
   }

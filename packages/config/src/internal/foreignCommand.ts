@@ -117,7 +117,7 @@ export const foreignCommandAt = (source: ForeignCommandSource, value: Located): 
     ? {
       name,
       origin: `${file}:${value.at.line}`,
-      // What was held against the schema is of its type.
+      // The schema has validated it, so it has that type.
       said: Either.right(plain(tree) as CommandConfig),
       warnings: notes.map(told).map(asNote)
     }

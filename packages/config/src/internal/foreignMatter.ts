@@ -74,7 +74,7 @@ const guarded = (parse: Parse): Parse => (document, above) =>
   }))
 
 /**
- * One key after the other: a line `key: value` at the margin begins one, all else goes on with the one before. Each is read
+ * One key after the other: a line `key: value` at the margin begins one, everything else continues the one before. Each is read
  * as YAML where that is possible, and as text where it is not. Of a key that is said twice all values are kept, for those
  * who read them to choose.
  */

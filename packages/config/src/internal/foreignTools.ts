@@ -65,7 +65,7 @@ export const deniedNamed = (name: string): string | undefined => toolNamed(name)
 export const openCodeTool = (name: string): string =>
   name === "multiedit" ? "edit" : name === "apply_patch" ? "patch" : name
 
-/** What a rule for a tool is a rule for: whoever may not write may not edit. */
+/** The permission that a rule for a tool means: an agent that may not write may not edit. */
 export const permissionNamed = (name: string): string | undefined => {
   const tool = deniedNamed(name)
   return tool === "write" || tool === "patch" ? "edit" : tool

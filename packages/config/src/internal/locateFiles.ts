@@ -133,7 +133,7 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
   })
 
   const lookAtUser = Effect.fnUntraced(function*() {
-    // Whoever has configured nothing has no such directory, and pays for one look.
+    // Without config there is no such directory, and this costs one check.
     if (!(yield* isThere(userDirectory))) return undefined
     const file = yield* look(userDirectory)
     const agents = join(userDirectory, "agent")

@@ -29,7 +29,7 @@ import { type ConfigSource, substitute } from "./substitute.ts"
 const unused: ReadonlyMap<string, string> = new Map([
   ["provider", "set up providers under provider in skein.json, best in your own"],
   ["mcp", "these MCP servers are not read yet, and agents have none of their tools"],
-  ["plugin", "plugins are not loaded; hooks in skein.json are told of what happens"],
+  ["plugin", "plugins are not loaded; use hooks in skein.json"],
   ["formatter", "a hook for PostToolUse in skein.json can format files"],
   ...[
     "autoshare",
@@ -53,7 +53,7 @@ const unused: ReadonlyMap<string, string> = new Map([
   ].map((key) => [key, "Skein has no use for it"] as const)
 ])
 
-/** Reads such a file; what in it means nothing here is noted, and what restricts is applied, or said aloud. */
+/** Reads such a file; unused keys are noted, and restrictions are applied or reported. */
 export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSource, whyNot: WhyNot) {
   const { path } = source
   const parsed = yield* parseForeign(path)
@@ -239,7 +239,7 @@ const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): 
 const says = (written: Located, key: string): string =>
   String(written.kind === "object" ? plain(written.entries.find((each) => each.key === key)?.value ?? written) : "")
 
-/** How a key that restricts all agents is read; one that is not known is read as nothing, which is said aloud. */
+/** How a key that restricts all agents is read; an unknown one is read as nothing, and reported. */
 const readerOf = ({ key, value }: LocatedEntry): typeof readTools | undefined => {
   const word = wordOf(key)
   if (key === "tools") return readTools

@@ -1,4 +1,4 @@
-/** Finds the directories in which there may be something for whoever works in a directory: the user's, and those up to the top of the project. */
+/** Finds the directories that may hold config for a working directory: the user's, and those up to the top of the project. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, resolve } from "node:path"

@@ -105,7 +105,7 @@ export interface Widening {
   readonly origin: Origin
   /** What the file says there, as it is written. */
   readonly written: unknown
-  /** The value as it would be used. */
+  /** The value that would take effect. */
   readonly value: unknown
   /** Why it does not count. */
   readonly why: string
@@ -157,7 +157,7 @@ export const admit = (
       origin,
       written,
       value,
-      // What they stand for is not seen by whoever is asked to trust it.
+      // The person who is asked to trust the value cannot see what they stand for.
       why: isSeen ? why : `${why}, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it`,
       isTrustable: isTrustable && isSeen
     }

@@ -75,7 +75,7 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
       told({ at: { line: matter.lines + 1, column: 1 }, message: "there is no text below the front matter" })
     )
   }
-  // What was held against the schema is of its type.
+  // The schema has validated it, so it has that type.
   const { description, name = folderName } = plain(left) as typeof Front.Type
   return {
     name,

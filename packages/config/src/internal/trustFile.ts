@@ -28,7 +28,7 @@ export const trustFile = (data: string): string => join(data, "trust.json")
 const unusable = (path: string, why: string) =>
   new TrustError({
     message:
-      `What you trust cannot be read from ${path}, so that nothing of it counts: ${why}. Mend the file, or remove it and trust anew.`
+      `The trust file ${path} cannot be read, so nothing is trusted: ${why}. Fix the file, or remove it and trust again.`
   })
 
 /** Everything that was trusted, of all projects. */

@@ -85,7 +85,7 @@ const grep = (files: Files, paths: ReadonlyArray<string>, options: Options, inpu
       ? ["", `${path}:`, ...hits.map(({ at, line }) => `  ${at}: ${line}`)]
       : hits.map(({ at, line }) => `${path}:${at}${separator}${line}`)
   })
-  if (found.length === 0) return `Nothing fits ${pattern} here.`
+  if (found.length === 0) return `No matches for ${pattern} here.`
   let bytes = 0
   const shown = found.slice(0, limit).filter((line) => (bytes += Buffer.byteLength(line) + 1) < 49 * 1_024)
   return [

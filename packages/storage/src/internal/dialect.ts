@@ -16,6 +16,6 @@ export interface Dialect {
   readonly now: string
   /** Put behind a SELECT: the rows that it reads stay as they are until the transaction ends. */
   readonly share: string
-  /** Says what went wrong and how to mend it. */
+  /** Says what went wrong and how to fix it. */
   readonly explain: (operation: string, error: SqlError) => StorageError
 }

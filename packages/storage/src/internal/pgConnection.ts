@@ -31,7 +31,7 @@ const maxConnections = 6
 /** A peer that is gone without a word is noticed after so many milliseconds, and then ten more tries. */
 const keepAlive = 10_000
 
-/** Whoever does nothing in the middle of a transaction for so long, a process that was stopped, must not keep others. */
+/** A process that idles in a transaction for so long, such as a frozen one, must not block others. */
 const settings = (schema: string): string =>
   [
     `search_path=${schema}`,

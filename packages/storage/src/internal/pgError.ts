@@ -1,4 +1,4 @@
-/** Decides what the errors of PostgreSQL and of the network mean to whoever uses Skein. */
+/** Decides what the errors of PostgreSQL and of the network mean to users of Skein. */
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Predicate from "effect/Predicate"
@@ -73,7 +73,7 @@ const reasonOf = (operation: string, cause: unknown): Reason => {
   return meanings.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "other"
 }
 
-/** How each reason is mended. */
+/** How to fix each reason. */
 const sentence = (reason: Reason, at: string, cause: unknown): string => {
   const code = codeOf(cause)
   const detail = detailOf(cause)

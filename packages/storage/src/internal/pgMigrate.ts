@@ -10,7 +10,7 @@ import { retryBusy } from "./writer.ts"
 
 const operation = "open"
 
-/** Taken by whoever migrates these tables, until the transaction ends. */
+/** Held by the process that migrates these tables, until the transaction ends. */
 const lockOf = (schema: string): string =>
   `SELECT pg_advisory_xact_lock(${0x536b6e31}, ${createHash("sha256").update(schema).digest().readInt32BE()})`
 

@@ -1,4 +1,4 @@
-/** Decides what becomes of rows that cannot be read: a list goes on without them, a single one is an error. */
+/** Decides how unreadable rows are handled: a list leaves them out, a single one is an error. */
 import type { Found } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"

@@ -31,8 +31,8 @@ const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, 
   })
 
 /**
- * One connection for all. Reading and writing share a connection: what a commit wrote is then seen by the next read
- * without further ado, and a reader never sees a transaction that is not committed, since the two take turns.
+ * One connection for all. Reading and writing share a connection: the next read sees what a commit
+ * wrote. A read never sees an open transaction, since reads and writes exclude each other.
  */
 const sharing = (connection: Connection, dialect: Dialect, turns: Turns): NonNullable<Database["transactions"]> => {
   const select = makeSelect(connection, dialect)

@@ -45,7 +45,7 @@ const placeFree = (made: string, name: string, count = 1): Effect.Effect<string,
   )
 
 /**
- * Copies a file of this schema, and gives the path of the copy. Whoever calls holds the write lock, so that nothing is
+ * Copies a file of this schema, and gives the path of the copy. The caller holds the write lock, so that nothing is
  * written meanwhile and only one process makes a copy; the copy is read by a connection of its own.
  */
 export const backUp = (file: string, schema: number): Effect.Effect<string, StorageError> =>

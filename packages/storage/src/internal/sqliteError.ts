@@ -1,4 +1,4 @@
-/** Decides what the errors of SQLite and of the file system mean to whoever uses Skein. */
+/** Decides what the errors of SQLite and of the file system mean to users of Skein. */
 import { StorageError } from "@skein/core/StorageError"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
@@ -33,7 +33,7 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["ENAMETOOLONG", "unreadable"]
 ]
 
-/** How each reason is mended; `other` is anything that has no better name. */
+/** How to fix each reason; `other` is anything that has no better name. */
 const sentence = (reason: Reason, file: string, detail: string): string => {
   switch (reason) {
     case "busy":

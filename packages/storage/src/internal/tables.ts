@@ -60,7 +60,7 @@ export const message = table<Message>("message", ["session_id", "id"], {
   data: json
 })
 
-/** Parts. A tool call's state and intent are columns, for whoever looks for calls that a crash cut off. */
+/** Parts. A tool call's state and intent are columns, to find calls that a crash cut off. */
 export const part = table<Part>("part", ["session_id", "id"], {
   session_id: (row) => row.sessionID,
   id: (row) => row.id,

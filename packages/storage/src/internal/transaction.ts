@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import type { Connection, Dialect } from "./dialect.ts"
 import type { Planned } from "./plan.ts"
 
-/** What became of a commit that shared its transaction with others. */
+/** The result of a commit that shared its transaction with others. */
 export type Result = Either.Either<Places, StorageError>
 
 /** Makes one transaction of what is done on the connection that it gives. Run again, it makes the same one, and only once. */

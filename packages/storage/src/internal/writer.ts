@@ -27,7 +27,7 @@ interface Waiting {
   readonly resume: (result: Result) => void
 }
 
-/** Commits that may wait; whoever comes next waits for room. */
+/** How many commits may wait. The next caller waits for room. */
 const capacity = 1_024
 
 /** Rows of one transaction, unless a single commit has more: it bounds for how long the event loop stands still. */

@@ -68,7 +68,7 @@ export const statements: ReadonlyArray<string> = [
   "CREATE INDEX run_root ON run (root_id)",
   "CREATE INDEX run_unsettled ON run (id) WHERE state <> 'settled'",
 
-  // A row stays when it was taken, so that no run is told of twice.
+  // A row stays when it was taken, so that no result is delivered twice.
   `CREATE TABLE inbox (
     id TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,

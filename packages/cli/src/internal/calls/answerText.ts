@@ -1,4 +1,4 @@
-/** Gathers the words of the agent at the root as they come: whole lines to be printed for good, and the one that grows. */
+/** Gathers the root agent's text as it streams: complete lines to print permanently, and the line that still grows. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import { escapeText } from "../escape.ts"

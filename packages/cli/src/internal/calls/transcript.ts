@@ -1,4 +1,4 @@
-/** Gathers what the main agent says and does, in the order in which it happens: lines that are printed for good. */
+/** Gathers what the main agent says and does, in order, as lines that are printed permanently. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"

@@ -1,4 +1,4 @@
-/** Decides what is told of one thing that was looked at. */
+/** Decides how the result of one check is reported. */
 
 /** What was found of one thing. */
 export interface Check {
@@ -8,6 +8,6 @@ export interface Check {
   /** Whether nothing works without it. */
   readonly essential: boolean
   readonly detail: string
-  /** How to get it, or to mend it. */
+  /** How to get it, or to fix it. */
   readonly mend?: string
 }

@@ -54,7 +54,7 @@ export const checkConfig = (directory: string | undefined) =>
 /** The sandbox as the config wants it. */
 export const checkConfined = (directory: string | undefined) =>
   Effect.gen(function*() {
-    // A config that cannot be read is told of by its own check.
+    // Another check reports a config that cannot be read.
     const { settings } = yield* Effect.orElseSucceed(
       settled(directory),
       (): Pick<Settled, "settings"> => ({ settings: defaults })
@@ -91,7 +91,7 @@ const keyCheck = (
 export const checkKeys = (directory: string | undefined) =>
   Effect.gen(function*() {
     const variables = yield* environment
-    // A config that cannot be read is told of by its own check.
+    // Another check reports a config that cannot be read.
     const { settings } = yield* Effect.orElseSucceed(
       settled(directory),
       (): Pick<Settled, "settings"> => ({ settings: defaults })

@@ -116,7 +116,7 @@ export const importSession = ({ flags, operands: [file = ""] }: {
       Effect.sync(() =>
         stdio.err(
           errorLine(
-            `The session works in ${root.directory}, which is not a directory here. Delete it, and import it with --dir PATH to go on with it elsewhere.`
+            `The session works in ${root.directory}, which is not a directory here. Delete it, and import it with --dir PATH to continue it elsewhere.`
           )
         )
       ))

@@ -28,7 +28,7 @@ const found = Effect.fnUntraced(function*(dir: string | undefined) {
   return Command.withBuiltins(loaded)
 })
 
-/** As programs are told of it. */
+/** The JSON form, for programs. */
 const described = ({ model, ...command }: CommandInfo) => ({
   ...command,
   ...(model === undefined ? {} : { model: formatRef(model) })

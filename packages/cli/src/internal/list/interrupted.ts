@@ -1,4 +1,4 @@
-/** Tells which trees a process has left in the middle of their work, without going on with them. */
+/** Finds the trees whose process ended in the middle of their work, without resuming them. */
 import { Owner } from "@skein/core/Owner"
 import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -6,7 +6,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/** How such a tree is gone on with. */
+/** How to resume such a tree. */
 export const howToResume = (rootID: SessionID): string => `skein sessions resume ${rootID}`
 
 /** Whether nobody is at work in a tree any more. */
@@ -18,7 +18,7 @@ export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   return yield* owner.isGone(lease.owner)
 })
 
-/** The roots of those of these sessions in whose trees a turn or a task has not come to its end, and nobody is at work. */
+/** The roots of these sessions whose tree has an unfinished turn or task that no process works on. */
 export const interrupted = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ unsettled: true })

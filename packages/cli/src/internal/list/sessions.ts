@@ -88,7 +88,7 @@ export const listSessions = ({ flags }: {
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
 
 const leftText = (rootID: SessionID) =>
-  `${rootID} was interrupted: the process that worked on it has ended. Go on with: ${howToResume(rootID)}`
+  `${rootID} was interrupted: the process that worked on it has ended. Continue with: ${howToResume(rootID)}`
 
 const partText = (part: Part): string => {
   switch (part.type) {

@@ -15,7 +15,7 @@ import { platform, storage } from "../app.ts"
 import { errorLine } from "../explain.ts"
 import { newestRun, runText } from "./tasks.ts"
 
-/** How often the database is looked at, in milliseconds. */
+/** How often the database is polled, in milliseconds. */
 const pace = 100
 
 /** How long a process may take to hear what is said to it, in milliseconds: it listens four times a second. */
@@ -27,7 +27,7 @@ const stopping = 45_000
 const database = (db: string | undefined) =>
   Layer.merge(Layer.provideMerge(storage, platform({ database: db })), Ids.layer)
 
-/** Says something to whoever runs a task; whether anybody has heard it. */
+/** Sends a message to the process that runs a task; whether it was received. */
 const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | "stop">, { taskID }: TaskRun) {
   const store = yield* SessionStorage
   const ids = yield* Ids
@@ -48,7 +48,7 @@ const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | 
 const settledAlready = ({ outcome, parentID, taskID }: TaskRun): UsageError =>
   new UsageError({
     message:
-      `The task ${taskID} is not at work: it has settled (${outcome?.status}). Go on with it by \`skein run -s ${taskID}\`, or with its caller by \`skein sessions resume ${parentID}\`.`
+      `The task ${taskID} is not at work: it has settled (${outcome?.status}). Continue it with \`skein run -s ${taskID}\`, or its caller with \`skein sessions resume ${parentID}\`.`
   })
 
 /** Says something to a task that is at work. */
@@ -76,7 +76,7 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
     return ExitCode.failed
   }).pipe(Effect.provide(database(flags.db)))
 
-/** Asks a task to come to its end, and waits for that. */
+/** Stops a task, and waits until it has settled. */
 export const stopTask = ({ flags, operands: [id = ""] }: {
   readonly flags: { readonly reason: string | undefined; readonly db: string | undefined }
   readonly operands: ReadonlyArray<string>
@@ -102,7 +102,7 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
     stdio.err(
       errorLine(
         heard
-          ? `The task ${run.taskID} was told, and has not come to its end yet. See \`skein tasks show ${run.taskID}\`.`
+          ? `The task ${run.taskID} got the stop, and has not settled yet. See \`skein tasks show ${run.taskID}\`.`
           : `No process answers for the task ${run.taskID}: it may have ended. See \`skein tasks show ${run.taskID}\`.`
       )
     )

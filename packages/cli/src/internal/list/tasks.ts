@@ -23,7 +23,7 @@ import { printList } from "./print.ts"
 import { readableDatabase } from "./sessions.ts"
 import { waitsFor } from "./waitsFor.ts"
 
-/** How often the storage is looked at while a task is waited for, in milliseconds. */
+/** How often the storage is polled while waiting for a task, in milliseconds. */
 const pace = 250
 
 /** How long tasks are waited for where nothing is said, in milliseconds. */
@@ -38,7 +38,7 @@ const stateOf = ({ background, outcome, state }: TaskRun, wasLeft = false): stri
   `${outcome?.status ?? (wasLeft ? "interrupted" : state)}${background ? " (background)" : ""}`
 
 const leftText = (rootID: SessionID): string =>
-  `its process has ended, and nobody works on it. Go on with: ${howToResume(rootID)}`
+  `its process has ended, and no other works on it. Continue with: ${howToResume(rootID)}`
 
 /** Whether a run has no outcome, and nobody is at work who could give it one. */
 const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.succeed(false) : isLeft(rootID)

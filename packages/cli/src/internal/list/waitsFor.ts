@@ -31,7 +31,7 @@ const ofParts = (parts: ReadonlyArray<Part>, now: number): string => {
   return pending.length > 0 ? `waits for a person to allow ${pending.join(", ")}` : waitsForModel
 }
 
-/** What requests are held against. */
+/** The limits that requests wait for. */
 const requested = ["tokens", "usd", "steps"] as const
 
 /** The budgets that hold for a session, the nearest first, such as `16000 of 20000 tokens are used by ses_1 and all below it`. */

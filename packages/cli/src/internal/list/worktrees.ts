@@ -38,7 +38,7 @@ const lineOf = (what: string, leftover: Leftover): ReadonlyArray<string> => [
   leftover.origin?.description ?? ""
 ]
 
-/** Removes what can be removed, and says what became of each. */
+/** Removes what can be removed, and reports on each. */
 export const cleanWorktrees = ({ flags }: {
   readonly flags: { readonly "dry-run": boolean; readonly force: boolean; readonly db: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>

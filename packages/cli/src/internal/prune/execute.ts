@@ -36,7 +36,7 @@ const readAge = (text: string): Effect.Effect<number, UsageError> =>
       : Effect.succeed(age)
   })
 
-/** Trees of which nothing was changed since then; those with runs that nobody settled may be at work, or be gone on with. */
+/** Trees that have not changed since then. Those with unsettled runs may be at work, or be resumed. */
 const restingTrees = Effect.fnUntraced(function*(since: number, projectID: string | undefined) {
   const store = yield* SessionStorage
   const found = yield* store.sessions({ roots: true, ...(projectID === undefined ? {} : { projectID }) })

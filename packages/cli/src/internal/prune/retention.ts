@@ -54,7 +54,7 @@ export const forget = Effect.fnUntraced(function*(options: {
             onNone: () => now - strangersDays * day,
             onSome: ({ time }) => time.updated < restingSince ? before : Number.NEGATIVE_INFINITY
           })).pipe(
-            // Somebody may still mend a row that cannot be read.
+            // An unreadable row may still be repaired.
             Effect.catchIf(
               (error) => error.reason === "unreadable",
               () => Effect.succeed(Number.NEGATIVE_INFINITY)

@@ -4,12 +4,12 @@ import { errorLine } from "../explain.ts"
 import type { Denials } from "./denials.ts"
 import type { RunResult } from "./result.ts"
 
-/** How a session that has not come to its end is gone on with. */
+/** How to continue a session that did not finish. */
 const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
   if (sessionID === undefined || stored === false || outcome === "denied") return ""
   return error?.tag === "held"
     ? ` \`skein sessions show ${sessionID}\` tells how far it is.`
-    : ` Go on with \`skein sessions resume ${sessionID}\`.`
+    : ` Continue with \`skein sessions resume ${sessionID}\`.`
 }
 
 /** Who could be asked during the run. */
@@ -53,7 +53,7 @@ export const closingLines = (
   if (asked.readerIsGone) return []
   if (result.error?.tag === "denied" && asked.canAsk && denials.count > 0 && result.sessionID !== undefined) {
     const calls = `${denials.count} ${denials.count === 1 ? "call" : "calls"}`
-    const next = result.stored === false ? "" : ` Go on with: skein run -s ${result.sessionID} "…"`
+    const next = result.stored === false ? "" : ` Continue with: skein run -s ${result.sessionID} "…"`
     return [errorLine(`You said no to ${calls}, so the turn ended.${next}`), ...interruptedLines(result)]
   }
   const denied = denials.count === 0

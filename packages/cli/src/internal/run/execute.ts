@@ -55,7 +55,7 @@ const summaryPatience = 10_000
 
 /** A run as far as it has come. */
 interface Progress {
-  /** What there is to show where it does not come to its end. */
+  /** What to show if the run does not finish. */
   left: Unfinished
   /** What is waited for when the result was told: from then on nothing more is. */
   after: Effect.Effect<void>
@@ -121,7 +121,7 @@ const prompted = Effect.fnUntraced(function*(
   if (flags.agent !== undefined) yield* checkPrimary(agent, agents.all)
   const model = yield* readModel(flags.model)
   const fallback = yield* checkModels(model ?? target.session?.model, agent)
-  // Whoever goes on with a session knows it.
+  // The user who continues a session knows its model.
   let modelNote = fallback === undefined || target.session !== undefined ? undefined : yield* defaultNote(fallback)
   const asked = yield* reading
   // What is not there is told before there is a session.

@@ -51,9 +51,9 @@ export const promptFlags = {
 /** The flags of `skein run`. */
 export const runFlags = {
   ...promptFlags,
-  session: { type: "text", value: "ID", short: "s", description: "Goes on with this session" },
-  continue: { type: "switch", short: "c", description: "Goes on with the newest session of this project" },
-  fork: { type: "switch", description: "Goes on with a copy of that session, and leaves the session as it is" },
+  session: { type: "text", value: "ID", short: "s", description: "Continues this session" },
+  continue: { type: "switch", short: "c", description: "Continues the newest session of this project" },
+  fork: { type: "switch", description: "Continues a copy of that session, and leaves the original unchanged" },
   command: {
     type: "text",
     value: "NAME",

@@ -1,4 +1,4 @@
-/** Goes on with a session though nobody has said anything: with what a crash has left, or with a turn that was cut short. */
+/** Continues a session without a prompt: what a crash left, or a turn that was cut off. */
 import { answerOf, Session, type Turn } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
@@ -24,8 +24,8 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
 })
 
 /**
- * Ends when the tree is idle, with the last turn of the session. Where no crash has left anything, an agent whose turn did
- * not come to its end is told to go on; one that has answered is not, and `note` is told so.
+ * Ends when the tree is idle, with the last turn of the session. If a crash left nothing, an agent whose turn did not
+ * finish is asked to continue. For one that has answered, `note` says so.
  */
 export const goneOn = Effect.fnUntraced(function*(before: SessionInfo, note: (line: string) => void) {
   const session = yield* Session
@@ -38,6 +38,6 @@ export const goneOn = Effect.fnUntraced(function*(before: SessionInfo, note: (li
     return yield* answered({ session: before, prompt: session.prompt(before.id, continueText), waits: true })
   }
   const answer = yield* lastAnswer(before)
-  note(`There was nothing to go on with in ${before.id}: its last turn has come to its end, with this answer.`)
+  note(`There was nothing to continue in ${before.id}: its last turn has ended, with this answer.`)
   return answer
 })

@@ -7,7 +7,7 @@ import { mostWaiting } from "../../Stdio.ts"
 /** What was left out of a run's output so far. */
 export class LeftOut {
   readonly #waiting: Streams["waiting"]
-  /** Parts whose deltas have a hole: what is told of them next is the whole part. */
+  /** Parts with missing deltas: their next event is the whole part. */
   readonly #holed = new Set<PartID>()
   /** Calls that were told as running: until their result, only news of their progress follows. */
   readonly #running = new Set<PartID>()

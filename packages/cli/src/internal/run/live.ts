@@ -82,7 +82,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const letGo = Effect.forever(
     Effect.flatMap(Queue.take(promotions), (name) =>
       Effect.flatMap(Tasks, (tasks) => tasks.promote(name)).pipe(
-        // It has settled meanwhile: then nobody waits for it any more.
+        // It has settled meanwhile, and needs no answer.
         Effect.catchTag("TaskRefused", () => Effect.void),
         Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
       ))

@@ -62,7 +62,7 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
 
 const prefix = (depth: number): string => depth === 0 ? "" : "subagent:"
 
-/** The calls of a tree, each of which is told of once: when a hook before it hears of it, or else when it begins. */
+/** The calls of a tree, each printed once: when a hook before it runs, or else when it begins. */
 class Calls {
   readonly #told = new Set<string>()
   readonly #pending = new Map<string, ToolPart>()

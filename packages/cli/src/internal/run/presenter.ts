@@ -16,7 +16,7 @@ export interface Presenter {
   readonly event: (event: Event) => void
   /** Something that is worth knowing, and no error. */
   readonly note: (line: string) => void
-  /** A hook is told of something; the line says of what. */
+  /** A hook runs; the line says for what. */
   readonly hook: (line: string, payload: HookPayload) => void
   /** The last call, also where the run never began. What `result.error` says is told by the caller. */
   readonly end: (result: RunResult) => void

@@ -7,7 +7,7 @@ import { ExitCode } from "../../ExitCode.ts"
 import type { StopReason } from "../../Stop.ts"
 import type { Explained } from "../explain.ts"
 
-/** A task in the background that goes on with the next prompt or resume. */
+/** A background task that continues with the next prompt or resume. */
 export interface InterruptedTask {
   readonly task_id: SessionID
   readonly run_id: RunID
@@ -98,7 +98,7 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
   return { ...base, outcome: "completed", exitCode: denials > 0 ? ExitCode.denied : ExitCode.done }
 }
 
-/** The result of a run whose database is gone: there is an answer perhaps, but nothing to go on with. */
+/** The result of a run whose database is gone: there may be an answer, but nothing to continue. */
 export const unstored = (result: RunResult, { message }: { readonly message: string }): RunResult => ({
   ...result,
   ...(result.exitCode === ExitCode.done || result.outcome === "completed"

@@ -1,4 +1,4 @@
-/** What `skein sessions resume` does: a run that goes on with a session. */
+/** What `skein sessions resume` does: a run that continues a session. */
 import type { Input } from "../../CommandSpec.ts"
 import { executeRun } from "./execute.ts"
 import type { promptFlags } from "./flags.ts"

@@ -46,7 +46,7 @@ const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
 /** What is on standard input; empty where it is a terminal. */
 export const readStdin = (stdio: Streams, hasPrompt: boolean): Effect.Effect<string, UsageError> =>
   Effect.gen(function*() {
-    // What is neither a terminal nor has anything to read is /dev/null or the like.
+    // An input that is no terminal and has nothing to read is /dev/null or similar.
     const kind = stdio.isTerminal.input ? undefined : fstatSync(0)
     if (kind === undefined || kind.isCharacterDevice()) return ""
     const began = yield* Deferred.make<void>()

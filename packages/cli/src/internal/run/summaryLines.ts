@@ -39,7 +39,7 @@ const fileLine = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
 const sessionLine = ({ error, outcome, sessionID }: RunResult): ReadonlyArray<string> => {
   if (sessionID === undefined) return []
   const next = error === undefined || (outcome === "denied" && error.tag !== "denied")
-    ? `, go on with: skein run -s ${sessionID} "…"`
+    ? `, continue with: skein run -s ${sessionID} "…"`
     : ""
   return [`session ${sessionID}${next}`]
 }

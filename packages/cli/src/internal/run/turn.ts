@@ -45,7 +45,7 @@ export interface TurnRequest<E, R> {
   readonly timeout: number | undefined
   /** Is called when the time has run out, before the tree is stopped. */
   readonly late: () => void
-  /** Is told what there is of a turn that does not come to its end. */
+  /** Receives what exists of a turn that does not finish. */
   readonly left: (unfinished: Unfinished) => void
 }
 
@@ -58,7 +58,7 @@ export const runTurn = <E, R>(
     const began = yield* Clock.currentTimeMillis
     const turn = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Effect.forkScoped(restore(work)), (fiber) => {
-        // The storage closes after this: a prompt that is being taken back must have come to its end.
+        // The storage closes after this: a prompt that is being withdrawn must have ended.
         const stopped = Effect.zipRight(Effect.exit(session.stop(before.rootID)), Fiber.interrupt(fiber))
         return Effect.onInterrupt(
           restore(Fiber.join(fiber)),

@@ -1,4 +1,4 @@
-/** Owns the lower part of a terminal, which is drawn again and again, and what is printed above it for good. */
+/** Owns the lower part of a terminal, which is redrawn, and the permanent lines above it. */
 import { widthOf } from "./width.ts"
 
 const hideCursor = "\x1b[?25l"
@@ -23,7 +23,7 @@ export class Screen {
     this.#options = options
   }
 
-  /** Prints lines above for good, and draws the lower part below them. Each line of it fits the terminal. */
+  /** Prints permanent lines above, and draws the lower part below them. Each line of it fits the terminal. */
   draw(above: ReadonlyArray<string>, below: ReadonlyArray<string>): void {
     const next = below.join("\n")
     if (above.length === 0 && next === this.#last) return

@@ -26,7 +26,7 @@ export interface AgentNode {
       /** Why it did not complete; empty where it did. */
       readonly reason: string
     }
-  /** Whether nobody waits for it. */
+  /** Whether it is detached: no call waits for it. */
   background: boolean
   /** The calls that run now, in the order in which they began. */
   readonly calls: Map<string, { readonly tool: string; readonly title: string }>

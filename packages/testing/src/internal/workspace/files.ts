@@ -64,7 +64,7 @@ export const snapshot = (directory: string): Snapshot => {
   return found
 }
 
-/** What became of the files between two looks, sorted by path. */
+/** How the files changed between two snapshots, sorted by path. */
 export const changesBetween = (before: Snapshot, after: Snapshot): ReadonlyArray<Change> =>
   [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((path): ReadonlyArray<Change> => {
     const [was, is] = [before.get(path), after.get(path)]

@@ -160,7 +160,7 @@ export interface BashAsks {
   readonly asks: ReadonlyArray<PermissionAsk>
   /** Files that it writes, and directories outside that it works in. */
   readonly approved: ReadonlyArray<string>
-  /** What else outside it is told of, but for what it only reads. */
+  /** Other paths outside, except those that it only reads. */
   readonly reached: ReadonlyArray<string>
 }
 

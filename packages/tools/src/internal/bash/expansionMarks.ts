@@ -103,7 +103,7 @@ export class ExpansionMarks {
     }
   }
 
-  /** Whether a list ends where its node does: otherwise the shell goes on with the word after it. */
+  /** Whether a list ends where its node does: otherwise the shell continues with the word after it. */
   isList({ elements, end, pos }: Extract<SyntaxNode, { type: "ArrayValue" }>): boolean {
     const starts = [...elements.map((each) => each.pos), end - 1]
     const ends = [pos + 1, ...elements.map((each) => each.end)]
@@ -111,7 +111,7 @@ export class ExpansionMarks {
       starts.every((start, at) => gap.test(this.#text.slice(ends[at], start)))
   }
 
-  /** Takes a part of the text as accounted for: what stands in it is looked at as a text of its own. */
+  /** Takes a part of the text as accounted for: its content is checked as a text of its own. */
   skip({ end, pos, text }: { readonly pos: number; readonly end: number; readonly text: string }): void {
     if (this.#isAt(text, pos)) this.#set(pos, end, bits.inert)
   }

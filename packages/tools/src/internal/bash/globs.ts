@@ -11,7 +11,7 @@ const maximumNames = 20_000
 
 const namesIn = (directory: string): Effect.Effect<ReadonlyArray<string>> =>
   Effect.async((resume) => {
-    // Where there is no directory, nothing fits.
+    // Without a directory there are no matches.
     NodeFs.readdir(directory, (error, names) => resume(Effect.succeed(error === null ? names : [])))
   })
 

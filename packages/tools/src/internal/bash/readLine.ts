@@ -60,7 +60,7 @@ const maximumLength = 131_072
 /** How deep substitutions may stand in one another, and how many characters of them are read: each is read anew. */
 const substituted = { depth: 16, length: 4 * maximumLength, count: 2_000 }
 
-/** How many nodes of a line are looked at: those of some five thousand commands. */
+/** How many nodes of a line are checked: those of about five thousand commands. */
 const maximumNodes = 30_000
 
 /** How many words, and how many characters of them, the shell may make by the braces of a line. */
@@ -228,7 +228,7 @@ class Reader {
 
   read(node: SyntaxNode): void {
     if (++this.#nodes > maximumNodes) {
-      return this.#doubt("It has more parts than are looked at. Write it to a script, or make several calls of it.")
+      return this.#doubt("It has more parts than are checked. Write it to a script, or make several calls of it.")
     }
     this.#marks.node(node)
     switch (node.type) {

@@ -13,7 +13,7 @@ const maximumDepth = 3
 /** How many wrappers may stand before one another. */
 const maximumWrappers = 16
 
-/** How many words of a command are looked at as the beginning of another one, and how many it then has. */
+/** How many words of a command are checked as the beginning of another one, and how many it then has. */
 const suffixes = { count: 32, words: 256 }
 
 const movers = new Set(["cd", "pushd", "popd"])

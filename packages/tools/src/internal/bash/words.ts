@@ -21,7 +21,7 @@ export interface Argument {
 export const readWord = (word: Word): Argument => {
   const { parts, text: source, value } = word
   const fixed = parts === undefined ? source === "[" || !isPattern(source) : parts.every(isFixed)
-  // Only of one's own home is it known where it is.
+  // Only the user's own home has a known path.
   const strange = /(?:^|[=:])~[^/]/.test(source)
   const text = fixed && source.includes("<<") ? parts?.map(plainText).join("") ?? value : value
   const argument = { text, source, fixed: fixed && !strange, tilde: source.startsWith("~") }

@@ -100,7 +100,7 @@ const responseOf = (tool: string, { input, output }: HookPayload<"PostToolUse">,
   return path === undefined || input === undefined ? { output } : { filePath: path, success: true, output }
 }
 
-/** What each event says besides, and what its matcher is held against. */
+/** What each event adds, and what its matcher is compared with. */
 const toldOf = (
   event: ClaudeEvent,
   payload: HookPayload
@@ -198,7 +198,7 @@ export const claudeHooks = (
   const all = (event: ClaudeEvent, jobs: ReadonlyArray<Job>, cwd: string, strict: boolean) => {
     const once = [...new Map(jobs.map((job) => [JSON.stringify([job.hook.command, job.told]), job])).values()]
     const reported = (error: ClaudeHookFailed) =>
-      Effect.as(Effect.logError(`A ${event} hook failed: ${error.message}. Mend it, or remove it.`), [])
+      Effect.as(Effect.logError(`A ${event} hook failed: ${error.message}. Fix it, or remove it.`), [])
     return Effect.map(
       Effect.forEach(
         once,

@@ -4,7 +4,7 @@ import { resolve } from "node:path"
 import type { FilePatch } from "../edit/filePatch.ts"
 import { parsePatch } from "../edit/parsePatch.ts"
 
-/** A call as hooks of Claude Code are told of it. */
+/** A call in the form that Claude Code's hooks get. */
 export interface ClaudeCall {
   /** Names that a matcher may know it by; the first that it means is told. */
   readonly names: ReadonlyArray<string>
@@ -75,7 +75,7 @@ const patchCalls = (text: string, cwd: string): ReadonlyArray<ClaudeCall> =>
       })
   })
 
-/** The calls that hooks are told of where this one is made: one, but for a patch of several files. */
+/** The calls that hooks see for this one: one, or several for a patch of several files. */
 export const claudeCalls = (tool: string, input: unknown, cwd: string): ReadonlyArray<ClaudeCall> => {
   if (tool === "patch" && isFields(input) && typeof input["patchText"] === "string") {
     return patchCalls(input["patchText"], cwd)

@@ -1,7 +1,7 @@
 /** Tells from a file whether a text in it was replaced: after a crash nothing else is known of an edit. */
 import { asBytes, lineNumbers, places } from "./replaceText.ts"
 
-/** What became of an edit; with the lines where the new text is, where it was made. */
+/** Whether an edit was made; if so, the lines of the new text. */
 export type FoundEdit =
   | { readonly state: "made"; readonly lines: ReadonlyArray<number> }
   | { readonly state: "open" | "unknown" }

@@ -3,7 +3,7 @@ import * as Either from "effect/Either"
 import { applyHunks } from "./applyHunks.ts"
 import type { FilePatch, Hunk } from "./filePatch.ts"
 
-/** What became of a part of a patch. */
+/** Whether a part of a patch was applied. */
 export type FoundPatch = "made" | "open" | "unknown"
 
 const swapped = { "+": "-", "-": "+", " ": " " } as const

@@ -1,7 +1,7 @@
 /** Compares two texts line by line: what a person is shown of a change of a file. */
 import { bounded } from "./preview.ts"
 
-/** What became of a file. */
+/** How a file changed. */
 export interface FileDiff {
   /** As `diff -u` has it, from the first `@@` on; cut where it is long. */
   readonly diff: string

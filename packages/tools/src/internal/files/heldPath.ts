@@ -1,6 +1,6 @@
 /**
- * Holds the directory that a real path lies in while something is done there. The path was decided on before, and whoever
- * puts a link in the place of one of its directories since then must not lead a call elsewhere: on Linux the directory is
+ * Holds the directory that a real path lies in while something is done there. The path was decided on before, and a
+ * link that has replaced one of its directories since then must not redirect the call: on Linux the directory is
  * opened, what was opened is compared with what was decided on, and all else goes through what is open.
  */
 import * as Effect from "effect/Effect"

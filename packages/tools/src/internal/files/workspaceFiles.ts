@@ -11,7 +11,7 @@ import { holdFound } from "./heldPath.ts"
 /** How long ripgrep may look. */
 const patience = "30 seconds"
 
-/** How many files are looked at. */
+/** How many files are checked. */
 const maximumFiles = 1_000_000
 
 /** What is to be said of a search that did not see all. */

@@ -10,7 +10,7 @@ const lockHeld = /.*'(.+\.lock)': File exists/s
 /** Whether trying again may help: another git holds a lock, or is about to make or remove a worktree. */
 export const isPassing = (said: string): boolean => lockHeld.test(said) || /failed to read .*commondir/.test(said)
 
-/** What git complained of, and how to mend it. */
+/** What git reported, and how to fix it. */
 export const complaint = (directory: string, stderr: string): string => {
   const lines = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("hint:"))
   const worst = lines.filter((line) => /^(fatal|error): /.test(line))
@@ -22,7 +22,7 @@ export const complaint = (directory: string, stderr: string): string => {
   if (stderr.includes("dubious ownership")) {
     return `${said}. If you trust it, say so: git config --global --add safe.directory '${directory}'`
   }
-  return `${said || "git does not say why"}. \`git status\` in ${directory} may tell more; mend it and try again.`
+  return `${said || "git does not say why"}. \`git status\` in ${directory} may tell more; fix it and try again.`
 }
 
 /** Why git did not run at all. */

@@ -16,7 +16,7 @@ import { branchOf, placeOf } from "./gitPlaces.ts"
 import { type Entry, makeRecords, type WorktreeRecord } from "./gitRecord.ts"
 import { discard, type Workshop } from "./gitWorktree.ts"
 
-/** How many worktrees are looked at at once. */
+/** How many worktrees are checked in parallel. */
 const concurrency = 4
 
 const refuseLoss = (taskID: SessionID, root: string, what: string) =>

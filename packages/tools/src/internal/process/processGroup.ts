@@ -15,7 +15,7 @@ export interface ProcessGroup {
   readonly kill: Effect.Effect<void>
 }
 
-/** How long a process may take to end by itself once it was asked to. */
+/** How long a process may take to end after it was asked to. */
 const grace = "1 second"
 
 /** Numbers of processes come round again: only of what ran no longer than this, in milliseconds, do they tell what is newer. */

@@ -47,7 +47,7 @@ const numbers = (after: number | undefined): ReadonlyArray<number> => {
 
 /**
  * The processes under one of these marks. Finds none where there is no /proc, none of other users, and none that has
- * cleared or overwritten its environment. With `after`, only those that came after that process are looked at.
+ * cleared or overwritten its environment. With `after`, only processes that started after that one are checked.
  */
 export const marked = (
   marks: ReadonlySet<string>,

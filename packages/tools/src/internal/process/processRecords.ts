@@ -18,7 +18,7 @@ interface Options {
 
 const draw = Effect.map(Random.nextIntBetween(0, 2 ** 48), (number) => number.toString(36))
 
-/** A new mark. By chance, so that no two agree; who guesses one can only have a process of his own ended. */
+/** A new mark. Random, so that no two are equal. Guessing one only ends a process of your own. */
 const newMark = Effect.zipWith(draw, draw, (one, other) => one + other)
 
 /** Marks alone: what a crash leaves is not found again. */
@@ -72,7 +72,7 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     return {
       mark,
       environment: markedBy(mark, environment),
-      // At once: whoever crashes now still leaves the mark.
+      // Immediately: a crash from here on still leaves the mark.
       started: (pid) => attempt(() => appendFileSync(file, `${pid} ${look(pid)?.began ?? "-"}\n`), undefined)
     } satisfies Tracked
   })

@@ -40,7 +40,7 @@ const remains = (left: ReadonlyArray<Left>): ReadonlyArray<Stray & { readonly gr
 const end = Effect.fnUntraced(function*(left: ReadonlyArray<Left>) {
   const found = remains(left)
   signalStrays(found, "SIGTERM")
-  // Whoever is done sooner does not wait for them, and leaves nothing to the next start.
+  // A run that ends sooner does not wait for them, and leaves nothing to the next start.
   yield* Effect.exit(Effect.interruptible(endedInTime(found)))
   // A group is the same as long as one of its members is.
   const groups = new Set(found.flatMap((each) => each.group !== undefined && isThere(each) ? [each.group] : []))
@@ -93,6 +93,6 @@ export const reapProcesses = Effect.fnUntraced(function*(options: {
   if (left.length === 0) return 0
   const count = yield* end(left)
   yield* Effect.forEach(left, remove, { discard: true })
-  if (count > 0) yield* Effect.logInfo(`Ended ${count} processes of commands whose Skein is no more`)
+  if (count > 0) yield* Effect.logInfo(`Ended ${count} processes of commands whose Skein has died`)
   return count
 })

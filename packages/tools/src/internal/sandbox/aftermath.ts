@@ -1,6 +1,6 @@
 /**
  * Looks after a command for what could not be kept from it: the repository that it may make, and protected names that are
- * links. What nobody has approved is put aside, and told.
+ * links. What nobody approved is moved away and reported.
  */
 import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -69,7 +69,7 @@ const lookAtGit = (directory: string): ReadonlyArray<string> => {
   return [told(directory, join(git, "hooks"), aside(join(git, "hooks")), "git would run what is in it")]
 }
 
-/** Looks at a tree before a command; gives what looks at it afterwards, and says what it has put aside. */
+/** Records a tree before a command. Returns the check that runs afterwards and reports what it moved away. */
 export const aftermath = (options: {
   readonly directory: string
   /** The names at its top that are protected, `.git` left out. */

@@ -68,7 +68,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const given = { strength, network: options.network }
   const { HOME, XDG_CONFIG_HOME } = options.environment
   const home = HOME === undefined ? undefined : real(HOME)
-  // Approvals, trust and rules lie here: whoever could write them could allow himself anything.
+  // Approvals, trust and rules lie here: a command that could write them could allow itself anything.
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
   const ownPlaces = [options.dataDirectory, ...(config === undefined ? [] : [join(config, "skein")])].map(real)
 

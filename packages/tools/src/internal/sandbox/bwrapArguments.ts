@@ -44,7 +44,7 @@ export interface Confinement {
 
 /** How a command is started: what comes behind `bwrap`, before the program and its arguments. */
 export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> => [
-  // Its own processes, users, messages, host name and network; all of it ends with whoever started it.
+  // Its own processes, users, messages, host name and network; all of it ends with its parent.
   ...confinement.strength,
   ...(confinement.network ? ["--share-net"] : []),
   "--die-with-parent",

@@ -10,8 +10,8 @@ import { between, isIn } from "./within.ts"
 const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
 
 /**
- * Files that are kept, and kept from being made, unless their other form is there: an empty one beside it would be a mistake
- * in the config of whoever starts meanwhile.
+ * Files that are kept, and kept from being made, unless their other form is there: an empty one beside it would break the
+ * config of a program that starts meanwhile.
  */
 const files = ["skein.json", "opencode.json", ".mcp.json", ".envrc", ".gitmodules"]
 

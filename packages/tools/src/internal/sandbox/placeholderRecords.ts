@@ -94,7 +94,7 @@ const take = (lock: string, owner: string): boolean =>
     return true
   }, false)
 
-/** Who died with the lock is passed over; whoever took it since then gets it back. */
+/** A dead owner of the lock is ignored. A process that took it since then gets it back. */
 const takeFrom = (lock: string, holder: string, by: string): void =>
   attempt(() => {
     const aside = `${lock}.${by.replaceAll(/[^\w]/g, "-")}`

@@ -42,7 +42,7 @@ const scriptsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (!interpreter.test(basename(program))) return own
   const line = rest[rest.findIndex((word) => /^-[a-z]*c$/.test(word)) + 1]
   if (rest.some((word) => /^-[a-z]*c$/.test(word)) && line !== undefined) return [...own, ...scriptsIn(line)]
-  // Of an option with a value that value is looked at as well: a file too many costs nothing.
+  // The value of an option is checked as well: an extra file costs nothing.
   const operand = rest.findIndex((word) => !isOption(word) && word !== "run")
   return [...own, ...rest.slice(0, operand + 1).filter((word) => !isOption(word) && word !== "run")]
 }

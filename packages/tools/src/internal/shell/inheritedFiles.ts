@@ -1,4 +1,4 @@
-/** Finds the open files that this process was given by whoever started it, and would hand on to all that it starts. */
+/** Finds the open files that this process inherited, and would pass on to its children. */
 import { readdirSync, readFileSync } from "node:fs"
 import { attempt } from "../processes.ts"
 

@@ -81,7 +81,7 @@ export const outputBuffer = () => {
     },
     /** The last lines, for those who watch. */
     latest: (): string => headOf(textOf(tail.last(2_000)).trimEnd().split("\n").slice(-3).join("\n"), 600),
-    /** What is shown; `note` says what becomes of the middle, which has this many bytes. */
+    /** What is shown; `note` says what happens to the middle, which has this many bytes. */
     text: (note: (left: number) => string): string => {
       if (head === undefined) return Buffer.concat(kept).toString("utf8")
       const last = lastLines(tail.last(total - head.length))

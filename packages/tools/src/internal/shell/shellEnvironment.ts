@@ -5,7 +5,7 @@ const needed = /^(PATH|HOME|LANG|LC_[A-Z_]+|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL)$/
 /** How the names of variables look whose values nobody but this process may know. */
 const secret = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH/i
 
-/** Values that are shorter than this stand in texts by chance. */
+/** Shorter values occur in texts at random. */
 const shortest = 8
 
 /** The values of the variables that tell of a secret by their names. */

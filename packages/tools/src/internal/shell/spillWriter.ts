@@ -44,7 +44,7 @@ export const makeSpillWriter = Effect.fnUntraced(function*(
           // A write that goes on after its file was closed could hit another file.
           Effect.uninterruptible
         ),
-    /** What becomes of the bytes that are left out of what is shown. */
+    /** What happens to the bytes that are not shown. */
     note: (left: number): string => {
       const where = path === ""
         ? "They could not be kept: write less, or to a file of your own."
