@@ -6,11 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AgentNotFound } from "./Agent.ts"
 import type { CommandInvalid, CommandNotFound } from "./CommandError.ts"
-import type { CommandInfo, CommandRequest, CommandSource, Expanded } from "./CommandInfo.ts"
+import type { CommandInfo, CommandList, CommandRequest, Expanded } from "./CommandInfo.ts"
 import { withBuiltins } from "./internal/command/builtins.ts"
 import { matching } from "./internal/command/find.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
+import type { ProjectUnavailable } from "./Project.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"
 import type { SessionNotFound, SessionStopped } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -23,6 +24,7 @@ export type ExpandError =
   | CommandInvalid
   | AgentNotFound
   | PermissionDenied
+  | ProjectUnavailable
   | SessionNotFound
   | SessionStopped
   | StorageError
@@ -30,9 +32,12 @@ export type ExpandError =
 /** Commands. */
 export class Command extends Context.Tag("@skein/core/Command")<Command, {
   /** The commands that hold for a directory, those that are built in among them. */
-  readonly list: CommandSource
+  readonly list: (directory: string) => Effect.Effect<CommandList, ProjectUnavailable>
   /** The command that a name means, see `matching`; the error says what is wrong with it, or which there are. */
-  readonly get: (directory: string, name: string) => Effect.Effect<CommandInfo, CommandNotFound | CommandInvalid>
+  readonly get: (
+    directory: string,
+    name: string
+  ) => Effect.Effect<CommandInfo, CommandNotFound | CommandInvalid | ProjectUnavailable>
   /**
    * Makes the prompt of a command for a session. Its shell text runs as calls of `bash`, and its files are read by `read`:
    * under the rules of the agent that answers, and of the hooks. What fails of them is said in the prompt; a person's no
@@ -55,9 +60,8 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
    */
   readonly mentioned: (id: SessionID, text: string) => Effect.Effect<ReadonlyArray<PartInput>, ExpandError>
 }>() {
-  /** The built-in commands, and those that a source finds; the latter take the place of the former. */
-  static readonly layer = (source: CommandSource = () => Effect.succeed({ commands: [], broken: [] })) =>
-    Layer.effect(Command, makeCommand(source))
+  /** The built-in commands, and those of the project; the latter take the place of the former. */
+  static readonly layer = Layer.effect(Command, makeCommand)
 
   /** What was found, and the built-in commands of which nothing was found. */
   static readonly withBuiltins = withBuiltins

@@ -23,8 +23,6 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
   readonly slot: (rootID: SessionID, news: SlotNews) => Slot
   /** The slot of a root: there is always room for it, and no limit counts it. */
   readonly free: Slot
-  /** How many tool calls of one step run at once; calls that wait for others do not count. */
-  readonly callsAtOnce: number
   /** The way of the requests to a model, which it shares with all that have the same `limitKey`. */
   readonly requests: (model: Pick<LanguageModel, "info" | "limitKey">) => RequestGate
   /** How many agents hold a slot, and how many wait for one. */
@@ -43,7 +41,6 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
       return {
         slot: (rootID, news) => makeSlot(pool, rootID, news),
         free,
-        callsAtOnce: limits.concurrency,
         requests: ({ info, limitKey }) => {
           const known = gates.get(limitKey)
           if (known !== undefined) return known

@@ -37,6 +37,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly leave: (rootID: SessionID) => Effect.Effect<void>
   /** Calls it whenever what is in memory of a tree is out of date: another holds it, or has held it meanwhile. */
   readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
+  /** Calls it whenever a tree was let go because nothing goes on in it. Nobody takes hold of it again before that has ended. */
+  readonly onRest: (rest: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {
   /** Leases on a storage, and that storage as it is for who holds leases: what others hold is not changed through it. */
   static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(

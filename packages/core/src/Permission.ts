@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Approval } from "./Approval.ts"
+import type { Hooks } from "./Hooks.ts"
 import { makeBroker } from "./internal/permission/broker.ts"
 import type { PermissionDenied, PermissionNotFound } from "./PermissionError.ts"
 import type { PermissionOptions } from "./PermissionOptions.ts"
@@ -20,13 +21,13 @@ export type { Subject } from "./Subject.ts"
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {
   /** What the rules say: the strictest of agent and ceilings, over all patterns; saved approvals lift `ask`, never `deny`. */
   readonly decide: (subject: Subject, tool: Caller, ask: PermissionAsk) => Effect.Effect<Action, StorageError>
-  /** Ends when the call may be made. A person has 24 hours to answer. */
+  /** Ends when the call may be made. A person has 24 hours to answer. The hooks are those of the caller's project. */
   readonly authorise: (
     subject: Subject,
     tool: Caller,
     ask: PermissionAsk,
     call?: AskingCall
-  ) => Effect.Effect<void, PermissionDenied | StorageError>
+  ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
   /** Whether anything at all of a tool may ever be allowed: a model is not offered what is denied anyway. */
   readonly offered: (subject: Subject, tool: Caller) => boolean
   /**
@@ -48,8 +49,9 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
   /** Takes an approval back: the next decision of any process goes without it. */
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
 }>() {
-  /** Decides by rules, and meets questions as the options say. */
-  static readonly layer = (options: PermissionOptions) => Layer.scoped(Permission, makeBroker(options))
+  /** Decides by rules, and has the `Answerer` of each tree meet the questions. */
+  static readonly layer = (options: Pick<PermissionOptions, "home"> = {}) =>
+    Layer.scoped(Permission, makeBroker(options))
 
   /** Answers a question. */
   static readonly reply = (

@@ -4,17 +4,17 @@ import type { PartID, SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Answerer } from "./Answerer.ts"
 import { makeQuestion } from "./internal/makeQuestion.ts"
 import type { Journal } from "./Journal.ts"
-import type { PermissionOptions } from "./Permission.ts"
-import { notWaiting, type QuestionNotFound, Unanswered } from "./QuestionError.ts"
+import { nobody, notWaiting, type QuestionNotFound, type Unanswered } from "./QuestionError.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { ToolContext } from "./Tool.ts"
 
 /** The questions of agents. */
 export class Question extends Context.Tag("@skein/core/Question")<Question, {
-  /** Whether there is anybody who could be asked. */
-  readonly canAsk: boolean
+  /** Whether there is anybody who could be asked for a tree of sessions. */
+  readonly canAsk: (rootID: SessionID) => boolean
   /**
    * Asks the person at the root, for a call of a tool, and waits for a day at most; clocks of tasks stand still meanwhile.
    * Gives labels of options, or words of the person's own. Interruption withdraws the question.
@@ -33,14 +33,13 @@ export class Question extends Context.Tag("@skein/core/Question")<Question, {
   /** The questions that wait, oldest first. */
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<QuestionRequest>>
 }>() {
-  /** Asks where `asks` says that a person watches the bus and replies; nobody else can answer. */
-  static readonly layer = ({ asks }: Pick<PermissionOptions, "asks">): Layer.Layer<Question, never, Journal> =>
-    asks === "person" ? Layer.effect(Question, makeQuestion) : Question.layerNobody
+  /** Asks where a person answers for the tree; nobody else can. */
+  static readonly layer: Layer.Layer<Question, never, Answerer | Journal> = Layer.effect(Question, makeQuestion)
 
   /** There is nobody to ask. */
   static readonly layerNobody: Layer.Layer<Question> = Layer.succeed(Question, {
-    canAsk: false,
-    ask: () => new Unanswered({ reason: "nobody", message: "Nobody can be asked here." }),
+    canAsk: () => false,
+    ask: () => nobody,
     reply: (id) => notWaiting(id),
     dismiss: (id) => notWaiting(id),
     pending: () => Effect.succeed([])

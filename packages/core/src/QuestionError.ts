@@ -23,3 +23,6 @@ export class Unanswered extends Schema.TaggedError<Unanswered>()("Unanswered", {
   ),
   message: Schema.String
 }) {}
+
+/** The error where nobody could answer. */
+export const nobody = new Unanswered({ reason: "nobody", message: "Nobody can be asked here." })

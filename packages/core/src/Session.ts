@@ -14,6 +14,7 @@ import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import { Recovery } from "./internal/session/Recovery.ts"
+import type { ProjectUnavailable } from "./Project.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -36,15 +37,29 @@ export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
 export const answerOf = (parts: ReadonlyArray<Part>): string => answerOfParts(parts)
 
 /** Why a conversation was not made shorter. */
-export type CompactError = BudgetExhausted | CompactionFailed | SessionNotFound | SessionStopped | StorageError
+export type CompactError =
+  | BudgetExhausted
+  | CompactionFailed
+  | ProjectUnavailable
+  | SessionNotFound
+  | SessionStopped
+  | StorageError
 
 /** Why a session has no new summary. */
-export type SummarizeError = BudgetExhausted | SessionNotFound | SessionStopped | SummaryFailed | StorageError
+export type SummarizeError =
+  | BudgetExhausted
+  | ProjectUnavailable
+  | SessionNotFound
+  | SessionStopped
+  | SummaryFailed
+  | StorageError
 
 /** The conversations. */
 export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Makes a root session. */
-  readonly create: (options: SessionOptions) => Effect.Effect<SessionInfo, AgentNotFound | BudgetInvalid | StorageError>
+  readonly create: (
+    options: SessionOptions
+  ) => Effect.Effect<SessionInfo, AgentNotFound | BudgetInvalid | ProjectUnavailable | StorageError>
   /** Makes a session below another: same project and directory, one level deeper. */
   readonly createChild: (
     parentID: SessionID,
@@ -83,7 +98,9 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    * cut off, tasks that had not settled, prompts that nobody had read. What was stopped stays stopped. Ends when all of it
    * is under way; `untilIdle` waits for it.
    */
-  readonly resume: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
+  readonly resume: (
+    id: SessionID
+  ) => Effect.Effect<void, ProjectUnavailable | SessionNotFound | StorageError>
   /**
    * Has a model describe what became of a session and everything below it, from a digest of what was done. The summary is
    * kept on the session and told as `session.updated`. Interruption closes the request.

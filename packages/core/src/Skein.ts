@@ -1,13 +1,16 @@
 /** The composition root: all services of Skein from what differs between its uses. */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { Ids } from "@skein/domain/Id"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 import { Agent, builtins } from "./Agent.ts"
+import { Answerer } from "./Answerer.ts"
 import { Budget } from "./Budget.ts"
 import { Bus } from "./Bus.ts"
 import { Command, type CommandSource } from "./Command.ts"
+import { Commands } from "./Commands.ts"
 import { Config } from "./Config.ts"
 import { Governor } from "./Governor.ts"
 import { Hooks } from "./Hooks.ts"
@@ -18,6 +21,8 @@ import { Leases } from "./Leases.ts"
 import * as MonotonicClock from "./MonotonicClock.ts"
 import { Owner } from "./Owner.ts"
 import { Permission, type PermissionOptions } from "./Permission.ts"
+import type { ProjectServices, ProjectSource, ProjectVersion } from "./Project.ts"
+import { Projects } from "./Projects.ts"
 import type { Provider } from "./Provider.ts"
 import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
@@ -28,34 +33,18 @@ import * as TaskControl from "./TaskControl.ts"
 import { Tasks } from "./Tasks.ts"
 import { TaskTool } from "./TaskTool.ts"
 import { TodoList } from "./TodoList.ts"
-import { type AnyTool, Tools } from "./Tool.ts"
+import { type AnyTool, SharedTools, Tools } from "./Tool.ts"
 
-/** What a program chooses; everything but the provider has an answer that needs neither disk nor network. */
-export interface SkeinOptions<
-  EP,
-  RP,
-  ES = never,
-  RS = never,
-  RT = never,
-  EC = never,
-  RC = never,
-  EH = never,
-  RH = never
-> {
+/** What the sessions of a project have; everything but the provider has an answer that needs neither disk nor network. */
+export interface ProjectOptions {
   /** The way to models: the one thing that must be chosen. */
-  readonly provider: Layer.Layer<Provider, EP, RP>
-  /** What lasts; memory where absent. */
-  readonly storage?: Layer.Layer<SessionStorage, ES, RS>
+  readonly provider: Layer.Layer<Provider, unknown, unknown>
   /** The tools besides `task`; none where absent. */
-  readonly tools?: Effect.Effect<ReadonlyArray<AnyTool>, never, RT>
+  readonly tools?: Effect.Effect<ReadonlyArray<AnyTool>, never, unknown>
   /** Where tasks work that are to work apart; none where absent, and such tasks are refused. */
   readonly isolation?: Layer.Layer<Isolation>
-  /** Where long texts are kept; memory where absent. */
-  readonly spill?: Layer.Layer<Spill>
   /** Settings, or a layer that knows where to find them. */
-  readonly config?: ConfigInfo | Layer.Layer<Config, EC, RC>
-  /** How this process is known to others on the same storage; by a name of chance where absent. */
-  readonly owner?: Layer.Layer<Owner>
+  readonly config?: ConfigInfo | Layer.Layer<Config, unknown, unknown>
   /** The agents; the built-in ones where absent. */
   readonly agents?: Layer.Layer<Agent>
   /** What agents are told besides their own prompts; nothing where absent. */
@@ -65,83 +54,181 @@ export interface SkeinOptions<
   /** Where skills are found; nowhere where absent. */
   readonly skills?: SkillSource
   /** Who is told of what happens, and may block or change it; nobody where absent. */
-  readonly hooks?: Layer.Layer<Hooks, EH, RH>
+  readonly hooks?: Layer.Layer<Hooks, unknown, unknown>
+}
+
+/** What a process has once, however many projects it holds. */
+export interface ProcessOptions {
+  /** What lasts; memory where absent. */
+  readonly storage?: Layer.Layer<SessionStorage, unknown, unknown>
+  /** Where long texts are kept; memory where absent. */
+  readonly spill?: Layer.Layer<Spill>
+  /** How this process is known to others on the same storage; by a name of chance where absent. */
+  readonly owner?: Layer.Layer<Owner>
   /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
   readonly permission?: PermissionOptions
 }
 
-/** What a program can call once the graph is built. */
-export type SkeinServices =
-  | Agent
-  | Budget
+/** What a program with one project chooses. */
+export interface SkeinOptions extends ProjectOptions, ProcessOptions {}
+
+/** What a program with a project for each directory chooses. */
+export interface ManyOptions<R = never> extends ProcessOptions {
+  /** Reads the project of a directory; `Skein.project` makes its layers. */
+  readonly projects: ProjectSource<R>
+  /** How long a project stays open that no session uses; see `Project.idleTimeToLive`. */
+  readonly idleTimeToLive?: Duration.DurationInput
+  /** The settings of the process: its limits are for all projects together. */
+  readonly config?: ConfigInfo
+}
+
+/** The services that a process has once, and that a project may be made of. */
+export type ProcessServices =
+  | Answerer
   | Bus
-  | Command
-  | Config
   | Governor
-  | Hooks
   | Ids
-  | Instructions
-  | Isolation
   | Journal
   | Leases
   | Owner
   | Permission
-  | Provider
   | Question
-  | Session
   | SessionStorage
-  | Skill
+  | SharedTools
   | Spill
-  | Tasks
   | TodoList
-  | Tools
 
-/** The ports and services that tools may ask for. */
-type Ports = Agent | Bus | Hooks | Ids | Instructions | Isolation | Owner | Provider | SessionStorage | Skill | Spill
+/** What a program can call once the graph is built. */
+export type SkeinServices = ManyServices | ProjectServices
 
-/** What tools need that the graph does not hold. */
-type Outside<R> = Exclude<
-  Exclude<Exclude<Exclude<Exclude<Exclude<R, Scope>, TodoList | Question>, Journal>, Leases | SessionStorage>, Ports>,
-  Config
+/** The same where there are many projects: what belongs to one of them is found by `Projects`. */
+export type ManyServices = ProcessServices | Budget | Command | Projects | Session | Tasks
+
+/** What one of the options holds. */
+type Of<O, K extends PropertyKey> = K extends keyof O ? O[K] : never
+
+type ErrorOf<L> = L extends Layer.Layer<infer _A, infer E, infer _R> ? E : never
+
+type NeedsOf<L> = L extends Layer.Layer<infer _A, infer _E, infer R> ? R
+  : L extends Effect.Effect<infer _A, infer _E, infer R> ? R
+  : never
+
+type NeedsOfSource<S> = S extends (directory: string) => Effect.Effect<ProjectVersion<infer R>, infer _E, infer R2> ?
+  R | Exclude<R2, Scope> :
+  never
+
+/** A name that is no option is a mistake. */
+type Only<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never }
+
+type ProjectKeys = "provider" | "config" | "hooks"
+
+/** What the layers of options need that the graph does not hold. */
+type ProjectNeeds<O> =
+  | Exclude<NeedsOf<Of<O, "provider" | "hooks">>, Config>
+  | NeedsOf<Of<O, "config">>
+  | Exclude<NeedsOf<Of<O, "tools">>, ProcessServices | Exclude<ProjectServices, Tools> | Scope>
+
+/** Options whose layers need nothing from outside: those of `Only`, for whoever builds the graph. */
+interface Settled {
+  readonly provider: Layer.Layer<Provider, never, Config>
+  readonly tools?: Effect.Effect<
+    ReadonlyArray<AnyTool>,
+    never,
+    ProcessServices | Exclude<ProjectServices, Tools> | Scope
+  >
+  readonly config?: ConfigInfo | Layer.Layer<Config>
+  readonly hooks?: Layer.Layer<Hooks, never, Config>
+  readonly storage?: Layer.Layer<SessionStorage>
+}
+
+interface SettledProject extends Omit<ProjectOptions, keyof Settled>, Omit<Settled, "storage"> {}
+
+interface SettledProcess extends Omit<ProcessOptions, "storage">, Pick<Settled, "storage"> {}
+
+const isLayer = (config: ConfigInfo | Layer.Layer<Config>): config is Layer.Layer<Config> => Layer.isLayer(config)
+
+const configOf = (config: ConfigInfo | Layer.Layer<Config> = {}): Layer.Layer<Config> =>
+  isLayer(config) ? config : Config.layer(config)
+
+/** All of a project but its settings. */
+const projectOver = (options: SettledProject) =>
+  Tools.layerOver(options.tools ?? Effect.succeed([])).pipe(
+    Layer.provideMerge(Layer.mergeAll(
+      options.provider,
+      options.hooks ?? Hooks.layerNoop,
+      options.isolation ?? Isolation.layerNone,
+      options.instructions ?? Instructions.layerNone,
+      options.agents ?? Agent.layer(builtins),
+      options.skills === undefined ? Skill.layerNone : Skill.layer(options.skills),
+      options.commands === undefined ? Commands.layerNone : Commands.layer(options.commands)
+    ))
+  )
+
+const process = (options: SettledProcess) => {
+  const { asks, ...permission } = options.permission ?? { asks: "nobody" }
+  return Layer.mergeAll(Governor.layer, Permission.layer(permission), Question.layer, SharedTools.layer, TodoList.layer)
+    .pipe(
+      Layer.provideMerge(Journal.layer),
+      Layer.provideMerge(Leases.layer),
+      Layer.provideMerge(Layer.mergeAll(
+        options.storage ?? SessionStorage.layerMemory,
+        options.spill ?? Spill.layerMemory,
+        Answerer.layer(asks),
+        Bus.layer,
+        Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)
+      ))
+    )
+}
+
+/** What makes sessions work, each in its project. */
+const running = Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer).pipe(
+  Layer.provideMerge(Tasks.layer),
+  Layer.provideMerge(Session.layer)
+)
+
+/** Builds the graph of services with one project, which all directories share. */
+export function layer<O extends SkeinOptions>(
+  options: Only<O, SkeinOptions>
+): Layer.Layer<
+  SkeinServices,
+  ErrorOf<Of<O, ProjectKeys | "storage">>,
+  ProjectNeeds<O> | Exclude<NeedsOf<Of<O, "storage">>, Config>
 >
-
-/** Builds the graph of services. */
-export const layer = <EP, RP, ES = never, RS = never, RT = never, EC = never, RC = never, EH = never, RH = never>(
-  options: SkeinOptions<EP, RP, ES, RS, RT, EC, RC, EH, RH>
-): Layer.Layer<SkeinServices, EP | ES | EC | EH, Exclude<RP | RS | RH, Config> | RC | Outside<RT>> => {
-  const config: Layer.Layer<Config, EC, RC> = options.config !== undefined && Layer.isLayer(options.config)
-    ? options.config as Layer.Layer<Config, EC, RC>
-    : Config.layer(options.config as ConfigInfo | undefined)
-  const storage: Layer.Layer<SessionStorage, ES, RS> = options.storage ?? SessionStorage.layerMemory
-  const hooks: Layer.Layer<Hooks, EH, RH> = options.hooks ?? Hooks.layerNoop
-  const tools: Effect.Effect<ReadonlyArray<AnyTool>, never, RT> = options.tools ?? Effect.succeed([])
-
-  const ports = Layer.mergeAll(
-    options.provider,
-    storage,
-    hooks,
-    options.spill ?? Spill.layerMemory,
-    options.isolation ?? Isolation.layerNone,
-    options.instructions ?? Instructions.layerNone,
-    options.agents ?? Agent.layer(builtins),
-    options.skills === undefined ? Skill.layerNone : Skill.layer(options.skills),
-    Bus.layer,
-    Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)
+// What the options need and how they may fail is what the graph needs and how it may fail: here both are nothing.
+export function layer(options: SettledProject & SettledProcess): Layer.Layer<SkeinServices> {
+  return running.pipe(
+    Layer.provideMerge(Projects.layerOne),
+    Layer.provideMerge(projectOver(options)),
+    Layer.provideMerge(process(options)),
+    Layer.provideMerge(configOf(options.config)),
+    Layer.provideMerge(MonotonicClock.layer)
   )
-  const permission = options.permission ?? { asks: "nobody" }
-  const rules = Layer.mergeAll(
-    Permission.layer(permission),
-    Governor.layer,
-    Tools.layer(tools).pipe(Layer.provideMerge(Layer.merge(TodoList.layer, Question.layer(permission))))
-  )
-  return Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer(options.commands)).pipe(
-    Layer.provideMerge(Tasks.layer),
-    Layer.provideMerge(Session.layer),
-    Layer.provideMerge(rules),
-    Layer.provideMerge(Journal.layer),
-    Layer.provideMerge(Leases.layer),
-    Layer.provideMerge(ports),
-    Layer.provideMerge(config),
+}
+
+/** What one project of several has, for `ProjectSource`. */
+export function project<O extends ProjectOptions>(
+  options: Only<O, ProjectOptions>
+): Layer.Layer<ProjectServices, ErrorOf<Of<O, ProjectKeys>>, ProjectNeeds<O> | ProcessServices>
+export function project(options: SettledProject): Layer.Layer<ProjectServices, never, ProcessServices> {
+  return Layer.provideMerge(projectOver(options), configOf(options.config))
+}
+
+/** Builds the graph of services with a project for each directory. */
+export function layerMany<O extends ManyOptions<unknown>>(
+  options: Only<O, ManyOptions>
+): Layer.Layer<
+  ManyServices,
+  ErrorOf<Of<O, "storage">>,
+  Exclude<NeedsOfSource<Of<O, "projects">>, ProcessServices> | NeedsOf<Of<O, "storage">>
+>
+export function layerMany(
+  options: SettledProcess & Omit<ManyOptions<ProcessServices>, keyof ProcessOptions>
+): Layer.Layer<ManyServices> {
+  const { config, idleTimeToLive, projects } = options
+  return running.pipe(
+    Layer.provideMerge(Projects.layer(projects, idleTimeToLive === undefined ? {} : { idleTimeToLive })),
+    // Each project has its own settings; these are for what all of them share.
+    Layer.provideMerge(Layer.provide(process(options), Config.layer(config))),
     Layer.provideMerge(MonotonicClock.layer)
   )
 }

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { Agent } from "./Agent.ts"
 import { currentCall } from "./internal/calls/currentCall.ts"
 import { deepest, isTextNested } from "./Nesting.ts"
+import { Projects } from "./Projects.ts"
 import { type PromptError, Session, type Turn } from "./Session.ts"
 import { type TaskRequest, Tasks } from "./Tasks.ts"
 
@@ -98,18 +99,26 @@ const refused = ({ agent }: TaskOptions, reason: string, message: string) =>
   new TaskFailed({ agent, status: "failed", reason, text: "", message })
 
 /** Why a session could not be made, in the words of tasks. */
-const refusals = { AgentNotFound: "unknown_agent", BudgetInvalid: "budget", StorageError: "storage" } as const
+const refusals = {
+  AgentNotFound: "unknown_agent",
+  BudgetInvalid: "budget",
+  ProjectUnavailable: "project",
+  StorageError: "storage"
+} as const
 
 const begin = Effect.fnUntraced(function*(options: TaskOptions) {
-  const agents = yield* Agent
   const session = yield* Session
-  const { agent, budget, model, permission } = options
-  if (agents.all.find(({ name }) => name === agent)?.hidden === true) {
+  const { agent, budget, directory = ".", model, permission } = options
+  const all = yield* Effect.mapError(
+    Projects.use(directory, Effect.map(Agent, (agents) => agents.all)),
+    ({ _tag, message }) => refused(options, refusals[_tag], message)
+  )
+  if (all.find(({ name }) => name === agent)?.hidden === true) {
     return yield* refused(options, "unknown_agent", `Unknown agent type: ${agent} is not a valid agent type`)
   }
   return yield* Effect.mapError(
     session.create({
-      directory: options.directory ?? ".",
+      directory,
       agent,
       title: titleOf(options),
       ...(model === undefined ? {} : { model }),
@@ -263,7 +272,7 @@ const valueOf = (
   })
 
 /** What a task needs: all of it is in `Skein.layer`. */
-export type Services = Agent | Session | Tasks
+export type Services = Projects | Session | Tasks
 
 /** What a task gives. */
 interface Run {

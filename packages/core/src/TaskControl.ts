@@ -7,12 +7,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Config } from "./Config.ts"
+import { SessionTable } from "./internal/live/SessionTable.ts"
 import * as prompts from "./internal/prompts.ts"
 import { acceptedText, outcomeText, statusText } from "./internal/tasks/taskTexts.ts"
 import type { Spill } from "./Spill.ts"
 import { Tasks, type TaskStatus } from "./Tasks.ts"
 import { taskError } from "./TaskTool.ts"
-import { type AnyTool, define, type PermissionAsk, type ToolCaller, Tools } from "./Tool.ts"
+import { type AnyTool, define, type PermissionAsk, SharedTools, type ToolCaller } from "./Tool.ts"
 
 const about = (description: string) => ({ description })
 const TaskID = Schema.NonEmptyTrimmedString.annotations(about("The task_id of a task that you have started"))
@@ -166,13 +167,19 @@ const makeWait = (tasks: Supervisor, describe: AnyTool["describe"], write: Write
 
 /** Adds the tools to those that there are. */
 export const layer = Layer.scopedDiscard(Effect.gen(function*() {
-  const tools = yield* Tools
+  const tools = yield* SharedTools
   const tasks = yield* Tasks
   const spill = yield* Effect.context<Spill>()
-  const { settings: { limits } } = yield* Config
+  const table = yield* SessionTable
   // Who can start no task has none to control.
-  const forCallers = (text: string) => ({ depth }: ToolCaller) =>
-    Effect.succeed(depth < limits.subagent_depth ? text : undefined)
+  const forCallers = (text: string) => ({ depth, sessionID }: ToolCaller) => {
+    const live = table.peek(sessionID)
+    if (live === undefined) return Effect.succeed(undefined)
+    return table.inProject(
+      live,
+      Effect.map(Config, ({ settings: { limits } }) => depth < limits.subagent_depth ? text : undefined)
+    )
+  }
   const write: Write = (reader, outcomes) =>
     Effect.forEach(outcomes, (outcome) => outcomeText(reader, outcome)).pipe(
       Effect.map((texts) => texts.join("\n\n")),

@@ -15,6 +15,7 @@ export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused"
     "bad_message",
     "settled",
     "isolation",
+    "project",
     "bad_model"
   ),
   message: Schema.String

@@ -3,16 +3,19 @@ import { Milliseconds } from "@skein/domain/Milliseconds"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent } from "./Agent.ts"
 import { Config } from "./Config.ts"
 import { subjectOf } from "./internal/calls/offer.ts"
+import type { Live } from "./internal/live/Live.ts"
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import * as prompts from "./internal/prompts.ts"
 import { acceptedText, outcomeText } from "./internal/tasks/taskTexts.ts"
 import { servicesForLater } from "./internal/traced.ts"
 import { Permission } from "./Permission.ts"
+import type { ProjectServices } from "./Project.ts"
 import type { Spill } from "./Spill.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
@@ -20,6 +23,7 @@ import { type Accepted, type TaskProgress, type TaskRequest, Tasks } from "./Tas
 import {
   define,
   type PermissionAsk,
+  SharedTools,
   type ToolCaller,
   type ToolContext,
   ToolError,
@@ -139,14 +143,11 @@ const requestOf = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCall
 })
 
 /** Describes the tool to one caller; undefined where it can start no agent at all. */
-const describe = Effect.fnUntraced(function*(caller: ToolCaller) {
+const describe = Effect.fnUntraced(function*(live: Live) {
   const agents = yield* Agent
   const permission = yield* Permission
-  const table = yield* SessionTable
   const { settings: { limits } } = yield* Config
-  if (caller.depth >= limits.subagent_depth) return undefined
-  const live = table.peek(caller.sessionID)
-  if (live === undefined) return undefined
+  if (live.info.depth >= limits.subagent_depth) return undefined
   const subject = yield* subjectOf(live)
   const lines: Array<string> = []
   for (const agent of agents.all) {
@@ -177,12 +178,9 @@ const ownAsk = (agent: string, description: string): PermissionAsk => ({
 })
 
 /** The arguments that a caller may not use: an agent of its own, unless its rules allow one. */
-const hidden = Effect.fnUntraced(function*(caller: ToolCaller) {
+const hidden = Effect.fnUntraced(function*(live: Live) {
   const agents = yield* Agent
   const permission = yield* Permission
-  const table = yield* SessionTable
-  const live = table.peek(caller.sessionID)
-  if (live === undefined) return ["agent"]
   const subject = yield* subjectOf(live)
   for (const agent of agents.all) {
     if (agent.hidden || agent.mode === "primary") continue
@@ -278,31 +276,48 @@ const recover = Effect.fn("TaskTool.recover")(function*(input: TaskInput, contex
 
 const modelOf = ({ model }: ToolContext): ModelRef => model
 
+const callerGone = new ToolError({ kind: "not_found", message: "The session that makes this call is gone." })
+
 /** The tool, and the layer that puts it into the registry. */
 export const TaskTool = {
   /** Runs a task for a call: forks the subagent as a fiber of the call, and ends with its outcome. */
   execute,
   /** Adds the tool to the tools that there are. */
   layer: Layer.scopedDiscard(Effect.gen(function*() {
-    const tools = yield* Tools
-    const context = yield* servicesForLater<Tasks | Tools | Agent | Permission | Config | SessionTable | Spill>()
+    const tools = yield* SharedTools
+    const context = yield* servicesForLater<Tasks | Permission | SessionTable | Spill>()
+    const table = yield* SessionTable
+    type Here = Tasks | Permission | ProjectServices | SessionTable | Spill
+    /** Each project has its own agents and tools: those of the caller's count. */
+    const forCaller = <A, E>(caller: ToolCaller, nobody: A, effect: (live: Live) => Effect.Effect<A, E, Here>) => {
+      const live = table.peek(caller.sessionID)
+      return live === undefined
+        ? Effect.succeed(nobody)
+        : Effect.provide(table.inProject(live, effect(live)), context)
+    }
+    const calling = <A>(caller: ToolCaller, effect: Effect.Effect<A, ToolError, Here>) =>
+      Effect.flatten(
+        forCaller(caller, Exit.fail(callerGone), () => Effect.exit(effect))
+      )
     yield* tools.register(define<TaskInput>({
       name: "task",
       describe: (caller) =>
-        Effect.provide(
+        forCaller(caller, undefined, (live) =>
           // Without its agent, which may be gone by now, a session does nothing more.
-          Effect.catchTag(describe(caller), "AgentNotFound", () => Effect.succeed(undefined)),
-          context
-        ),
+          Effect.catchTag(describe(live), "AgentNotFound", () => Effect.succeed(undefined))),
       parameters: TaskInput,
       hides: (caller) =>
-        Effect.provide(Effect.catchTag(hidden(caller), "AgentNotFound", () => Effect.succeed(["agent"])), context),
+        forCaller(
+          caller,
+          ["agent"],
+          (live) => Effect.catchTag(hidden(live), "AgentNotFound", () => Effect.succeed(["agent"]))
+        ),
       effect: "never",
       waits: true,
       title: (input) => input.description,
-      authorise: (input, caller) => Effect.provide(authorise(input, caller), context),
-      execute: (input, call) => Effect.provide(execute(input, call), context),
-      recover: (input, call) => Effect.provide(recover(input, call), context)
+      authorise: (input, caller) => calling(caller, authorise(input, caller)),
+      execute: (input, call) => calling(call, execute(input, call)),
+      recover: (input, call) => calling(call, recover(input, call))
     }))
   }))
 }

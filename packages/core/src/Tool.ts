@@ -140,47 +140,76 @@ export const define = <Input>(
   }
 ): Tool<Input> => ({ ...tool, permission: tool.permission ?? tool.name, waits: tool.waits ?? false })
 
-/** The tools that there are. */
-export class Tools extends Context.Tag("@skein/core/Tool")<Tools, {
+/** Tools by their names. */
+export interface ToolRegistry {
   /** All tools, sorted by name. */
   readonly all: () => ReadonlyArray<AnyTool>
   /** The tool of exactly this name. */
   readonly get: (name: string) => AnyTool | undefined
   /** Adds a tool until the scope closes; of two with one name the later counts. */
   readonly register: (tool: AnyTool) => Effect.Effect<void, never, Scope.Scope>
-}>() {
+}
+
+/** The tools of a project. */
+export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>() {
   /** A registry that begins with these tools. */
   static readonly layer = <R = never>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
-  ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> =>
-    Layer.scoped(
-      Tools,
-      Effect.map(tools, (initial) => {
-        // Of each name all that were added, the one that counts last.
-        const byName = new Map<string, ReadonlyArray<AnyTool>>()
-        const put = (tool: AnyTool) => byName.set(tool.name, [...byName.get(tool.name) ?? [], tool])
-        const take = (tool: AnyTool) => {
-          const left = (byName.get(tool.name) ?? []).filter((each) => each !== tool)
-          if (left.length > 0) byName.set(tool.name, left)
-          else byName.delete(tool.name)
-        }
-        initial.forEach(put)
-        let sorted: ReadonlyArray<AnyTool> | undefined
-        const change = (apply: () => void) =>
-          Effect.sync(() => {
-            apply()
-            sorted = undefined
-          })
-        return {
-          all: () =>
-            sorted ??= [...byName.values()].flatMap((each) => each.slice(-1)).toSorted((
-              a,
-              b
-            ) => (a.name < b.name ? -1 : 1)),
-          get: (name) => byName.get(name)?.at(-1),
-          register: (tool) =>
-            Effect.asVoid(Effect.acquireRelease(change(() => put(tool)), () => change(() => take(tool))))
-        }
-      })
-    )
+  ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> => Layer.scoped(Tools, Effect.map(tools, makeRegistry))
+
+  /** The same over the tools that all projects have; one of the project's own takes the place of a shared one. */
+  static readonly layerOver = <R = never>(
+    tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
+  ): Layer.Layer<Tools, never, SharedTools | Exclude<R, Scope.Scope>> =>
+    Layer.scoped(Tools, Effect.zipWith(SharedTools, tools, (shared, own) => over(shared, makeRegistry(own))))
+}
+
+/** The tools that all projects of a process have, such as `task`. */
+export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<SharedTools, ToolRegistry>() {
+  /** None at first: who has some registers them. */
+  static readonly layer: Layer.Layer<SharedTools> = Layer.sync(SharedTools, () => makeRegistry([]))
+
+  /** Those of the only project. */
+  static readonly layerOne: Layer.Layer<SharedTools, never, Tools> = Layer.effect(SharedTools, Tools)
+}
+
+const sort = (tools: Iterable<AnyTool>) => [...tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
+const makeRegistry = (initial: ReadonlyArray<AnyTool>): ToolRegistry => {
+  // Of each name all that were added, the one that counts last.
+  const byName = new Map<string, ReadonlyArray<AnyTool>>()
+  const put = (tool: AnyTool) => byName.set(tool.name, [...byName.get(tool.name) ?? [], tool])
+  const take = (tool: AnyTool) => {
+    const left = (byName.get(tool.name) ?? []).filter((each) => each !== tool)
+    if (left.length > 0) byName.set(tool.name, left)
+    else byName.delete(tool.name)
+  }
+  initial.forEach(put)
+  let sorted: ReadonlyArray<AnyTool> | undefined
+  const change = (apply: () => void) =>
+    Effect.sync(() => {
+      apply()
+      sorted = undefined
+    })
+  return {
+    all: () => sorted ??= sort([...byName.values()].flatMap((each) => each.slice(-1))),
+    get: (name) => byName.get(name)?.at(-1),
+    register: (tool) => Effect.asVoid(Effect.acquireRelease(change(() => put(tool)), () => change(() => take(tool))))
+  }
+}
+
+const over = (shared: ToolRegistry, own: ToolRegistry): ToolRegistry => {
+  let merged: { readonly of: readonly [unknown, unknown]; readonly all: ReadonlyArray<AnyTool> } | undefined
+  return {
+    all: () => {
+      // Each registry gives the same array until it changes.
+      const of = [shared.all(), own.all()] as const
+      if (merged?.of[0] !== of[0] || merged.of[1] !== of[1]) {
+        merged = { of, all: sort(new Map(of.flat().map((tool) => [tool.name, tool])).values()) }
+      }
+      return merged.all
+    },
+    get: (name) => own.get(name) ?? shared.get(name),
+    register: own.register
+  }
 }

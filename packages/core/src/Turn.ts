@@ -9,6 +9,7 @@ import type { Usage } from "@skein/domain/Usage"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./HookError.ts"
+import type { ProjectUnavailable } from "./Project.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
 import type {
   BudgetExhausted,
@@ -83,5 +84,6 @@ export type PromptError =
   | OutputInvalid
   | AgentNotFound
   | ModelUnavailable
+  | ProjectUnavailable
   | ModelError
   | StorageError

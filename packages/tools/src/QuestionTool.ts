@@ -43,7 +43,7 @@ export const makeQuestion: Effect.Effect<Tool<QuestionInput>, never, Question> =
     define<QuestionInput>({
       name: "question",
       // Where nobody can be asked, asking would only cost a step.
-      describe: () => Effect.succeed(questions.canAsk ? description : undefined),
+      describe: ({ rootID }) => Effect.succeed(questions.canAsk(rootID) ? description : undefined),
       parameters: Parameters,
       effect: "safe",
       waits: true,

@@ -6,9 +6,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
+import { Answerer } from "../Answerer.ts"
 import { Journal } from "../Journal.ts"
 import type { EventSource } from "../JournalEntry.ts"
-import { notWaiting, Unanswered } from "../QuestionError.ts"
+import { nobody, notWaiting, Unanswered } from "../QuestionError.ts"
 import type { ToolContext } from "../Tool.ts"
 import { currentCall } from "./calls/currentCall.ts"
 import { logUnstored } from "./logUnstored.ts"
@@ -27,9 +28,11 @@ const unanswered = {
   expired: new Unanswered({ reason: "expired", message: "Nobody answered within 24 hours." })
 }
 
-/** Makes the service for where there is a person. */
+/** Makes the service. */
 export const makeQuestion = Effect.gen(function*() {
   const journal = yield* Journal
+  const answerer = yield* Answerer
+  const canAsk = (rootID: SessionID) => answerer.of(rootID) === "person"
   const pending = new Map<PartID, Pending>()
 
   const told = ({ request, source }: Pending, reply: QuestionReply, answers: ReadonlyArray<string>) =>
@@ -60,6 +63,7 @@ export const makeQuestion = Effect.gen(function*() {
     asked: Pick<QuestionRequest, "question" | "options" | "multiple">
   ) {
     const { depth, partID, path, rootID, sessionID } = call
+    if (!canAsk(rootID)) return yield* nobody
     const source = { id: sessionID, rootID, depth }
     const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
     const each: Pending = { request, source, ended: yield* Deferred.make<ReadonlyArray<string>, Unanswered>() }
@@ -86,7 +90,7 @@ export const makeQuestion = Effect.gen(function*() {
   }, Effect.uninterruptible)
 
   return {
-    canAsk: true,
+    canAsk,
     ask,
     reply: (id: PartID, answers: readonly [string, ...ReadonlyArray<string>]) => end(id, "answered", answers),
     dismiss: (id: PartID) => end(id, "dismissed", []),

@@ -1,7 +1,6 @@
 /** Decides which tools a model is offered, and by which rules a session goes. */
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import { Agent } from "../../Agent.ts"
@@ -9,6 +8,7 @@ import { Permission, type Subject } from "../../Permission.ts"
 import type { ToolSpec } from "../../Provider.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import { type Acting, type Live, pathOf } from "../live/Live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 
 /** Who calls, as tools see it. */
 export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCaller => ({
@@ -25,7 +25,8 @@ export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCal
 })
 
 /** The rules that hold for a session's calls at this moment. */
-const look = Effect.fnUntraced(function*(live: Acting, agents: Context.Tag.Service<Agent>) {
+const look = Effect.fnUntraced(function*(live: Acting) {
+  const agents = yield* Agent
   const own = yield* agents.get(live.info.agent)
   const ceilings: Array<Ruleset> = [...live.assignment.ceilings]
   for (let each: Acting | undefined = live; each !== undefined; each = each.parent) {
@@ -40,13 +41,13 @@ const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
 
 /** The rules that hold for a session's calls: its agent's, and the ceilings of it and of all above. */
 export const subjectOf = Effect.fnUntraced(function*(live: Acting) {
-  const agents = yield* Agent
-  const first = yield* look(live, agents)
+  const table = yield* SessionTable
+  const first = yield* look(live)
   const subject: Subject = {
     ...first,
     // An agent that is no more may do nothing.
     now: Effect.catchTag(
-      look(live, agents),
+      table.inProject(live, look(live)),
       "AgentNotFound",
       () => Effect.succeed({ ...first, ceilings: [everything] })
     )

@@ -1,6 +1,6 @@
 /** The second half of a step: all calls that the model asked for, at the same time, with their results in its order. */
 import * as Effect from "effect/Effect"
-import { Governor } from "../../Governor.ts"
+import { Config } from "../../Config.ts"
 import type { Subject } from "../../Permission.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
@@ -18,8 +18,8 @@ export const toolCalls = Effect.fnUntraced(function*(
   wanted: Wanted | undefined,
   resumes = false
 ) {
-  const governor = yield* Governor
-  const places = makePlaces(step.calls.length, governor.callsAtOnce)
+  const { settings: { limits } } = yield* Config
+  const places = makePlaces(step.calls.length, limits.concurrency)
   const results = yield* makeCalls(
     live,
     step.calls,

@@ -5,17 +5,15 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type { Agent } from "../../Agent.ts"
-import type { CommandRequest, CommandSource } from "../../CommandInfo.ts"
-import type { Config } from "../../Config.ts"
-import type { Hooks } from "../../Hooks.ts"
+import type { CommandRequest } from "../../CommandInfo.ts"
+import { Commands } from "../../Commands.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission } from "../../Permission.ts"
-import type { Provider } from "../../Provider.ts"
+import type { ProjectServices } from "../../Project.ts"
+import { Projects } from "../../Projects.ts"
 import { Session } from "../../Session.ts"
 import { stoppedBefore } from "../../SessionError.ts"
 import type { Spill } from "../../Spill.ts"
-import type { Tools } from "../../Tool.ts"
 import type { PromptOptions } from "../../Turn.ts"
 import { beside } from "../live/beside.ts"
 import type { Live } from "../live/Live.ts"
@@ -27,65 +25,70 @@ import { expand, rawOf } from "./expand.ts"
 import { find } from "./find.ts"
 import { mentionsIn } from "./mention.ts"
 
-type Needs = Agent | Config | Hooks | Ids | Leases | Permission | Provider | SessionTable | Spill | Tools
+type Needs = Ids | Leases | Permission | SessionTable | Spill
 
 /** Makes the service. */
-export const makeCommand = (source: CommandSource) =>
-  Effect.gen(function*() {
-    const table = yield* SessionTable
-    const session = yield* Session
-    const context = yield* servicesForLater<Needs>()
-    const list = (directory: string) => Effect.map(source(directory), withBuiltins)
+export const makeCommand = Effect.gen(function*() {
+  const projects = yield* Projects
+  const table = yield* SessionTable
+  const session = yield* Session
+  const context = yield* servicesForLater<Needs>()
+  const found = (directory: string) =>
+    Effect.flatMap(Commands, (commands) => Effect.map(commands.list(directory), withBuiltins))
+  const list = (directory: string) =>
+    Effect.provideService(Projects.use(directory, found(directory)), Projects, projects)
 
-    const get = (directory: string, name: string) => Effect.flatMap(list(directory), (all) => find(name, all))
+  const get = (directory: string, name: string) => Effect.flatMap(list(directory), (all) => find(name, all))
 
-    /** Works in a session until that is stopped: what a command runs ends with it. */
-    const inSession = <A, E>(id: SessionID, work: (live: Live) => Effect.Effect<A, E, Needs>) =>
-      table.use(id, (live) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.gen(function*() {
-            const { stops } = live.run
-            const fiber = yield* Effect.provide(beside(live, work(live)), context)
-            const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
-            if (live.run.stops !== stops || (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))) {
-              return yield* stoppedBefore(id, "it was prompted")
-            }
-            return yield* exit
-          })
-        ))
+  /** Works in a session until that is stopped: what a command runs ends with it. */
+  const inSession = <A, E>(id: SessionID, work: (live: Live) => Effect.Effect<A, E, Needs | ProjectServices>) =>
+    table.work(id, (live) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function*() {
+          const { stops } = live.run
+          const fiber = yield* Effect.provide(beside(live, table.inProject(live, work(live))), context)
+          const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
+          if (live.run.stops !== stops || (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))) {
+            return yield* stoppedBefore(id, "it was prompted")
+          }
+          return yield* exit
+        })
+      ))
 
-    const expanded = Effect.fn("Command.expand")(function*(id: SessionID, request: CommandRequest) {
-      const { directory } = yield* session.get(id)
-      const command = yield* get(directory, request.name)
-      return yield* inSession(id, (live) => expand(live, command, request))
-    })
-
-    const run = Effect.fnUntraced(function*(
-      id: SessionID,
-      request: CommandRequest,
-      options: Omit<PromptOptions, "command"> = {},
-      also: ReadonlyArray<PartInput> = []
-    ) {
-      const { agent, model, parts } = yield* expanded(id, request)
-      return yield* session.prompt(id, [...parts, ...also], {
-        ...options,
-        ...(agent === undefined ? {} : { agent }),
-        ...(model === undefined || options.model !== undefined ? {} : { model }),
-        command: { name: request.name, arguments: rawOf(request) }
-      })
-    })
-
-    return {
-      list,
-      get,
-      expand: expanded,
-      run,
-      mentioned: (id: SessionID, text: string) => {
-        const named = mentionsIn(text)
-        const said: PartInput = { type: "text", text }
-        return named.length === 0
-          ? Effect.succeed([said])
-          : inSession(id, (live) => Effect.map(attach(live, named, true), (parts) => [said, ...parts]))
-      }
-    }
+  const expanded = Effect.fn("Command.expand")(function*(id: SessionID, request: CommandRequest) {
+    return yield* inSession(id, (live) =>
+      Effect.flatMap(
+        Effect.flatMap(found(live.info.directory), (all) => find(request.name, all)),
+        (command) => expand(live, command, request)
+      ))
   })
+
+  const run = Effect.fnUntraced(function*(
+    id: SessionID,
+    request: CommandRequest,
+    options: Omit<PromptOptions, "command"> = {},
+    also: ReadonlyArray<PartInput> = []
+  ) {
+    const { agent, model, parts } = yield* expanded(id, request)
+    return yield* session.prompt(id, [...parts, ...also], {
+      ...options,
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined || options.model !== undefined ? {} : { model }),
+      command: { name: request.name, arguments: rawOf(request) }
+    })
+  })
+
+  return {
+    list,
+    get,
+    expand: expanded,
+    run,
+    mentioned: (id: SessionID, text: string) => {
+      const named = mentionsIn(text)
+      const said: PartInput = { type: "text", text }
+      return named.length === 0
+        ? Effect.succeed([said])
+        : inSession(id, (live) => Effect.map(attach(live, named, true), (parts) => [said, ...parts]))
+    }
+  }
+})

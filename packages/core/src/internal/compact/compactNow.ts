@@ -7,6 +7,7 @@ import { CompactionFailed, stoppedBefore } from "../../SessionError.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, sizeOf } from "../conversation/requestSize.ts"
 import { beside } from "../live/beside.ts"
+import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { compact } from "./compact.ts"
@@ -44,7 +45,7 @@ const work = Effect.fnUntraced(function*(live: Live) {
 export const compactNow = (live: Live) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      const fiber = yield* beside(live, work(live))
+      const fiber = yield* beside(live, inProject(live, work(live)))
       const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
       if (Exit.isSuccess(exit)) return exit.value
       if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")

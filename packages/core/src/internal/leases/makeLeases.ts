@@ -56,6 +56,7 @@ export const makeLeases = () =>
     /** Trees that are being left: what ends of them now stores nothing, and takes none of them again. */
     const leaving = new Set<SessionID>()
     const listeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
+    const resting: Array<(rootID: SessionID) => Effect.Effect<void>> = []
 
     const inTurn = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
       let turn = turns.get(rootID)
@@ -73,7 +74,14 @@ export const makeLeases = () =>
     const letGo = (tree: Held): Effect.Effect<void> =>
       Effect.uninterruptible(inTurn(
         tree.lease.rootID,
-        Effect.suspend(() => tree.uses === 0 && held.drop(tree) ? release([tree.lease]) : Effect.void)
+        Effect.suspend(() => {
+          const { lease } = tree
+          if (tree.uses > 0 || !held.drop(tree)) return Effect.void
+          return Effect.zipRight(
+            release([lease]),
+            Effect.forEach(resting, (rest) => rest(lease.rootID), { discard: true })
+          )
+        })
       ))
 
     // All that ran has ended when this is closed.
@@ -244,7 +252,8 @@ export const makeLeases = () =>
             Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
           )
         }).pipe(Effect.uninterruptible),
-      onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void listeners.push(forget)
+      onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void listeners.push(forget),
+      onRest: (rest: (rootID: SessionID) => Effect.Effect<void>) => void resting.push(rest)
     }
     return { leases, storage: { ...storage, commit } }
   })

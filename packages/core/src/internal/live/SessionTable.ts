@@ -12,6 +12,8 @@ import * as Scope from "effect/Scope"
 import { Governor } from "../../Governor.ts"
 import { Leases } from "../../Leases.ts"
 import { elapsed } from "../../MonotonicClock.ts"
+import type { Project, ProjectServices, ProjectUnavailable } from "../../Project.ts"
+import { Projects } from "../../Projects.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
@@ -31,6 +33,19 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SessionNotFound | StorageError, R>
+  /** The same for what makes a session work: opens its project as well. */
+  readonly work: <A, E, R>(
+    id: SessionID,
+    change: (live: Live) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | SessionNotFound | StorageError | ProjectUnavailable, R>
+  /**
+   * Runs an effect with the services of the session's project: that of the directory of its root. The project is open from
+   * the first `work` in the tree until the tree is let go.
+   */
+  readonly inProject: <A, E, R>(
+    live: { readonly info: Pick<SessionInfo, "rootID"> },
+    effect: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
   /** Puts a new session into memory. */
   readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live>
   /** The session, where it is in memory. */
@@ -53,7 +68,11 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const leases = yield* Leases
       const ids = yield* Ids
       const clock = yield* Effect.clock
+      const projects = yield* Projects
       const scope = yield* Effect.scope
+      // Made before the sessions' scopes, and so closed after them.
+      const ofProjects = yield* Scope.fork(scope, ExecutionStrategy.parallel)
+      const opened = new Map<SessionID, { readonly project: Project; readonly scope: Scope.CloseableScope }>()
       const table = new Map<SessionID, Live>()
       const children = new Map<SessionID, Set<Live>>()
 
@@ -127,6 +146,32 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           )
         })
 
+      /** Opens the project of a tree that is held. */
+      const enter = (live: Live): Effect.Effect<void, ProjectUnavailable> =>
+        Effect.suspend(() => {
+          const { directory, id: rootID } = live.root.info
+          if (opened.has(rootID)) return Effect.void
+          return Effect.uninterruptibleMask((restore) =>
+            Effect.gen(function*() {
+              const own = yield* Scope.fork(ofProjects, ExecutionStrategy.sequential)
+              const exit = yield* Effect.exit(restore(Scope.extend(projects.open(directory), own)))
+              // Somebody else may have opened it meanwhile: theirs counts.
+              if (Exit.isSuccess(exit) && !opened.has(rootID)) {
+                return void opened.set(rootID, { project: exit.value, scope: own })
+              }
+              yield* Scope.close(own, Exit.void)
+              yield* exit
+            })
+          )
+        })
+
+      const exitProject = (rootID: SessionID): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const found = opened.get(rootID)
+          opened.delete(rootID)
+          return found === undefined ? Effect.void : Scope.close(found.scope, Exit.void)
+        })
+
       const load = Effect.fnUntraced(function*(id: SessionID) {
         const found = yield* storage.session(id)
         if (Option.isNone(found)) return yield* notFound(id)
@@ -161,8 +206,9 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           // What ends now still belongs to the tree, and is stored only while that is held.
           return Effect.zipRight(
             Scope.close(live.scope, Exit.void),
-            Effect.sync(() => {
+            Effect.suspend(() => {
               for (const each of gone) if (!table.has(each)) leases.forget(each)
+              return live.parent === undefined && !table.has(id) ? exitProject(id) : Effect.void
             })
           )
         })
@@ -176,10 +222,18 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       }
 
       leases.onStale(close)
+      leases.onRest(exitProject)
 
       return {
         open,
         use,
+        work: (id, change) => use(id, (live) => Effect.zipRight(enter(live), change(live))),
+        inProject: (live, effect) =>
+          Effect.suspend(() => {
+            const { rootID } = live.info
+            return opened.get(rootID)?.project.use(effect)
+              ?? Effect.dieMessage(`The project of ${rootID} is not open: nothing works in that tree`)
+          }),
         add,
         peek: (id) => table.get(id),
         below: (id) => [...(children.get(id) ?? [])],

@@ -5,8 +5,6 @@ import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import type { Agent } from "../../Agent.ts"
-import type { Isolation } from "../../Isolation.ts"
 import type { Session } from "../../Session.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
@@ -17,7 +15,7 @@ import type { Alarms } from "../tasks/Alarms.ts"
 import type { Live } from "./Live.ts"
 
 /** What the runs of tasks need. */
-export type TaskServices = Agent | Alarms | Isolation | LoopServices | Session | SessionStorage
+export type TaskServices = Alarms | LoopServices | Session | SessionStorage
 
 /** Somebody asks a run to come to an end. */
 export interface StopRequest {

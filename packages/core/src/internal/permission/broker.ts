@@ -5,6 +5,7 @@ import type { Action } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { Answerer } from "../../Answerer.ts"
 import { failpoint } from "../../Failpoints.ts"
 import type { HookPlace } from "../../Hook.ts"
 import { Hooks } from "../../Hooks.ts"
@@ -68,12 +69,12 @@ const placeOf = ({ path, session }: Subject): HookPlace => ({
 })
 
 /** Makes the service. */
-export const makeBroker = (options: PermissionOptions) =>
+export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
   Effect.gen(function*() {
     const journal = yield* Journal
     const storage = yield* SessionStorage
     const ids = yield* Ids
-    const hooks = yield* Hooks
+    const answerer = yield* Answerer
     const lifetime = yield* Effect.scope
     const approvals = yield* makeApprovals
     const home = options.home
@@ -186,6 +187,7 @@ export const makeBroker = (options: PermissionOptions) =>
         always: lasts ? ask.always : [],
         metadata: ask.metadata
       }
+      const hooks = yield* Hooks
       const caller = { name: tool.name, permission: ask.permission }
       if (hooks.hears("PermissionRequest", caller)) {
         const { allows, changed } = yield* Effect.mapError(
@@ -200,13 +202,14 @@ export const makeBroker = (options: PermissionOptions) =>
           return yield* denied(ask, "hook", false, why)
         }
       }
-      if (options.asks === "auto" && !alwaysAsks(ask)) return
+      const asks = answerer.of(subject.session.rootID)
+      if (asks === "auto" && !alwaysAsks(ask)) return
       if (hooks.hears("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
         // The question does not wait for it; where there is none, the program might end before it is told.
-        yield* options.asks === "person" ? Effect.forkIn(notified, lifetime) : notified
+        yield* asks === "person" ? Effect.forkIn(notified, lifetime) : notified
       }
-      if (options.asks !== "person") return yield* askNobody(subject, request, ask)
+      if (asks !== "person") return yield* askNobody(subject, request, ask)
       const now = yield* Clock.currentTimeMillis
       const left = before === undefined
         ? patience

@@ -20,6 +20,7 @@ import type { PromptError, Turn } from "../../Turn.ts"
 import { inSlices } from "../fairScheduler.ts"
 import { failedToStore } from "../live/endings.ts"
 import { halt } from "../live/halt.ts"
+import { inProject } from "../live/inProject.ts"
 import { type Live, pathOf } from "../live/Live.ts"
 import type { Running } from "../live/RunState.ts"
 import { setStatus } from "../live/setStatus.ts"
@@ -128,11 +129,11 @@ const turns = (live: Live, running: Running) =>
     Effect.gen(function*() {
       const leases = yield* Leases
       for (let again = 0;;) {
-        const exit = yield* Effect.exit(restore(live.run.slot.work(runTurn(live))))
+        const exit = yield* Effect.exit(restore(live.run.slot.work(inProject(live, runTurn(live)))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         live.run.turnEnded(wasStopped ? Exit.fail(cutOff(live, leases)) : exit)
         yield* tell(live, exit)
-        yield* renewSummary(live, exit)
+        yield* inProject(live, renewSummary(live, exit))
         const next = wasStopped ? undefined : yield* Effect.exit(restore(goesOn(live, exit, again)))
         again = next !== undefined && Exit.isSuccess(next) && next.value ? again + 1 : 0
         // Who waits for this turn waits for the one that it goes on with.

@@ -11,10 +11,10 @@ import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { failpoint } from "../../Failpoints.ts"
-import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
+import { Projects } from "../../Projects.ts"
 import { PromptInvalid } from "../../SessionError.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
@@ -28,6 +28,7 @@ import { beside } from "../live/beside.ts"
 import { childInfo } from "../live/childInfo.ts"
 import { stop } from "../live/halt.ts"
 import { snapshot } from "../live/History.ts"
+import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -54,16 +55,23 @@ const checkParts = (parts: ReadonlyArray<PartInput>) =>
     ? Effect.void
     : Effect.fail(new PromptInvalid({ message: "The prompt is empty: give some text, a file, or a subtask." }))
 
+const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
+
+/** What a project says of a session that begins. */
+const startOf = Effect.fnUntraced(function*(options: SessionOptions) {
+  const { settings } = yield* Config
+  return { settings, agent: yield* agentOf(options.agent ?? settings.default_agent) }
+})
+
 /** Makes the service. */
 export const makeSession = Effect.gen(function*() {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
   const journal = yield* Journal
-  const agents = yield* Agent
+  const projects = yield* Projects
   const ids = yield* Ids
   const leases = yield* Leases
-  const { settings } = yield* Config
-  const { ended, submitted } = promptHooks(yield* Hooks)
+  const { ended, submitted } = promptHooks()
   const recovery = yield* Recovery
   const context = yield* servicesForLater<LoopServices>()
 
@@ -71,7 +79,11 @@ export const makeSession = Effect.gen(function*() {
     journal.commit([{ _tag: "Session", info, isNew: true }, ...also])
 
   const create = Effect.fn("Session.create")(function*(options: SessionOptions) {
-    const agent = yield* agents.get(options.agent ?? settings.default_agent)
+    const { agent, settings } = yield* Effect.provideService(
+      Projects.use(options.directory, startOf(options)),
+      Projects,
+      projects
+    )
     const now = yield* Clock.currentTimeMillis
     const id = yield* ids.make("ses")
     const budget = options.budget ?? settings.budget
@@ -150,12 +162,13 @@ export const makeSession = Effect.gen(function*() {
   ) {
     const parts = asParts(input)
     yield* checkParts(parts)
-    if (options.agent !== undefined) yield* agents.get(options.agent)
     yield* checkBudget(options.budget)
-    return yield* table.use(id, (live) => {
+    return yield* table.work(id, (live) => {
       const { stops } = live.run
-      return recovery.recover(live).pipe(
-        Effect.zipRight(submitted(live, parts)),
+      const named = options.agent === undefined ? Effect.void : agentOf(options.agent)
+      return table.inProject(live, named).pipe(
+        Effect.zipRight(recovery.recover(live)),
+        Effect.zipRight(table.inProject(live, submitted(live, parts))),
         Effect.flatMap((told) => submitPrompt(live, told, options, output, stops))
       )
     })
@@ -174,7 +187,7 @@ export const makeSession = Effect.gen(function*() {
         const { first, row } = yield* enqueue(live, "prompt", parts, options)
         // Stopped while hooks looked at it, or while it was being stored: then it stays as a note, and begins nothing.
         if (live.run.stops !== stops) return yield* withdrawn(live, row)
-        if (first) yield* beside(live, makeTitle(live, textOf(parts)))
+        if (first) yield* beside(live, inProject(live, makeTitle(live, textOf(parts))))
         if (output !== undefined) live.inbox.askForm(row.id, output)
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.inbox.dropForm(row.id)))
       })
@@ -236,7 +249,7 @@ export const makeSession = Effect.gen(function*() {
         ? Effect.succeed(live.messages.map(snapshot))
         : Effect.map(storage.messages(id), (found) => found.rows))
 
-  yield* Effect.addFinalizer(() => ended)
+  yield* Effect.addFinalizer(() => Effect.provideService(ended, Projects, projects))
 
   return {
     create,
@@ -255,9 +268,9 @@ export const makeSession = Effect.gen(function*() {
             live.run.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
-    resume: (id: SessionID) => Effect.provide(table.use(id, recovery.recover), context),
-    compact: (id: SessionID) => Effect.provide(table.use(id, compactNow), context),
-    summarize: (id: SessionID) => Effect.provide(table.use(id, summarize), context),
+    resume: (id: SessionID) => Effect.provide(table.work(id, recovery.recover), context),
+    compact: (id: SessionID) => Effect.provide(table.work(id, compactNow), context),
+    summarize: (id: SessionID) => Effect.provide(table.work(id, summarize), context),
     summarized: (id: SessionID) => opened(id, summarized),
     leave,
     stop: (id: SessionID) => Effect.provide(opened(id, stop), context),

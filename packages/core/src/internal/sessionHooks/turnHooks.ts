@@ -2,13 +2,14 @@
 import type { Outcome } from "@skein/domain/Outcome"
 import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { HookRefused } from "../../HookError.ts"
 import { type HookEnd, Hooks } from "../../Hooks.ts"
+import { Projects } from "../../Projects.ts"
 import type { Turn } from "../../Turn.ts"
+import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { placeOf } from "./callHooks.ts"
 
@@ -22,13 +23,13 @@ const promptOf = (parts: ReadonlyArray<PartInput>): string =>
  * Tells of a prompt before it is stored, and before the first one of a session that it begins. What a subagent is prompted
  * with is told as its start: users prompt roots. What hooks tell the model goes along with the prompt.
  */
-export const promptHooks = (hooks: Context.Tag.Service<typeof Hooks>) => {
+export const promptHooks = () => {
   const begun = new Set<Live>()
   const submitted = (
     live: Live,
     parts: ReadonlyArray<PartInput>
-  ): Effect.Effect<ReadonlyArray<PartInput>, HookRefused> =>
-    Effect.suspend(() => {
+  ): Effect.Effect<ReadonlyArray<PartInput>, HookRefused, Hooks> =>
+    Effect.flatMap(Hooks, (hooks) => {
       if (live.parent !== undefined) return Effect.succeed(parts)
       const at = placeOf(live)
       const taken = hooks.userPromptSubmit(at, promptOf(parts))
@@ -50,7 +51,11 @@ export const promptHooks = (hooks: Context.Tag.Service<typeof Hooks>) => {
    * them may be interrupted.
    */
   const ended = Effect.suspend(() =>
-    Effect.forEach(begun, (live) => hooks.sessionEnd(placeOf(live)), { concurrency: "unbounded", discard: true })
+    Effect.forEach(begun, (live) =>
+      Effect.catchAll(
+        Projects.use(live.info.directory, Effect.flatMap(Hooks, (hooks) => hooks.sessionEnd(placeOf(live)))),
+        ({ message }) => Effect.logWarning("Hooks are not told of the end of a session", message)
+      ), { concurrency: "unbounded", discard: true })
   ).pipe(
     Effect.timeoutOption(longestEnd),
     Effect.interruptible,
@@ -70,16 +75,16 @@ const endOf = (exit: Exit.Exit<Turn, { readonly message: string }>): HookEnd => 
 /** Tells that a turn of a root has ended by itself; what the next one is to be prompted with, if a hook wants one. */
 export const turnEnded = (live: Live, exit: Exit.Exit<Turn, { readonly message: string }>, again: boolean) =>
   live.parent === undefined
-    ? Effect.flatMap(Hooks, (hooks) => hooks.stop(placeOf(live), endOf(exit), again))
+    ? inProject(live, Effect.flatMap(Hooks, (hooks) => hooks.stop(placeOf(live), endOf(exit), again)))
     : Effect.succeed(undefined)
 
 /** Tells that a subagent begins to work; what hooks tell it with its prompt. */
 export const runBegins = (live: Live, prompt: string) =>
-  Effect.flatMap(Hooks, (hooks) => hooks.subagentStart(placeOf(live), prompt))
+  inProject(live, Effect.flatMap(Hooks, (hooks) => hooks.subagentStart(placeOf(live), prompt)))
 
 /** Tells that a subagent has ended a turn well; what it is prompted with next, if a hook wants it to go on. */
 export const runEnds = (live: Live, output: string, again: boolean) =>
-  Effect.flatMap(Hooks, (hooks) => hooks.subagentStop(placeOf(live), { output }, again))
+  inProject(live, Effect.flatMap(Hooks, (hooks) => hooks.subagentStop(placeOf(live), { output }, again)))
 
 /**
  * Tells of the outcome of a run, unless hooks were told of it as its last turn ended, or the run is being given up: nobody
@@ -88,10 +93,13 @@ export const runEnds = (live: Live, output: string, again: boolean) =>
 export const runEnded = (live: Live, outcome: Outcome) =>
   outcome.status === "completed"
     ? Effect.void
-    : Effect.flatMap(Hooks, (hooks) =>
-      Effect.exit(Effect.interruptible(
-        hooks.subagentStop(placeOf(live), {
-          output: outcome.status === "failed" ? outcome.error.message : outcome.text,
-          failed: true
-        })
-      )))
+    : inProject(
+      live,
+      Effect.flatMap(Hooks, (hooks) =>
+        Effect.exit(Effect.interruptible(
+          hooks.subagentStop(placeOf(live), {
+            output: outcome.status === "failed" ? outcome.error.message : outcome.text,
+            failed: true
+          })
+        )))
+    )

@@ -8,6 +8,7 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../TaskRequest.ts"
+import { inProject } from "../live/inProject.ts"
 import { ancestorsOf, type Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 
@@ -40,7 +41,13 @@ export const inTree = <A, E, R>(id: SessionID, effect: () => Effect.Effect<A, E,
   Effect.flatMap(
     SessionTable,
     (table) =>
-      Effect.flatten(Effect.catchTag(table.use(id, () => Effect.exit(effect())), "SessionNotFound", () => noParent(id)))
+      table.work(id, () => Effect.exit(effect())).pipe(
+        Effect.catchTags({
+          SessionNotFound: () => noParent(id),
+          ProjectUnavailable: ({ message }) => Effect.fail(refuse("project", message))
+        }),
+        Effect.flatten
+      )
   )
 
 /** There is no such task, or not any more. */
@@ -82,11 +89,13 @@ export interface CheckedTask {
   readonly child: Live | undefined
 }
 
-/** Agent, depth, then the task to resume: the first thing that is wrong is told. */
-export const checkTask = Effect.fnUntraced(function*(request: Omit<TaskRequest, "partID" | "timeout">) {
+/** The caller, then agent, depth, and the task to resume: the first thing that is wrong is told. */
+export const checkTask = (request: Omit<TaskRequest, "partID" | "timeout">) =>
+  Effect.flatMap(findParent(request.parentID), (parent) => inProject(parent, check(parent, request)))
+
+const check = Effect.fnUntraced(function*(parent: Live, request: Omit<TaskRequest, "partID" | "timeout">) {
   const { settings: { limits } } = yield* Config
   const agent = yield* findAgent(request.agent, request.byUser)
-  const parent = yield* findParent(request.parentID)
   if (parent.info.depth >= limits.subagent_depth) {
     return yield* refuse(
       "depth",

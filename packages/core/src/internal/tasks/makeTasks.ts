@@ -24,6 +24,7 @@ import { budgetFault } from "../budget/checkBudget.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import { beginPromise, endPromise, keptFor, reserve, settleCount, workOn } from "../budget/reservations.ts"
 import { forkAwaited } from "../forkAwaited.ts"
+import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask, TaskServices } from "../live/runningTask.ts"
 import { setStatus } from "../live/setStatus.ts"
@@ -165,14 +166,14 @@ const launch = Effect.fnUntraced(function*(
   also: ReadonlyArray<Entry> = []
 ) {
   const checked = yield* checkTask(request)
-  yield* countSpawn(checked.parent)
+  yield* inProject(checked.parent, countSpawn(checked.parent))
   const reservation = yield* reserveFor(checked, request)
   return yield* begin(
     checked,
     request,
     reservation,
     progress,
-    (starting) => openRun(checked, request, reservation, starting, also)
+    (starting) => inProject(checked.parent, openRun(checked, request, reservation, starting, also))
   )
 })
 
@@ -346,7 +347,7 @@ export const makeTasks = Effect.gen(function*() {
 
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
-      Effect.provide(Effect.asVoid(checkTask(request)), context),
+      Effect.provide(inTree(request.parentID, () => Effect.asVoid(checkTask(request))), context),
     run: (
       request: TaskRequest,
       progress?: TaskProgress

@@ -20,6 +20,7 @@ import type { Reservation } from "../budget/BudgetNode.ts"
 import { settleCount, usePromise } from "../budget/reservations.ts"
 import { subjectOf } from "../calls/offer.ts"
 import { childInfo } from "../live/childInfo.ts"
+import { inProject } from "../live/inProject.ts"
 import { lineOf, type Live, pathOf } from "../live/Live.ts"
 import type { RunningTask } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -52,7 +53,8 @@ const openWorkspace = ({ info: { directory } }: Live, taskID: SessionID, descrip
 /** Opens the worktree of a task that goes on: without changes it was removed when the task settled before. */
 export const reopenWorkspace = Effect.fnUntraced(function*(parent: Live, task: RunningTask) {
   if (task.live.info.worktree === undefined || task.note !== undefined) return
-  task.note = workspaceText(yield* openWorkspace(parent, task.row.taskID, task.row.description))
+  const opening = openWorkspace(parent, task.row.taskID, task.row.description)
+  task.note = workspaceText(yield* inProject(parent, opening))
 })
 
 /** The child session: the one to go on with, or a new one that begins clean and is stored with its first run. */
@@ -89,15 +91,15 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
 })
 
 /** A session that could not be stored never was. */
-const takeBack = Effect.fnUntraced(function*({ info: { id } }: Live, isApart: boolean) {
+const takeBack = Effect.fnUntraced(function*(parent: Live, { info: { id } }: Live, isApart: boolean) {
   const table = yield* SessionTable
   yield* table.close(id)
-  if (isApart) yield* closeWorkspace(id)
+  if (isApart) yield* closeWorkspace(parent, id)
 })
 
 /** Ends the work in a worktree; undefined where nothing is left of it. */
-export const closeWorkspace = (taskID: SessionID) =>
-  Effect.flatMap(Isolation, (isolation) => isolation.close(taskID)).pipe(
+export const closeWorkspace = (parent: Live, taskID: SessionID) =>
+  inProject(parent, Effect.flatMap(Isolation, (isolation) => isolation.close(taskID))).pipe(
     Effect.map((end) => end.kept ? end : undefined),
     Effect.catchAll((error) => Effect.as(Effect.logWarning("A worktree could not be closed", error.message), undefined))
   )
@@ -183,7 +185,7 @@ export const openRun = Effect.fnUntraced(function*(
   })
   return yield* Effect.onError(
     claimed(live, asked),
-    () => isNew ? takeBack(live, workspace !== undefined) : Effect.void
+    () => isNew ? takeBack(checked.parent, live, workspace !== undefined) : Effect.void
   )
 })
 

@@ -13,6 +13,7 @@ import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/toldRuns.ts"
+import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask, TaskServices } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -36,10 +37,9 @@ type Continued = CheckedTask & { readonly child: Live }
 /** What a stored run is about. Its agent may be gone from the config. */
 const continued = Effect.fnUntraced(function*(row: TaskRun) {
   const table = yield* SessionTable
-  const agents = yield* Agent
   const parent = yield* findParent(row.parentID)
   const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => unknownTask(row.taskID))
-  const agent = yield* Effect.option(agents.get(row.agent))
+  const agent = yield* inProject(parent, Effect.option(Effect.flatMap(Agent, (agents) => agents.get(row.agent))))
   return { parent, child, agent }
 })
 
@@ -66,11 +66,12 @@ export const goOnWith = <E, R>(
 
 /** Gives a run the outcome that it has, though nothing more is done for it. */
 const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolean) {
-  const agents = yield* Agent
   const table = yield* SessionTable
   const { agent, child, parent } = yield* continued(row)
   // Whatever agent it is: nothing is asked of it any more.
-  const any = agent._tag === "Some" ? agent.value : agents.all[0]
+  const any = agent._tag === "Some"
+    ? agent.value
+    : yield* inProject(parent, Effect.map(Agent, ({ all }) => all[0]))
   if (any === undefined) return yield* Effect.dieMessage("There is no agent at all")
   yield* table.history(child)
   const reservation = keptFor(parent.budget, child.budget, row)

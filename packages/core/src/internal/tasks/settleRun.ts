@@ -86,7 +86,7 @@ export const settleRun = Effect.fnUntraced(function*(
   if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
   const isApart = live.info.worktree !== undefined
   const isNeeded = isApart && parent.tasks.running.some((each) => each.live === live && each !== task)
-  const worktree = isApart && !isNeeded ? yield* closeWorkspace(run.taskID) : undefined
+  const worktree = isApart && !isNeeded ? yield* closeWorkspace(parent, run.taskID) : undefined
   const outcome = {
     ...end,
     ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),

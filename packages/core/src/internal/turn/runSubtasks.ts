@@ -7,7 +7,7 @@ import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
-import { Governor } from "../../Governor.ts"
+import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import type { Subject } from "../../Permission.ts"
 import { makePlaces } from "../calls/currentCall.ts"
@@ -128,7 +128,7 @@ export const runSubtasks = Effect.fnUntraced(function*(
   )
   const last = wanted.at(-1)
   if (last === undefined) return false
-  const governor = yield* Governor
+  const { settings: { limits } } = yield* Config
   const known = new Map(wanted.map(({ user }) => [user, [...begunBefore(live, user)]]))
   const begun = yield* Effect.forEach(wanted, ({ part, user }) => {
     const before = known.get(user)?.shift()
@@ -136,7 +136,7 @@ export const runSubtasks = Effect.fnUntraced(function*(
     return step === undefined ? begin(live, user, part) : Effect.succeed(step)
   })
   const open = begun.filter(({ tool }) => isOpen(tool))
-  const places = makePlaces(open.length, governor.callsAtOnce)
+  const places = makePlaces(open.length, limits.concurrency)
   const results = yield* makeCalls(
     live,
     open,

@@ -1,0 +1,42 @@
+/** Owns who answers the questions of each tree of sessions: several trees of one process may have different people, or nobody. */
+import type { SessionID } from "@skein/domain/Id"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type { Asks } from "./PermissionOptions.ts"
+
+/** Who answers. */
+export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {
+  /** Who answers the questions of a tree at this moment. */
+  readonly of: (rootID: SessionID) => Asks
+  /** Says who answers the questions of a tree until the scope closes. Of several, the one that was set last counts. */
+  readonly set: (rootID: SessionID, asks: Asks) => Effect.Effect<void, never, Scope.Scope>
+}>() {
+  /** `asks` counts for every tree of which nothing else is said. */
+  static readonly layer = (asks: Asks = "nobody"): Layer.Layer<Answerer> =>
+    Layer.sync(Answerer, () => {
+      const trees = new Map<SessionID, ReadonlyArray<{ readonly asks: Asks }>>()
+      return {
+        of: (rootID) => trees.get(rootID)?.at(-1)?.asks ?? asks,
+        set: (rootID, given) =>
+          Effect.asVoid(Effect.acquireRelease(
+            Effect.sync(() => {
+              const mine = { asks: given }
+              trees.set(rootID, [...trees.get(rootID) ?? [], mine])
+              return mine
+            }),
+            (mine) =>
+              Effect.sync(() => {
+                const left = (trees.get(rootID) ?? []).filter((each) => each !== mine)
+                if (left.length > 0) trees.set(rootID, left)
+                else trees.delete(rootID)
+              })
+          ))
+      }
+    })
+
+  /** Says who answers the questions of a tree until the scope closes. */
+  static readonly set = (rootID: SessionID, asks: Asks) =>
+    Effect.flatMap(Answerer, (answerer) => answerer.set(rootID, asks))
+}

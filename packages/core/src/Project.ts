@@ -1,0 +1,53 @@
+/** Decides what a project is: what the sessions of a directory have that others have not. */
+import type * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { Scope } from "effect/Scope"
+import type { Agent } from "./Agent.ts"
+import type { Commands } from "./Commands.ts"
+import type { Config } from "./Config.ts"
+import type { Hooks } from "./Hooks.ts"
+import type { Instructions } from "./Instructions.ts"
+import type { Isolation } from "./Isolation.ts"
+import type { Provider } from "./Provider.ts"
+import type { Skill } from "./Skill.ts"
+import type { Tools } from "./Tool.ts"
+
+/** A project cannot be opened, for example because its config is broken. */
+export class ProjectUnavailable extends Schema.TaggedError<ProjectUnavailable>()("ProjectUnavailable", {
+  directory: Schema.String,
+  message: Schema.String
+}) {}
+
+/** What each project has for itself. All other services exist once per process. */
+export type ProjectServices =
+  | Agent
+  | Commands
+  | Config
+  | Hooks
+  | Instructions
+  | Isolation
+  | Provider
+  | Skill
+  | Tools
+
+/** A project that is open. */
+export interface Project {
+  /**
+   * Runs an effect with the services of the project as they are when it begins. They stay the same until it ends, also when
+   * the project's files change meanwhile.
+   */
+  readonly use: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
+}
+
+/** What a project's files say at one time. */
+export interface ProjectVersion<R = never> {
+  readonly layer: Layer.Layer<ProjectServices, ProjectUnavailable, R>
+  /** Waits until the files say something else that can be used. */
+  readonly next: Effect.Effect<ProjectVersion<R>>
+}
+
+/** Reads the project of a directory. The scope lasts as long as the project is open. */
+export type ProjectSource<R = never> = (
+  directory: string
+) => Effect.Effect<ProjectVersion<R>, ProjectUnavailable, R | Scope>

@@ -1,0 +1,122 @@
+/** Keeps the projects of a process open while they are used, each in the newest version that its files allow. */
+import type * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as RcMap from "effect/RcMap"
+import * as Scope from "effect/Scope"
+import type { Project, ProjectServices, ProjectSource, ProjectUnavailable, ProjectVersion } from "../../Project.ts"
+import { servicesForLater } from "../traced.ts"
+
+/** A version that has been built. */
+interface Built {
+  readonly services: Context.Context<ProjectServices>
+  readonly scope: Scope.CloseableScope
+  /** How much runs with it. A version that was replaced is closed when nothing does. */
+  users: number
+}
+
+/** A project that is in the map; it is opened by its first user, and again where that failed. */
+interface Entry extends Project {
+  readonly ready: Effect.Effect<void, ProjectUnavailable>
+}
+
+const build = <R>(version: ProjectVersion<R>, lifetime: Scope.Scope) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.fork(lifetime, ExecutionStrategy.sequential)
+      const services = yield* Effect.onError(
+        restore(Layer.buildWithScope(version.layer, scope)),
+        (cause) => Scope.close(scope, Exit.failCause(cause))
+      )
+      return { services, scope, users: 0 } satisfies Built
+    })
+  )
+
+const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
+  Effect.gen(function*() {
+    const lifetime = yield* Effect.scope
+    const context = yield* servicesForLater<R>()
+    const opening = yield* Effect.makeSemaphore(1)
+    let current: Built | undefined
+
+    const close = (version: Built) => version.users > 0 ? Effect.void : Scope.close(version.scope, Exit.void)
+
+    const replace = (next: Built) =>
+      Effect.suspend(() => {
+        const last = current
+        current = next
+        return last === undefined ? Effect.void : close(last)
+      })
+
+    const follow = (version: ProjectVersion<R>): Effect.Effect<never, never, R> =>
+      Effect.flatMap(version.next, (next) =>
+        build(next, lifetime).pipe(
+          Effect.matchEffect({
+            onFailure: ({ message }) =>
+              Effect.annotateLogs(
+                Effect.logError("The project was changed and cannot be used; its last version stays", message),
+                { directory }
+              ),
+            onSuccess: replace
+          }),
+          Effect.zipRight(follow(next))
+        ))
+
+    const first = Effect.gen(function*() {
+      const version = yield* source(directory)
+      const built = yield* build(version, yield* Effect.scope)
+      yield* Effect.uninterruptible(Effect.suspend(() => {
+        current = built
+        return Effect.forkScoped(Effect.interruptible(follow(version)))
+      }))
+    })
+
+    /** Nothing of an attempt that fails stays. */
+    const attempt = Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const scope = yield* Scope.fork(lifetime, ExecutionStrategy.sequential)
+        yield* Effect.onError(
+          restore(Effect.provideService(first, Scope.Scope, scope)),
+          (cause) => Scope.close(scope, Exit.failCause(cause))
+        )
+      })
+    )
+
+    const take = Effect.suspend(() => {
+      if (current === undefined) return Effect.dieMessage(`The project ${directory} is used before it is open`)
+      current.users++
+      return Effect.succeed(current)
+    })
+
+    return {
+      ready: Effect.provide(
+        opening.withPermits(1)(Effect.suspend(() => current === undefined ? attempt : Effect.void)),
+        context
+      ),
+      use: (effect) =>
+        Effect.acquireUseRelease(
+          take,
+          ({ services }) => Effect.provide(effect, services),
+          (version) =>
+            Effect.suspend(() => {
+              version.users--
+              return version === current ? Effect.void : close(version)
+            })
+        )
+    } satisfies Entry
+  })
+
+/**
+ * Makes the service. An `RcMap` counts the users of each directory. What can fail is not in its lookup: it would keep the
+ * failure, and a config that was mended meanwhile would not be read.
+ */
+export const makeProjects = <R>(source: ProjectSource<R>, idleTimeToLive: Duration.DurationInput) =>
+  Effect.map(
+    RcMap.make({ lookup: (directory: string) => makeEntry(directory, source), idleTimeToLive }),
+    (entries) => ({
+      open: (directory: string) => Effect.tap(RcMap.get(entries, directory), ({ ready }) => ready)
+    })
+  )
