@@ -4,6 +4,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { seeds, share } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { asked, type Generation, generations, go, resumed } from "./support/generations.ts"
@@ -83,7 +84,7 @@ describe("a task that ends though nothing more is done for it", () => {
 
   it("takes along what it had begun where it was told to end, at whichever commit its process dies", () => {
     let stopped = 0
-    for (let at = 15; at <= 40; at++) {
+    for (const at of seeds(15, 40)) {
       generations(
         {
           options,
@@ -123,7 +124,7 @@ describe("a task that ends though nothing more is done for it", () => {
         nothingLeft
       )
     }
-    expect(stopped).toBeGreaterThan(5)
+    expect(stopped).toBeGreaterThan(share(5))
   })
 })
 
@@ -163,7 +164,7 @@ describe("a task that goes on", () => {
   })
 
   it("is not asked again where its process dies a second time, after its turn and before it has settled", () => {
-    for (let at = 1; at <= 8; at++) {
+    for (const at of seeds(1, 8)) {
       generations(
         {
           options,
@@ -236,7 +237,7 @@ describe("a task whose session is kept only until its outcome is told", () => {
             : { calls: [{ tool: "task", input: { ...task("worker", "Work", background).input, cleanup: "delete" } }] },
         worker: ["Done"]
       }
-      for (let at = 4; at <= 20; at++) {
+      for (const at of seeds(4, 20)) {
         generations({ options, scripts, dies: { at, made: true }, program: go }, {
           options,
           scripts,
