@@ -1,8 +1,11 @@
 import { availableParallelism } from "node:os"
-import { defineConfig } from "vitest/config"
+import { configDefaults, defineConfig } from "vitest/config"
 
 // Not `module`: what stands there is made for bundlers, and Node cannot always load it.
 const conditions = ["node", "development|production"]
+
+// The packages as npm would publish them: to pack and install them takes longer than any other file, and a registry.
+const published = process.env["SKEIN_TEST_FULL"] === "1" ? [] : ["test/packed*.test.ts"]
 
 export default defineConfig({
   resolve: { conditions },
@@ -18,6 +21,7 @@ export default defineConfig({
     // One more than there are cores: many tests wait for a process. Vitest's default would leave a core idle.
     maxWorkers: availableParallelism() + 1,
     setupFiles: ["test/support/everyFile.ts"],
-    include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"]
+    include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...published]
   }
 })
