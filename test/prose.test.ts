@@ -31,7 +31,7 @@ describe("in a page", () => {
   })
 
   it("fenced code is not prose, and code in a line is one word", () => {
-    expect(says(`\`\`\`sh\n${words(200)} gone on with\n\`\`\``)).toEqual([])
+    expect(says(`\`\`\`sh\nfirst line\n${words(200)} gone on with\n\`\`\``)).toEqual([])
     expect(says(`Run \`${words(60)}\` now.`)).toEqual([])
   })
 
