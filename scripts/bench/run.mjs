@@ -10,7 +10,7 @@ import { knowsMemory } from "./processTree.mjs"
 import { summarise } from "./results.mjs"
 import { scenario } from "./scenarios.mjs"
 import { table } from "./table.mjs"
-import { makeWorkspace, restoreHome } from "./workspace.mjs"
+import { makeWorkspace, restoreHome, writeHome } from "./workspace.mjs"
 
 /**
  * @typedef {import("./peers.mjs").Peer} Peer
@@ -64,6 +64,7 @@ const runOnce = async ({ name, peer }, spec, work) => {
   const execute = (of) => {
     const wanted = known(of)
     const args = wanted.prompt === undefined ? peer.version : peer.run(wanted.prompt, wanted.resume > 0)
+    for (const [path, text] of Object.entries(peer.settings ?? {})) writeHome(workspace, path, text)
     return measure(wanted, args ?? [], workspace, timeout)
   }
   const { resume } = known(spec)

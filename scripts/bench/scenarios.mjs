@@ -105,9 +105,10 @@ const most = (value, unit = "") => ({ says: `${value} ${unit}`.trim(), limit: ()
 export const targets = {
   version: { wallMs: most(130, "ms") },
   S1: { firstMs: timesRaw(4.5) },
-  "S2:100": { wallMs: timesRaw(3), cpuS: timesRaw(4), memoryMb: most(200, "MB") },
-  "S3:100": { overIdealMs: most(700, "ms"), mostOpen: { says: "at least 100", limit: () => 100, atLeast: true } },
-  "S4:200": { turnMs: most(5, "ms"), turnGrowth: most(1.3) },
+  "S2:100": { wallMs: timesRaw(2.4), cpuS: timesRaw(3), memoryMb: most(180, "MB") },
+  "S2:1000": { wallMs: timesRaw(2.8), memoryMb: most(600, "MB") },
+  "S3:100": { overIdealMs: timesRaw(3), mostOpen: { says: "at least 100", limit: () => 100, atLeast: true } },
+  "S4:200": { turnMs: timesRaw(2.2), turnGrowth: most(1.3) },
   "S5:200": {
     firstMs: { says: "S1 + 50 ms", limit: (_, skein) => skein === undefined ? undefined : skein + 50 }
   }

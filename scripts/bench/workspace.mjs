@@ -2,7 +2,7 @@
 // Where a system runs: a project in git, and a home directory that is set back to the same state before each run.
 import { execFileSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileName, files, sentinel } from "./conversation.mjs"
 
 /**
@@ -34,6 +34,12 @@ export const makeWorkspace = (base) => {
   const workspace = { base, project: join(base, "project"), home: join(base, "home") }
   if (!existsSync(workspace.project)) makeProject(workspace.project)
   return workspace
+}
+
+/** @param {Workspace} workspace @param {string} path in the home @param {string} text */
+export const writeHome = ({ home }, path, text) => {
+  mkdirSync(dirname(join(home, path)), { recursive: true })
+  writeFileSync(join(home, path), text)
 }
 
 /**
