@@ -1,14 +1,10 @@
 /** Owns that config is read again where its files change, for programs that run for long. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import { Agent, builtins } from "@skein/core/Agent"
-import { Config } from "@skein/core/Config"
-import * as Context from "effect/Context"
+import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { agentsFrom } from "./AgentsConfig.ts"
 import type { ConfigError } from "./ConfigError.ts"
 import { type ConfigOptions, load, type LoadedConfig } from "./ConfigFiles.ts"
 import type { DataDirs } from "./DataDirs.ts"
@@ -102,58 +98,30 @@ export const watch = (
   )
 }
 
-interface Held {
+/** What the files say, and the wait for what they say next. */
+export interface ConfigVersion {
   readonly config: LoadedConfig
-  readonly agent: Context.Tag.Service<Agent>
+  /** Ends when the files say something else that can be used. A mistake is logged, and waited out. */
+  readonly next: Effect.Effect<ConfigVersion>
 }
 
-const held = Effect.fnUntraced(function*(read: Read) {
-  const loaded = yield* read
-  const { agents, broken, defaultAgent, permission } = yield* agentsFrom(
-    loaded.settings,
-    builtins,
-    loaded.origins,
-    loaded.broken
+/** The config of a directory now, and each time that its files have changed. It is watched as long as the scope lasts. */
+export const follow = Effect.fnUntraced(function*(options: ConfigOptions) {
+  const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
+  const pull = yield* Stream.toPull(watch(options))
+  // The files are watched for ever.
+  const read = Effect.orElse(Effect.map(Effect.provide(pull, context), Chunk.unsafeHead), () => Effect.never)
+  const next: Effect.Effect<ConfigVersion> = Effect.flatMap(
+    read,
+    Either.match({
+      onLeft: ({ message }) =>
+        Effect.logError("The config was changed and cannot be used; what held before holds on", message).pipe(
+          Effect.annotateLogs({ directory: options.directory }),
+          Effect.zipRight(Effect.suspend(() => next))
+        ),
+      onRight: (config) => Effect.succeed({ config, next })
+    })
   )
-  const config = { ...loaded, settings: { ...loaded.settings, default_agent: defaultAgent } }
-  return { config, agent: yield* Effect.provide(Agent, Agent.layer(agents, permission, broken)) } satisfies Held
+  const first: ConfigVersion = { config: yield* yield* read, next }
+  return first
 })
-
-/**
- * Settings and agents that are those of the files as they are now. A mistake that is made while the program runs is logged,
- * and what held before holds on.
- */
-export const layer = (
-  options: ConfigOptions
-): Layer.Layer<Config | Agent, ConfigError, DataDirs | FileSystem.FileSystem> =>
-  Layer.scopedContext(Effect.gen(function*() {
-    let now: Held | undefined
-    const first = yield* Effect.flatMap(load(options), (config) => held(Either.right(config)))
-    now = first
-    yield* Effect.forkScoped(
-      Stream.runForEach(watch(options), (read) =>
-        Effect.matchEffect(held(read), {
-          onFailure: ({ message }) => Effect.logError("The config was changed and cannot be used", message),
-          onSuccess: (next) =>
-            Effect.sync(() => {
-              now = next
-            })
-        }))
-    )
-    const current = () => now ?? first
-    return Context.make(Config, {
-      get settings() {
-        return current().config.settings
-      },
-      get origins() {
-        return current().config.origins
-      }
-    }).pipe(Context.add(Agent, {
-      get all() {
-        return current().agent.all
-      },
-      get: (name) => Effect.suspend(() => current().agent.get(name)),
-      rules: (agent) => current().agent.rules(agent),
-      ceiling: (agent) => current().agent.ceiling(agent)
-    }))
-  }))

@@ -3,11 +3,10 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { expect, layer } from "@effect/vitest"
 import * as ConfigWatch from "@skein/config/ConfigWatch"
 import { DataDirs } from "@skein/config/DataDirs"
-import { Agent } from "@skein/core/Agent"
-import { Config } from "@skein/core/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
@@ -77,7 +76,7 @@ layer(NodeFileSystem.layer)("ConfigWatch", (it) => {
       expect(prompt(yield* next(told))).toEqual(Either.right(undefined))
     }))
 
-  it.scoped("gives settings and agents that follow the files, and keeps those that held where a mistake is made", () =>
+  it.scoped("gives a version for each change, and none for a mistake, which it logs", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ "project/skein.json": { agent: { a: { steps: 1 } } } })
       const fs = yield* FileSystem.FileSystem
@@ -87,29 +86,21 @@ layer(NodeFileSystem.layer)("ConfigWatch", (it) => {
         Logger.make(({ message }) => void logged.push(String(message)))
       )
       yield* Effect.gen(function*() {
-        const config = yield* Config
-        const agents = yield* Agent
-        const until = (holds: () => boolean) =>
-          Effect.iterate(0, {
-            while: () => !holds(),
-            body: (count) =>
-              Effect.as(Effect.zipRight(TestClock.adjust(ConfigWatch.interval), Effect.yieldNow()), count)
-          })
-        expect((yield* agents.get("a")).steps).toBe(1)
+        const first = yield* ConfigWatch.follow({ directory: join(root, "project") })
         const write = (text: string) => fs.writeFileString(join(root, "project/skein.json"), text)
+        const pass = Effect.zipRight(TestClock.adjust(ConfigWatch.interval), Effect.yieldNow())
+        const waited = <A>(next: Effect.Effect<A>) => Effect.raceFirst(next, Effect.forever(pass))
+        expect(first.config.settings.agent?.["a"]?.steps).toBe(1)
         yield* write("{ \"limits\": { \"max_tasks\": 7 }, \"agent\": { \"a\": { \"steps\": 22 } } }")
-        yield* until(() => config.settings.limits.max_tasks === 7)
-        expect((yield* agents.get("a")).steps).toBe(22)
-        expect(config.origins["limits.max_tasks"]).toContain("skein.json:1")
+        const second = yield* waited(first.next)
+        expect(second.config.settings.agent?.["a"]?.steps).toBe(22)
+        expect(second.config.origins["limits.max_tasks"]).toContain("skein.json:1")
         yield* write("{ \"limits\": { \"max_tasks\": -1 } }")
-        yield* until(() => logged.length > 0)
+        const third = yield* Effect.fork(second.next)
+        yield* Effect.iterate(0, { while: () => logged.length === 0, body: () => Effect.as(pass, 0) })
         expect(logged[0]).toContain("limits.max_tasks must be")
-        expect(config.settings.limits.max_tasks).toBe(7)
-        expect(agents.all.map(({ name }) => name)).toContain("a")
-      }).pipe(
-        Effect.provide(ConfigWatch.layer({ directory: join(root, "project") })),
-        Effect.provide(dirs(root)),
-        Effect.provide(logger)
-      )
+        yield* write("{ \"limits\": { \"max_tasks\": 9 } }")
+        expect((yield* waited(Fiber.join(third))).config.settings.limits.max_tasks).toBe(9)
+      }).pipe(Effect.provide(dirs(root)), Effect.provide(logger))
     }))
 })

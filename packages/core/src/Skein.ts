@@ -124,20 +124,20 @@ type ProjectKeys = "provider" | "config" | "hooks"
 
 /** What the layers of options need that the graph does not hold. */
 type ProjectNeeds<O> =
-  | Exclude<NeedsOf<Of<O, "provider" | "hooks">>, Config>
+  | Exclude<NeedsOf<Of<O, "provider" | "hooks">>, Config | ProcessServices>
   | NeedsOf<Of<O, "config">>
   | Exclude<NeedsOf<Of<O, "tools">>, ProcessServices | Exclude<ProjectServices, Tools> | Scope>
 
 /** Options whose layers need nothing from outside: those of `Only`, for whoever builds the graph. */
 interface Settled {
-  readonly provider: Layer.Layer<Provider, never, Config>
+  readonly provider: Layer.Layer<Provider, never, Config | ProcessServices>
   readonly tools?: Effect.Effect<
     ReadonlyArray<AnyTool>,
     never,
     ProcessServices | Exclude<ProjectServices, Tools> | Scope
   >
   readonly config?: ConfigInfo | Layer.Layer<Config>
-  readonly hooks?: Layer.Layer<Hooks, never, Config>
+  readonly hooks?: Layer.Layer<Hooks, never, Config | ProcessServices>
   readonly storage?: Layer.Layer<SessionStorage>
 }
 

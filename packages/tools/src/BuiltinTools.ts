@@ -32,8 +32,11 @@ import { makeTodoWrite } from "./TodoWriteTool.ts"
 import { makeWebFetch } from "./WebFetchTool.ts"
 import { makeWrite } from "./WriteTool.ts"
 
+/** What the tools of all projects of a process share. */
+export type Machine = Network | Paths | Processes | Ripgrep | SeenFiles | SpillFiles
+
 /** What the tools stand on. */
-export type Workbench = Network | Paths | Processes | Ripgrep | SeenFiles | Shell | SpillFiles
+export type Workbench = Machine | Shell
 
 /** All built-in tools but those that core has itself. */
 export const tools: Effect.Effect<
@@ -56,31 +59,46 @@ export const tools: Effect.Effect<
   makeWrite
 ])
 
-/** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
-export const layerWorkbench = <E = never>(options: {
+/** Where things are kept, and the environment of this process. Commands see only what a shell needs of it. */
+export interface Place {
   /** Where long outputs are kept, and which commands run, absolute. */
   readonly dataDirectory: string
-  /** The environment of this process. Commands see only what a shell needs of it. */
   readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** What commands of a project see, and how they are confined. */
+export interface ShellOptions<E = never> {
   /** Variables that commands see besides. */
   readonly pass?: ReadonlyArray<string>
   /** Variables that commands see besides, with what they hold. */
   readonly set?: Readonly<Record<string, string>>
   /** How commands are confined; not at all where absent. */
   readonly sandbox?: Layer.Layer<Sandbox, E>
-}): Layer.Layer<Workbench | Spill, E, FileSystem.FileSystem | Path.Path> => {
-  const { dataDirectory, environment } = options
-  return Layer.mergeAll(
+}
+
+/** What the tools of all projects share on this machine; and the files that keep what is too long for a model. */
+export const layerMachine = (
+  { dataDirectory, environment }: Place
+): Layer.Layer<Machine | Spill, never, FileSystem.FileSystem | Path.Path> =>
+  Layer.mergeAll(
     Network.layer({ environment }),
     Paths.layer({ home: environment["HOME"] }),
     Ripgrep.layer({ environment }),
     SeenFiles.layer,
-    Shell.layer({ environment, pass: options.pass ?? [], set: options.set ?? {} }).pipe(
-      Layer.provide(options.sandbox ?? Sandbox.layerNoop)
-    ),
     SpillFiles.layerSpill
   ).pipe(
     Layer.provideMerge(SpillFiles.layer(dataDirectory)),
     Layer.provideMerge(Processes.layer({ dataDirectory, environment }).pipe(Layer.provide(NodeOwner.layer)))
   )
-}
+
+/** The shell of one project. */
+export const layerShell = <E = never>(
+  { environment, pass = [], sandbox = Sandbox.layerNoop, set = {} }: ShellOptions<E> & Pick<Place, "environment">
+): Layer.Layer<Shell, E, FileSystem.FileSystem | Processes> =>
+  Layer.provide(Shell.layer({ environment, pass, set }), sandbox)
+
+/** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
+export const layerWorkbench = <E = never>(
+  options: Place & ShellOptions<E>
+): Layer.Layer<Workbench | Spill, E, FileSystem.FileSystem | Path.Path> =>
+  Layer.provideMerge(layerShell(options), layerMachine(options))

@@ -5,6 +5,7 @@ import { deepest, isTextNested } from "@skein/core/Nesting"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { HookAnswer, HookName, HookPayload } from "@skein/domain/Hook"
 import type { HookConfig } from "@skein/domain/HookConfig"
+import type { SessionID } from "@skein/domain/Id"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -31,8 +32,8 @@ export interface ShellHookOptions {
   readonly processes?: typeof Processes.Service
   /** Shows the user what hooks of Claude Code say to them. Where absent, it is logged as a warning. */
   readonly tell?: (line: string) => Effect.Effect<void>
-  /** Whether questions are answered with yes; hooks of Claude Code are told so as `permission_mode`. */
-  readonly auto?: boolean
+  /** Whether questions of a tree of sessions are answered with yes. Hooks of Claude Code are told so as `permission_mode`. */
+  readonly auto?: (rootID: SessionID) => boolean
 }
 
 /** A hook did not do what hooks do. */
@@ -146,7 +147,7 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
       ...own,
       ...claudeHooks(settings.claude_hooks ?? {}, claude, {
         tell: options.tell ?? ((line) => Effect.logWarning(line)),
-        bypasses: options.auto ?? false
+        bypasses: options.auto ?? (() => false)
       })
     ]
   })

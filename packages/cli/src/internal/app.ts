@@ -5,13 +5,16 @@ import type * as FileSystem from "@effect/platform/FileSystem"
 import { agentsFrom } from "@skein/config/AgentsConfig"
 import type * as CommandFiles from "@skein/config/CommandFiles"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
+import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
 import { Agent, builtins } from "@skein/core/Agent"
+import { Answerer } from "@skein/core/Answerer"
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks } from "@skein/core/Hooks"
 import { Isolation } from "@skein/core/Isolation"
 import type { PermissionOptions } from "@skein/core/Permission"
+import { ProjectUnavailable, type ProjectVersion } from "@skein/core/Project"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
@@ -27,6 +30,7 @@ import { Sandbox } from "@skein/tools/Sandbox"
 import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { providerCheck, providers } from "./providers.ts"
 
@@ -55,26 +59,27 @@ export const storage = storageFor("write")
 /** The same for commands that only read: it may lie where nothing can be written. */
 export const readableStorage = storageFor("read")
 
-/** The config of a directory with its agents. */
-export const settle = Effect.fnUntraced(
-  function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
-    const loaded = yield* ConfigFiles.load({
-      directory,
-      ...(overrides === undefined ? {} : { overrides }),
-      whyNot: yield* providerCheck
-    })
-    const found = yield* agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken)
-    const { agents, broken, permission } = found
-    const settings = { ...loaded.settings, default_agent: found.defaultAgent }
-    return {
+/** The agents that a config makes. */
+const withAgents = (directory: string, loaded: ConfigFiles.LoadedConfig) =>
+  Either.map(
+    agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken),
+    ({ agents, broken, defaultAgent, permission, warnings }) => ({
       ...loaded,
-      settings,
-      warnings: [...loaded.warnings, ...found.warnings],
+      settings: { ...loaded.settings, default_agent: defaultAgent },
+      warnings: [...loaded.warnings, ...warnings],
       directory,
       agents,
       broken,
       permission
-    }
+    })
+  )
+
+/** The config of a directory with its agents. */
+export const settle = Effect.fnUntraced(
+  function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
+    const whyNot = yield* providerCheck
+    const loaded = yield* ConfigFiles.load({ directory, ...(overrides === undefined ? {} : { overrides }), whyNot })
+    return yield* withAgents(directory, loaded)
   }
 )
 
@@ -102,66 +107,109 @@ const skillsOf = Effect.map(
     )
 )
 
-/** All services of Skein over this config, with all tools; `heard` may put hooks beside those of the config, `tell` shows what hooks say to the user. */
-export const services = (
+/** What a project has with this config; `heard` may put hooks beside those of the config, `tell` shows what hooks say to the user. */
+const projectOptions = Effect.fnUntraced(function*(
   { broken, directory, origins, permission, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
-  asks: PermissionOptions["asks"],
   heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks,
+  tell?: (line: string) => void
+) {
+  const processes = yield* Processes
+  const variables = yield* environment
+  const hooks = Effect.flatMap(Answerer, (answerer) =>
+    ShellHooks.hooks({
+      environment: variables,
+      directory,
+      processes,
+      auto: (rootID) => answerer.of(rootID) === "auto",
+      ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
+    }))
+  return {
+    provider: providers,
+    tools: BuiltinTools.tools,
+    isolation: Layer.succeed(Isolation, yield* Isolation),
+    config: Layer.succeed(Config, { settings, origins }),
+    agents: Agent.layer(agents, permission, broken),
+    commands: yield* commandsOf({ settings, origins, whyNot: yield* providerCheck }),
+    skills: yield* skillsOf,
+    instructions: Layer.provide(
+      InstructionFiles.layer(settings.instructions ?? []),
+      Layer.succeedContext(yield* Effect.context<DataDirs | FileSystem.FileSystem>())
+    ),
+    hooks: Hooks.layerEffect(Effect.map(hooks, heard))
+  }
+})
+
+/** What a process has once: its database, its name among others, and who answers where nothing else is said. */
+const processOptions = Effect.fnUntraced(function*(asks: PermissionOptions["asks"]) {
+  const { home } = yield* DataDirs
+  return {
+    storage: Layer.effect(SessionStorage, SessionStorage),
+    spill: Layer.succeed(Spill, yield* Spill),
+    owner: NodeOwner.layer,
+    permission: { asks, home }
+  }
+})
+
+/** All services of Skein over this config, with all tools, for one project. */
+export const services = (
+  settled: Settled,
+  agents: ReadonlyArray<AgentInfo>,
+  asks: PermissionOptions["asks"],
+  heard?: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook>,
   tell?: (line: string) => void
 ) =>
   Layer.unwrapEffect(
-    Effect.gen(function*() {
-      const { home } = yield* DataDirs
-      const hooks = ShellHooks.hooks({
-        environment: yield* environment,
-        directory,
-        processes: yield* Processes,
-        auto: asks === "auto",
-        ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
-      })
-      return Skein.layer({
-        provider: providers,
-        storage: Layer.effect(SessionStorage, SessionStorage),
-        tools: BuiltinTools.tools,
-        spill: Layer.succeed(Spill, yield* Spill),
-        isolation: Layer.succeed(Isolation, yield* Isolation),
-        config: Layer.succeed(Config, { settings, origins }),
-        owner: NodeOwner.layer,
-        agents: Agent.layer(agents, permission, broken),
-        commands: yield* commandsOf({ settings, origins, whyNot: yield* providerCheck }),
-        skills: yield* skillsOf,
-        instructions: Layer.provide(
-          InstructionFiles.layer(settings.instructions ?? []),
-          Layer.succeedContext(yield* Effect.context<DataDirs | FileSystem.FileSystem>())
-        ),
-        hooks: Hooks.layerEffect(Effect.map(hooks, heard)),
-        permission: { asks, home }
-      })
-    })
-  ).pipe(Layer.provide(workbench(settings, directory)))
+    Effect.zipWith(projectOptions(settled, agents, heard, tell), processOptions(asks), (project, process) =>
+      Skein.layer({ ...project, ...process }))
+  ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
 
-const workbench = (
-  { sandbox = "auto", sandbox_network: network = false, ...settings }: Settled["settings"],
-  directory: string
-) =>
-  Layer.unwrapEffect(
-    Effect.gen(function*() {
-      const { data } = yield* DataDirs
-      const place = { dataDirectory: data, environment: yield* environment }
-      const confined = { off: Sandbox.layerNoop, auto: Sandbox.layer, on: Sandbox.layerRequired }[sandbox]
-      return Layer.merge(
-        BuiltinTools.layerWorkbench({
-          ...place,
-          set: settings.env ?? {},
-          sandbox: typeof confined === "function"
-            ? confined({ ...place, network, fixed: ShellHooks.scripts(settings, directory) })
-            : confined
-        }),
-        Worktrees.layer(place)
-      )
-    })
+/** A project as it is with this config, for a process that holds several. */
+const projectLayer = (settled: Settled) =>
+  Layer.unwrapEffect(Effect.map(projectOptions(settled, settled.agents), Skein.project)).pipe(
+    Layer.provide(shell(settled))
   )
+
+/** The project of a directory, read again each time that its config changes. */
+const openProject = Effect.fnUntraced(function*(directory: string) {
+  const unavailable = ({ message }: { readonly message: string }) => new ProjectUnavailable({ directory, message })
+  const versionOf = ({ config, next }: ConfigVersion): ProjectVersion<ProjectNeeds> => ({
+    layer: Layer.mapError(Layer.unwrapEffect(Effect.map(withAgents(directory, config), projectLayer)), unavailable),
+    next: Effect.map(next, versionOf)
+  })
+  return versionOf(yield* Effect.mapError(follow({ directory, whyNot: yield* providerCheck }), unavailable))
+})
+
+type ProjectNeeds = Layer.Layer.Context<ReturnType<typeof projectLayer>>
+
+/** All services of Skein for a process that holds a project for each directory. */
+export const manyServices = (asks: PermissionOptions["asks"], config: ConfigInfo = {}) =>
+  Layer.unwrapEffect(
+    Effect.map(processOptions(asks), (process) => Skein.layerMany({ ...process, projects: openProject, config }))
+  ).pipe(Layer.provide(machine))
+
+const place = Effect.zipWith(
+  DataDirs,
+  environment,
+  ({ data }, variables) => ({ dataDirectory: data, environment: variables })
+)
+
+/** What the tools of all projects share. */
+const machine = Layer.unwrapEffect(
+  Effect.map(place, (at) => Layer.merge(BuiltinTools.layerMachine(at), Worktrees.layer(at)))
+)
+
+const shell = ({ directory, settings: { sandbox = "auto", sandbox_network: network = false, ...settings } }: Settled) =>
+  Layer.unwrapEffect(Effect.map(place, (at) => {
+    const confined = { off: Sandbox.layerNoop, auto: Sandbox.layer, on: Sandbox.layerRequired }[sandbox]
+    return BuiltinTools.layerShell({
+      environment: at.environment,
+      set: settings.env ?? {},
+      sandbox: typeof confined === "function"
+        ? confined({ ...at, network, fixed: ShellHooks.scripts(settings, directory) })
+        : confined
+    })
+  }))
 
 /** What a command line says of limits, as config. */
 export const limitsOf = (flags: {

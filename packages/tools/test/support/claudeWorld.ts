@@ -18,7 +18,7 @@ export const bash = { name: "bash", permission: "bash" }
 export const world = (
   config: ClaudeHooksConfig,
   files: Readonly<Record<string, string>> = {},
-  more: { readonly auto?: boolean } = {}
+  { auto = false }: { readonly auto?: boolean } = {}
 ) =>
   Effect.gen(function*() {
     const cwd = yield* Effect.acquireRelease(
@@ -34,7 +34,7 @@ export const world = (
         environment: process.env,
         directory: cwd,
         tell: (line) => Effect.sync(() => void shown.push(line)),
-        ...more
+        auto: () => auto
       }).pipe(
         Layer.provide(Config.layer({ claude_hooks: config, env: { FROM_SETTINGS: "yes" } }))
       )

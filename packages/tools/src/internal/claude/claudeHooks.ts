@@ -2,6 +2,7 @@
 import { type Hook, on } from "@skein/core/Hooks"
 import type { HookEvent, HookPayload } from "@skein/domain/Hook"
 import type { ClaudeHook, ClaudeHooksConfig } from "@skein/domain/HookConfig"
+import type { SessionID } from "@skein/domain/Id"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -21,7 +22,7 @@ export interface ClaudeHookOptions {
   /** Says a line to the user. */
   readonly tell: (line: string) => Effect.Effect<void>
   /** Whether questions are answered with yes: what Claude Code calls `bypassPermissions`. */
-  readonly bypasses: boolean
+  readonly bypasses: (rootID: SessionID) => boolean
 }
 
 /** Runs a command with this input where a session works. */
@@ -218,7 +219,11 @@ export const claudeHooks = (
     for (const each of hooks) {
       const isMeant = names.length === 0 || (yield* meant(each, names)) !== undefined
       if (isMeant) {
-        jobs.push({ hook: each.hook, run: each.run, told: { ...commonOf(event, payload, given.bypasses), ...own } })
+        jobs.push({
+          hook: each.hook,
+          run: each.run,
+          told: { ...commonOf(event, payload, given.bypasses(payload.rootID)), ...own }
+        })
       }
     }
     return yield* all(event, jobs, payload.cwd, false)
@@ -243,7 +248,7 @@ export const claudeHooks = (
           : { tool_response: responseOf(payload.tool, payload, call) }
         const { hook, run } = each
         const about = {
-          ...commonOf(event, payload, given.bypasses),
+          ...commonOf(event, payload, given.bypasses(payload.rootID)),
           tool_name: name,
           tool_input: call.input ?? {},
           ...(payload.callID === undefined ? {} : { tool_use_id: payload.callID }),
