@@ -12,7 +12,7 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     // As the program is started (packages/cli/bin/skein.js).
-    execArgv: ["--max-semi-space-size=16"],
+    execArgv: ["--max-semi-space-size=8"],
     // A bound for what hangs, and no measure of anything: how long a test takes is a matter of the machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,

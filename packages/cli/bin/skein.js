@@ -1,7 +1,7 @@
-#!/usr/bin/env -S node --max-semi-space-size=16
+#!/usr/bin/env -S node --max-semi-space-size=8
 // Starts the program. A build leaves it twice: as modules, and as one script, which starts faster with code that V8
-// compiled ahead (compiled.js). The flag above keeps V8 from doubling the room for new objects, which Node 24 does: a tree
-// of 100 agents then takes some 100 MB more.
+// compiled ahead (compiled.js). The flag above bounds the room for new objects, which is large in Node 24: without it, a tree
+// of 100 agents takes some 100 MB more.
 import { existsSync } from "node:fs"
 import module from "node:module"
 import { fileURLToPath } from "node:url"
