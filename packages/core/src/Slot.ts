@@ -30,6 +30,8 @@ export interface Slot {
 
 /** What an agent hears of its first slot. */
 export interface SlotNews {
+  /** How many agents below its root may work at once. The limit of the process where absent. */
+  readonly most?: number
   /** It has to wait, at this place in the queue. */
   readonly queued: (position: number) => Effect.Effect<void>
   /** It has the slot. */

@@ -183,6 +183,42 @@ describe("sessions of two projects in one process", () => {
     }))
 })
 
+it.effect("agents of two projects work at once as many as the config of each says", () =>
+  Effect.gen(function*() {
+    const most = { "/a": 0, "/b": 0 }
+    const project = (directory: "/a" | "/b", concurrency: number) => {
+      let now = 0
+      const ping = tool("ping", () =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => {
+            most[directory] = Math.max(most[directory], ++now)
+          }),
+          () => Effect.as(Effect.sleep("1 second"), "pong"),
+          () => Effect.sync(() => now--)
+        ))
+      const script = Scripted.make({
+        main: [Scripted.tasks(...Array.from({ length: 4 }, () => ({ worker: "Work" }))), "done"],
+        worker: (request) => request.messages.at(-1)?.role === "tool" ? "done" : Scripted.call("ping", {})
+      })
+      return version(script, {
+        agents: [main({ task: "allow" }), agent("worker", { permission: { ping: "allow" } })],
+        tools: [ping],
+        config: { limits: { concurrency } }
+      })
+    }
+    yield* Effect.gen(function*() {
+      const ids = yield* Effect.forEach(["/a", "/b"], (directory) => Session.create({ directory, agent: "main" }))
+      const both = yield* Effect.fork(
+        Effect.forEach(ids, ({ id }) => Session.prompt(id, "go"), { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(both)
+    }).pipe(Effect.provide(Skein.layerMany({
+      projects: (directory) => Effect.succeed(still(directory === "/a" ? project("/a", 1) : project("/b", 3)))
+    })))
+    expect(most).toEqual({ "/a": 1, "/b": 3 })
+  }))
+
 describe("a project that changes", () => {
   it.effect("leaves a call that runs alone, and counts from the next turn on", () =>
     Effect.gen(function*() {

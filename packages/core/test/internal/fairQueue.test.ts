@@ -48,7 +48,7 @@ describe("a fair queue", () => {
   it("passes over roots that may not have one, and they keep their turn", () => {
     const queue = makeFairQueue<Item>()
     for (const [root, n] of [[1, 1], [2, 2], [1, 3], [2, 4]] as const) queue.add(item(root, n))
-    const notTheFirst = (rootID: SessionID) => rootID !== "ses_1"
+    const notTheFirst = ({ rootID }: { readonly rootID: SessionID }) => rootID !== "ses_1"
     expect(queue.take(notTheFirst)?.n).toBe(2)
     expect([queue.take()?.n, queue.take()?.n, queue.take()?.n]).toEqual([1, 4, 3])
     expect(queue.take(notTheFirst)).toBeUndefined()

@@ -5,8 +5,8 @@ import type { SessionID } from "@skein/domain/Id"
 export interface FairQueue<T> {
   readonly size: () => number
   readonly add: (item: T) => void
-  /** Takes the next one of a root that may have one; that root then comes after all others. */
-  readonly take: (may?: (rootID: SessionID) => boolean) => T | undefined
+  /** Takes the first one of the next root whose first one may be taken. That root then comes after all others. */
+  readonly take: (may?: (item: T) => boolean) => T | undefined
   /** Takes one out of the line; false where it is not in it. */
   readonly remove: (item: T) => boolean
   /** The place of one, from 1: how many are taken until it is, where nobody else comes and every root may; 0 if it does not wait. */
@@ -29,9 +29,10 @@ export const makeFairQueue = <T extends { readonly rootID: SessionID }>(): FairQ
     },
     take: (may) => {
       for (const [rootID, siblings] of byRoot) {
-        if (may !== undefined && !may(rootID)) continue
+        const [first] = siblings
+        if (may !== undefined && first !== undefined && !may(first)) continue
         byRoot.delete(rootID)
-        const first = siblings.shift()
+        siblings.shift()
         if (siblings.length > 0) byRoot.set(rootID, siblings)
         size--
         return first

@@ -25,6 +25,8 @@ export const free: Slot = {
 
 interface Ticket {
   readonly rootID: SessionID
+  /** How many agents of the root may have a slot. */
+  readonly most: number
   readonly granted: () => void
 }
 
@@ -35,7 +37,7 @@ export const makePool = (perRoot: number, perProcess: number) => {
   const heldBy = new Map<SessionID, number>()
   let held = 0
 
-  const hasRoom = (rootID: SessionID) => (heldBy.get(rootID) ?? 0) < perRoot
+  const hasRoom = ({ most, rootID }: Ticket) => (heldBy.get(rootID) ?? 0) < most
 
   const grantNext = (queue: FairQueue<Ticket>): boolean => {
     const ticket = queue.take(hasRoom)
@@ -62,8 +64,8 @@ export const makePool = (perRoot: number, perProcess: number) => {
   }
 
   /** Asks for a slot; gives the place in the queue, 0 where it was granted at once, and the way to wait no longer. */
-  const ask = (rootID: SessionID, goesOn: boolean, granted: () => void) => {
-    const ticket: Ticket = { rootID, granted }
+  const ask = (rootID: SessionID, goesOn: boolean, granted: () => void, most = perRoot) => {
+    const ticket: Ticket = { rootID, most, granted }
     const queue = goesOn ? resumed : fresh
     queue.add(ticket)
     changeAgents("queued", 1)
@@ -119,7 +121,7 @@ export const makeSlot = (
       holds = true
       if (!took) pool.release(rootID)
       then(took)
-    })
+    }, news.most)
 
   /**
    * The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. What was

@@ -2,8 +2,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
+import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
+import { inProject } from "../live/inProject.ts"
 import type { RunningTask } from "../live/runningTask.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { logUnstored } from "../logUnstored.ts"
@@ -22,7 +24,10 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   // Whoever ended it meanwhile let it begin: it settles without a slot.
   if (task.hasBegun) return
   task.asked = live.clock.now()
+  const { settings: { limits: { concurrency: most } } } = yield* inProject(live, Config)
+  if (task.hasBegun) return
   live.run.useSlot(governor.slot(live.info.rootID, {
+    most,
     queued,
     // Nobody waits for this to be stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
