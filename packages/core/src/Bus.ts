@@ -77,62 +77,22 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
 }>() {
   /** A bus inside this process. */
   static readonly layer: Layer.Layer<Bus> = Layer.sync(Bus, () => {
-    const everything = new Set<Listening>()
-    const bySession = new Map<SessionID, Set<Listening>>()
-    const byRoot = new Map<SessionID, Set<Listening>>()
-    const pressures = new Set<Pressure>()
-    // Were all of them let go at once, all that waited would be published at once.
-    const turn = Effect.unsafeMakeSemaphore(1)
-
-    const add = (filter: BusFilter, listener: Listener): () => void => {
-      const listening: Listening = { listener, deltas: filter.deltas ?? true }
-      if ("all" in filter) {
-        everything.add(listening)
-        return () => everything.delete(listening)
-      }
-      const [index, key] = "sessionID" in filter ? [bySession, filter.sessionID] : [byRoot, filter.rootID]
-      const listeners = index.get(key) ?? new Set()
-      index.set(key, listeners.add(listening))
-      return () => {
-        listeners.delete(listening)
-        if (listeners.size === 0) index.delete(key)
-      }
-    }
-
-    const publish = (event: Event) => {
-      tell(everything, event)
-      tell(bySession.get(event.sessionID), event)
-      tell(byRoot.get(event.rootID), event)
-    }
+    const { add, hearsDeltasOf, publish } = makeListeners()
+    const { exert, whenRoom } = makePressures()
 
     const listen = (filter: BusFilter, listener: Listener, pressure?: Pressure) =>
       Effect.asVoid(
         Effect.acquireRelease(
           Effect.sync(() => {
-            if (pressure !== undefined) pressures.add(pressure)
-            return add(filter, listener)
-          }),
-          (remove) =>
-            Effect.sync(() => {
+            const relieve = pressure === undefined ? undefined : exert(pressure)
+            const remove = add(filter, listener)
+            return () => {
               remove()
-              if (pressure !== undefined) pressures.delete(pressure)
-            })
+              relieve?.()
+            }
+          }),
+          (remove) => Effect.sync(remove)
         )
-      )
-
-    const findFull = () => {
-      for (const pressure of pressures) if (pressure.isFull()) return pressure
-      return undefined
-    }
-
-    const room: Effect.Effect<void> = Effect.suspend(() => {
-      const full = findFull()
-      return full === undefined ? Effect.void : Effect.zipRight(full.relieved, room)
-    })
-
-    const whenRoom = <A, E, R>(publishing: Effect.Effect<A, E, R>) =>
-      Effect.suspend(() =>
-        findFull() === undefined ? publishing : turn.withPermits(1)(Effect.zipRight(room, publishing))
       )
 
     const subscribe = Effect.fn("Bus.subscribe")(function*(
@@ -156,13 +116,72 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
 
     return {
       publish,
-      heard: ({ rootID, sessionID }) =>
-        hearsDeltas(everything) || hearsDeltas(bySession.get(sessionID)) || hearsDeltas(byRoot.get(rootID)),
+      heard: hearsDeltasOf,
       listen,
       whenRoom,
       subscribe
     }
   })
+}
+
+/** Those who listen, by what they listen to. */
+const makeListeners = () => {
+  const everything = new Set<Listening>()
+  const bySession = new Map<SessionID, Set<Listening>>()
+  const byRoot = new Map<SessionID, Set<Listening>>()
+
+  const add = (filter: BusFilter, listener: Listener): () => void => {
+    const listening: Listening = { listener, deltas: filter.deltas ?? true }
+    if ("all" in filter) {
+      everything.add(listening)
+      return () => everything.delete(listening)
+    }
+    const [index, key] = "sessionID" in filter ? [bySession, filter.sessionID] : [byRoot, filter.rootID]
+    const listeners = index.get(key) ?? new Set()
+    index.set(key, listeners.add(listening))
+    return () => {
+      listeners.delete(listening)
+      if (listeners.size === 0) index.delete(key)
+    }
+  }
+
+  const publish = (event: Event) => {
+    tell(everything, event)
+    tell(bySession.get(event.sessionID), event)
+    tell(byRoot.get(event.rootID), event)
+  }
+
+  const hearsDeltasOf = ({ rootID, sessionID }: { readonly rootID: SessionID; readonly sessionID: SessionID }) =>
+    hearsDeltas(everything) || hearsDeltas(bySession.get(sessionID)) || hearsDeltas(byRoot.get(rootID))
+
+  return { add, publish, hearsDeltasOf }
+}
+
+/** Listeners that may be full, for whom publishing waits. */
+const makePressures = () => {
+  const pressures = new Set<Pressure>()
+  // If all of them went on at once, all that waited would be published at once.
+  const turn = Effect.unsafeMakeSemaphore(1)
+
+  const exert = (pressure: Pressure): () => void => {
+    pressures.add(pressure)
+    return () => pressures.delete(pressure)
+  }
+
+  const findFull = () => {
+    for (const pressure of pressures) if (pressure.isFull()) return pressure
+    return undefined
+  }
+
+  const room: Effect.Effect<void> = Effect.suspend(() => {
+    const full = findFull()
+    return full === undefined ? Effect.void : Effect.zipRight(full.relieved, room)
+  })
+
+  const whenRoom = <A, E, R>(publishing: Effect.Effect<A, E, R>) =>
+    Effect.suspend(() => findFull() === undefined ? publishing : turn.withPermits(1)(Effect.zipRight(room, publishing)))
+
+  return { exert, whenRoom }
 }
 
 const overflow = (capacity: number) =>

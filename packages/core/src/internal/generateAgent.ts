@@ -45,6 +45,33 @@ const schema = (() => {
 
 const decode = Schema.decodeUnknownEither(Schema.parseJson(GeneratedAgent))
 
+/** The agent that the model gave, or what is wrong with it. */
+const read = (input: string, taken: ReadonlySet<string>): Either.Either<GeneratedAgent, string> =>
+  Either.flatMap(
+    Either.mapLeft(decode(input), (error) =>
+      ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
+        [...path.map(String), message].join(": ")
+      ).join("; ")),
+    (agent) =>
+      taken.has(agent.identifier)
+        ? Either.left(`the name "${agent.identifier}" is taken; choose another identifier`)
+        : Either.right(agent)
+  )
+
+/** The prompt that asks for the agent. */
+const wishOf = ({ description }: AgentWish, taken: ReadonlySet<string>): Array<PromptMessage> => [
+  { role: "system", content: system },
+  {
+    role: "user",
+    content: [{
+      type: "text",
+      text: `An agent is wanted for this:\n\n${description}\n\nThese names are taken: ${
+        [...taken].toSorted().join(", ")
+      }`
+    }]
+  }
+]
+
 /** Designs an agent whose name is none of those that are taken. */
 export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWish, taken: ReadonlySet<string>) {
   const { settings } = yield* Config
@@ -54,29 +81,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
   const configured = settings.model === undefined ? undefined : parseRef(settings.model)
   const model = yield* provider.resolve(wish.model ?? configured ?? (yield* provider.defaultModel))
   const id = yield* ids.make("ses")
-  const messages: Array<PromptMessage> = [
-    { role: "system", content: system },
-    {
-      role: "user",
-      content: [{
-        type: "text",
-        text: `An agent is wanted for this:\n\n${wish.description}\n\nThese names are taken: ${
-          [...taken].toSorted().join(", ")
-        }`
-      }]
-    }
-  ]
-  const read = (input: string): Either.Either<GeneratedAgent, string> =>
-    Either.flatMap(
-      Either.mapLeft(decode(input), (error) =>
-        ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
-          [...path.map(String), message].join(": ")
-        ).join("; ")),
-      (agent) =>
-        taken.has(agent.identifier)
-          ? Either.left(`the name "${agent.identifier}" is taken; choose another identifier`)
-          : Either.right(agent)
-    )
+  const messages = wishOf(wish, taken)
 
   for (let step = 0;; step++) {
     let text = ""
@@ -120,7 +125,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
       queued: () => Effect.void,
       resumed: Effect.void
     })
-    const answer = input === undefined ? Either.left(`${tool} was not called`) : read(input)
+    const answer = input === undefined ? Either.left(`${tool} was not called`) : read(input, taken)
     if (Either.isRight(answer)) return answer.right
     if (step >= mends) {
       return yield* new AgentNotGenerated({

@@ -85,6 +85,26 @@ const asOfNow = (state: State, event: Event): Option.Option<Event> => {
   }
 }
 
+const messagesOf = (state: State, id: SessionID) => {
+  const held = HashMap.get(state.sessions, id)
+  if (Option.isNone(held)) return all([])
+  const messages = HashMap.toValues(held.value.messages).toSorted(byID)
+  const partsOf = new Map(messages.map((info) => [info.id, [] as Array<Part>]))
+  for (const part of HashMap.toValues(held.value.parts).toSorted(byID)) partsOf.get(part.messageID)?.push(part)
+  return all(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })))
+}
+
+const eventsOf = (state: State, { after, limit = Number.POSITIVE_INFINITY, rootID, types }: EventFilter) => {
+  const found: Array<LoggedEvent> = []
+  for (const { event, seq } of state.events) {
+    if (found.length >= limit) break
+    if (seq <= after || !matches(rootID, event.rootID) || types?.includes(event.type) === false) continue
+    const now = asOfNow(state, event)
+    if (Option.isSome(now)) found.push({ seq, event: now.value })
+  }
+  return found
+}
+
 /** Makes an empty storage. */
 export const makeMemoryStorage = () => {
   let state: State = empty
@@ -129,15 +149,7 @@ export const makeMemoryStorage = () => {
         )
         return all(found.toSorted(newestFirst).slice(0, limit))
       }),
-    messages: (id: SessionID) =>
-      read(() => {
-        const held = HashMap.get(state.sessions, id)
-        if (Option.isNone(held)) return all([])
-        const messages = HashMap.toValues(held.value.messages).toSorted(byID)
-        const partsOf = new Map(messages.map((info) => [info.id, [] as Array<Part>]))
-        for (const part of HashMap.toValues(held.value.parts).toSorted(byID)) partsOf.get(part.messageID)?.push(part)
-        return all(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })))
-      }),
+    messages: (id: SessionID) => read(() => messagesOf(state, id)),
     run: (id: RunID) => read(() => HashMap.get(state.runs, id)),
     runs: ({ parentID, rootID, taskID, unsettled }: RunFilter) =>
       read(() => {
@@ -152,17 +164,7 @@ export const makeMemoryStorage = () => {
         const found = HashMap.toValues(state.inbox).filter((held) => !held.taken && held.row.sessionID === id)
         return all(found.map((held) => held.row).toSorted(byID))
       }),
-    events: ({ after, limit = Number.POSITIVE_INFINITY, rootID, types }: EventFilter) =>
-      read(() => {
-        const found: Array<LoggedEvent> = []
-        for (const { event, seq } of state.events) {
-          if (found.length >= limit) break
-          if (seq <= after || !matches(rootID, event.rootID) || types?.includes(event.type) === false) continue
-          const now = asOfNow(state, event)
-          if (Option.isSome(now)) found.push({ seq, event: now.value })
-        }
-        return found
-      }),
+    events: (filter: EventFilter) => read(() => eventsOf(state, filter)),
     prune: (events: Pruning) =>
       read(() => {
         const [next, gone] = prune(state, events)
