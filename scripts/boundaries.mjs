@@ -65,7 +65,11 @@ const sessionCore = [
 const known = {
   circles: ["packages/core/src/Session.ts", "packages/core/src/Tasks.ts", ...sessionCore],
   closures: [
-    ...sessionCore,
+    ...["live", "runner", "session", "tasks"].map((room) => `packages/core/src/internal/${room}`),
+    "packages/core/src/internal/compact/compactStep.ts",
+    "packages/core/src/internal/model/askHidden.ts",
+    "packages/core/src/internal/model/askModel.ts",
+    "packages/core/src/internal/turn/modelStep.ts",
     "packages/cli/src/internal/run/live.ts",
     "packages/config/src/internal/locateFiles.ts",
     "packages/config/src/internal/projectTrust.ts",

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import type { Call } from "../../Governor.ts"
 import type { ToolCaller } from "../../Tool.ts"
+import type { Live } from "../live/Live.ts"
 
 /** A call, as what it runs knows of it. */
 export interface CurrentCall extends Call {
@@ -13,6 +14,14 @@ export interface CurrentCall extends Call {
 
 /** The call that a fiber works for; undefined outside of all calls. */
 export const currentCall = FiberRef.unsafeMake<CurrentCall | undefined>(undefined)
+
+/** Lets the clocks of a session and of all above it stand still while a person is asked. */
+export const whileAsking = <A, E, R>({ clock }: Live, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => clock.beginAsking()),
+    () => effect,
+    () => Effect.sync(() => clock.endAsking())
+  )
 
 /** The places of the calls of a step at work; undefined where there are enough for all of them. */
 export const makePlaces = (calls: number, atOnce: number): Effect.Semaphore | undefined =>

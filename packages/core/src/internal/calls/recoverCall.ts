@@ -1,18 +1,45 @@
 /** Decides what becomes of a call that was begun by a process which is no more. */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { StorageError } from "../../StorageError.ts"
 import type { AnyTool, ToolContext, ToolError, ToolResult } from "../../Tool.ts"
+import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 
-/** What is said of a call of which nobody knows what it did. */
-export const lostResult =
+/** The call was begun, and nobody knows what it did. */
+export const lost = refused(
+  "interrupted",
   "The call was interrupted, outcome unknown: the process that ran it ended before the result was stored. Check what it did before you repeat it."
+)
+
+/** Whether the tool takes these arguments: they come from the database, where another version may have put them. */
+const isReadable = (tool: AnyTool, input: unknown): boolean =>
+  Either.isRight(Schema.validateEither(tool.parameters)(input))
 
 /** The result of such a call, where one can be had, or that it may be made again. */
-export const recovered = (
+const recovered = (
   tool: AnyTool,
   input: unknown,
   context: ToolContext
 ): Effect.Effect<ToolResult | "again", ToolError> => {
+  if (!isReadable(tool, input)) return Effect.fail(lost)
   if (tool.recover !== undefined) return tool.recover(input, context)
-  return tool.effect === "safe" ? Effect.succeed("again") : Effect.fail(refused("interrupted", lostResult))
+  return tool.effect === "safe" ? Effect.succeed("again") : Effect.fail(lost)
 }
+
+/** Finds what became of the call, or makes it anew where that does no harm. */
+export const recoverCall = (
+  call: CallRecord,
+  tool: AnyTool,
+  present: ToolContext
+): Effect.Effect<ToolResult, ToolError | StorageError> =>
+  Effect.flatMap(recovered(tool, call.input, present), (found) => {
+    if (found !== "again") return Effect.succeed(found)
+    const { current, options: { live: { info } }, services: { leases } } = call
+    const { intent } = current
+    const next = intent === undefined
+      ? current
+      : { ...current, intent: { ...intent, attempt: intent.attempt + 1, epoch: leases.epoch(info.rootID) } }
+    return Effect.zipRight(call.become(next), tool.execute(call.input, present))
+  })

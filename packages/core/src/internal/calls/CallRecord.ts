@@ -1,0 +1,242 @@
+/** Owns one tool call while it is made: its part as stored, its arguments, and what its result has to tell. */
+import type { RunID } from "@skein/domain/Id"
+import type { ErrorInfo } from "@skein/domain/Message"
+import type { ToolPart, ToolState } from "@skein/domain/Part"
+import { none } from "@skein/domain/Usage"
+import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { Call } from "../../Governor.ts"
+import type { Hooks } from "../../Hooks.ts"
+import type { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
+import type { Leases } from "../../Leases.ts"
+import type { Permission, Subject } from "../../Permission.ts"
+import type { Caller } from "../../Subject.ts"
+import type { AnyTool, ToolContext, ToolError, Tools } from "../../Tool.ts"
+import { missingResult } from "../conversation/makePrompt.ts"
+import type { Wanted } from "../conversation/structuredOutput.ts"
+import { charge } from "../live/charge.ts"
+import type { Live } from "../live/Live.ts"
+import { readsOnly } from "../permission/verdict.ts"
+import { notRun } from "../turn/closeTurn.ts"
+import type { Step } from "../turn/modelStep.ts"
+import { wellFormed } from "../wellFormed.ts"
+import { askedOf, checkCall } from "./checkCall.ts"
+import { callerOf } from "./offer.ts"
+import { toolOf } from "./startCalls.ts"
+import { disposeOf, takeNews } from "./toldRuns.ts"
+
+/** The call to make. */
+export interface CallOptions {
+  readonly live: Live
+  readonly step: Step
+  readonly part: ToolPart
+  readonly subject: Subject
+  readonly call: Call
+  /** Bounds how many calls of the step work at once; undefined where all of them may. */
+  readonly places: Effect.Semaphore | undefined
+  /** Whether the runtime makes the call for the user: a part of the user's prompt asked for it. */
+  readonly byUser: boolean
+  /** Whether the turn continues after a crash: the previous process may have begun a call that is stored as running. */
+  readonly resumes?: boolean
+  /** The answer that this turn has to give, and the tool that takes it. */
+  readonly wanted: Wanted | undefined
+}
+
+/** The services that a call needs. */
+export interface CallServices {
+  readonly tools: Context.Tag.Service<Tools>
+  readonly permission: Context.Tag.Service<Permission>
+  readonly journal: Context.Tag.Service<Journal>
+  readonly hooks: Context.Tag.Service<Hooks>
+  readonly leases: Context.Tag.Service<Leases>
+  readonly clock: Clock.Clock
+}
+
+/** The message of a failure for which no task has an outcome. */
+export const executionFailed = (message: string): string =>
+  message.trim() === "" ? "Tool execution failed" : `Tool execution failed: ${message}`
+
+/** The state of one call. Its steps read it here, and change it through its methods alone. */
+export class CallRecord {
+  readonly options: CallOptions
+  readonly services: CallServices
+  readonly tool: AnyTool | undefined
+  /** Whether the call gives the answer of the turn. */
+  readonly isAnswer: boolean
+  /** The call as tools see it. */
+  readonly context: ToolContext
+  #current: ToolPart
+  #checked: Either.Either<unknown, ToolError>
+  #input: unknown
+  #contexts: ReadonlyArray<string> = []
+  #cutOff: ToolError | undefined
+  #reached: string | undefined
+  /** Runs whose outcome the result tells. */
+  readonly #told = new Set<RunID>()
+
+  constructor(options: CallOptions, services: CallServices) {
+    const { part, wanted } = options
+    this.options = options
+    this.services = services
+    this.tool = toolOf(services.tools, part.tool, wanted)
+    this.isAnswer = wanted !== undefined && this.tool === wanted.tool
+    this.#current = part
+    // A call that began with its answer was checked then.
+    this.#checked = this.wasBegun ? Either.right(part.state.input) : checkCall(part, options.step, this.tool)
+    this.#input = Either.getOrElse(this.#checked, () => askedOf(part))
+    this.context = this.#makeContext()
+  }
+
+  /** Whether the call had begun before this fiber took it up: with its answer, or in a process that crashed. */
+  get wasBegun(): boolean {
+    return this.options.part.state.status === "running"
+  }
+
+  /** The part as it is stored, or about to be. */
+  get current(): ToolPart {
+    return this.#current
+  }
+
+  /** The arguments; what the model wrote where that cannot be read as arguments. */
+  get input(): unknown {
+    return this.#input
+  }
+
+  /** What is wrong with the arguments. */
+  get invalid(): ToolError | undefined {
+    return Either.isLeft(this.#checked) ? this.#checked.left : undefined
+  }
+
+  /** The name and permission key that the rules see. */
+  get caller(): Caller {
+    const { tool } = this.options.part
+    return this.tool ?? { name: tool, permission: tool }
+  }
+
+  /** The tool that hooks hear of; undefined for the answer of a turn, which is no call to them. */
+  get hookedTool(): AnyTool | undefined {
+    return this.isAnswer ? undefined : this.tool
+  }
+
+  /** What hooks before the call have the model read below its result. */
+  get contexts(): ReadonlyArray<string> {
+    return this.#contexts
+  }
+
+  /** How the tool wants the call to end where it is cut off. */
+  get cutOff(): ToolError | undefined {
+    return this.#cutOff
+  }
+
+  now(): number {
+    return this.services.clock.unsafeCurrentTimeMillis()
+  }
+
+  /** Takes other arguments, which are checked again. */
+  readAgain(made: ToolPart): void {
+    this.#checked = checkCall(made, this.options.step, this.tool)
+    this.#input = Either.getOrElse(this.#checked, () => askedOf(made))
+  }
+
+  hear(contexts: ReadonlyArray<string>): void {
+    this.#contexts = contexts
+  }
+
+  /** Notes what is known of a call that has ended, and is not stored yet. */
+  reach(message: string): void {
+    this.#reached = message
+  }
+
+  /** What is known of the call where it is cut off now. */
+  get known(): string {
+    if (this.#reached !== undefined) return this.#reached
+    const { live, part } = this.options
+    if (this.#current.state.status === "pending" || live.history.isUnbegun(part.id)) return notRun
+    return this.tool?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
+  }
+
+  /** Forgets which runs the result was to tell of: they are told of in another way. */
+  tellNothing(): void {
+    this.#told.clear()
+  }
+
+  /** Words a failure: the model did not make a call of the user, so that one says what failed. */
+  said(message: string): string {
+    return this.options.byUser ? executionFailed(message) : message
+  }
+
+  /** Stores the call as it is from now on. */
+  become(next: ToolPart, also: ReadonlyArray<Entry> = []) {
+    return Effect.uninterruptible(Effect.suspend(() => {
+      const { live, step } = this.options
+      this.#current = next
+      live.clock.alive()
+      live.history.putPart(step.message, next)
+      return this.services.journal.commit([{ _tag: "Part", part: next }, ...also], live.info)
+    }))
+  }
+
+  /** Stores the end of the call, and takes the outcomes that it tells out of the inbox. */
+  close(state: ToolState, blocked = false) {
+    return Effect.uninterruptible(Effect.suspend(() => {
+      const { live } = this.options
+      const news = takeNews(live, this.#told, this.now())
+      const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, this.now()) : []
+      return this.become({ ...this.#current, state: wellFormed(state) }, [...news.writes, ...charged]).pipe(
+        Effect.tapError(() => news.putBack),
+        Effect.zipRight(disposeOf(live, this.#told))
+      )
+    }))
+  }
+
+  /** Stores that the call failed; `blocked` where it was not made at all. */
+  fail(error: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false) {
+    return this.close(
+      {
+        status: "error",
+        input: this.#input,
+        error,
+        ...(metadata === undefined ? {} : { metadata }),
+        time: this.time()
+      },
+      blocked
+    )
+  }
+
+  /** When the call began, and that it ends now. */
+  time(): { readonly start: number; readonly end: number } {
+    const { state } = this.#current
+    const end = this.now()
+    return { start: state.status === "running" ? state.time.start : end, end }
+  }
+
+  #makeContext(): ToolContext {
+    const { byUser, live, part, step, subject } = this.options
+    return {
+      ...callerOf(live, step.model, byUser),
+      messageID: part.messageID,
+      partID: part.id,
+      callID: part.callID,
+      readsOnly: readsOnly(subject),
+      tells: (runs) =>
+        Effect.sync(() => {
+          for (const run of runs) this.#told.add(run)
+        }),
+      ifCutOff: (end) =>
+        Effect.sync(() => {
+          this.#cutOff = end
+        }),
+      report: (update) =>
+        Effect.sync(() => {
+          const { state } = this.#current
+          if (state.status !== "running") return
+          this.#current = { ...this.#current, state: { ...state, ...wellFormed(update) } }
+          live.history.putPart(step.message, this.#current)
+          this.services.journal.report(live.info, this.#current, this.now())
+        })
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** The effect of a call that may be made: it works when it has a place, while its process holds the tree. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { StorageError } from "../../StorageError.ts"
+import type { AnyTool, ToolError, ToolResult } from "../../Tool.ts"
+import { missingResult } from "../conversation/makePrompt.ts"
+import { readsOnly } from "../permission/verdict.ts"
+import type { CallRecord } from "./CallRecord.ts"
+import { refused } from "./checkCall.ts"
+import { type CurrentCall, currentCall, makePlace, whileAsking } from "./currentCall.ts"
+import { recoverCall } from "./recoverCall.ts"
+
+/** The call itself, with the rules as they are at this moment. */
+const execute = (call: CallRecord, tool: AnyTool) => {
+  const { context, options: { live, part, resumes = false, subject }, services: { leases } } = call
+  return Effect.zipRight(
+    // What cannot be undone begins only while the tree is held for certain.
+    leases.renew(live.info.rootID),
+    Effect.flatMap(
+      subject.now ?? Effect.succeed(subject),
+      (holds): Effect.Effect<ToolResult, ToolError | StorageError> => {
+        live.history.markBegun(part.id)
+        // A ceiling may have come down while the call waited for a person, or for its turn.
+        const present = { ...context, readsOnly: readsOnly(holds) }
+        return call.wasBegun && resumes ? recoverCall(call, tool, present) : tool.execute(call.input, present)
+      }
+    )
+  )
+}
+
+/** Runs the tool. Where only a fiber of the call was interrupted, that is a failure of the call and no stop of the turn. */
+export const executeCall = (call: CallRecord, tool: AnyTool) => {
+  const { context, options: { call: slot, live, places } } = call
+  const place = makePlace(places)
+  const mine: CurrentCall = {
+    caller: context,
+    whileAsking: (effect) => whileAsking(live, effect),
+    waiting: (effect) => slot.waiting(tool.waits ? effect : place.waiting(effect))
+  }
+  const effect = Effect.catchAllCause(
+    Effect.locally(execute(call, tool), currentCall, mine),
+    (cause) =>
+      Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
+  )
+  return tool.waits ? slot.waiting(effect) : place.work(effect)
+}

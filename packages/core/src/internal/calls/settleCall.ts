@@ -1,0 +1,124 @@
+/** The end of a call: its result, or what went wrong, is stored as the model is to read it. */
+import type { ErrorInfo } from "@skein/domain/Message"
+import * as Effect from "effect/Effect"
+import { failpoint } from "../../Failpoints.ts"
+import type { HookRefused } from "../../HookError.ts"
+import type { PermissionDenied } from "../../PermissionError.ts"
+import { cut } from "../../Spill.ts"
+import type { StorageError } from "../../StorageError.ts"
+import type { AnyTool, ToolError, ToolResult } from "../../Tool.ts"
+import { logUnstored } from "../logUnstored.ts"
+import { afterCall, withContexts } from "../sessionHooks/callHooks.ts"
+import { changesFiles } from "../summary/sessionFacts.ts"
+import { type CallRecord, executionFailed } from "./CallRecord.ts"
+
+/** What became of a call, as far as the turn is concerned. */
+export interface Called {
+  /** Whether the call ends the turn: a person rejected it, or it completes a loop. */
+  readonly endsTurn: boolean
+}
+
+const isTurnEnd = (error: PermissionDenied): boolean =>
+  error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected")
+
+/** Stores the result of a call that was made. */
+export const settleResult = (call: CallRecord, tool: AnyTool, result: ToolResult) =>
+  Effect.gen(function*() {
+    const { contexts, hookedTool, input, options: { live, part }, services: { hooks } } = call
+    call.reach("The call was made. It was stopped while a hook looked at its result, which is not known.")
+    const read = yield* afterCall(hooks, live, hookedTool, input, result.output, part)
+    const output = yield* cut(live.info.id, `${part.id}.txt`, withContexts(read.output, contexts))
+    yield* failpoint(tool.name === "task" ? "child_done_before_parent_result" : "exit_before_result_commit")
+    yield* call.close({
+      status: "completed",
+      input,
+      output,
+      title: result.title,
+      metadata: read.endsTurn === undefined ? result.metadata : { ...result.metadata, endsTurn: true },
+      ...(result.attachments === undefined ? {} : { attachments: result.attachments }),
+      time: call.time()
+    })
+    if (changesFiles(tool)) live.root.summary.countChange()
+    return { endsTurn: read.endsTurn === true } satisfies Called
+  })
+
+/** Stores a failure as the hooks after the call have worded it. */
+const settleFailure = (
+  call: CallRecord,
+  { message, tag }: ErrorInfo,
+  metadata?: Readonly<Record<string, unknown>>
+) =>
+  Effect.suspend(() => {
+    const { contexts, hookedTool, input, options: { live, part: { callID } }, services: { hooks } } = call
+    call.reach(message)
+    return afterCall(hooks, live, hookedTool, input, message, { callID, failed: true }).pipe(
+      Effect.catchAll(({ endsTurn, message: output }) =>
+        Effect.succeed({ output, ...(endsTurn === undefined ? {} : { endsTurn }) })
+      ),
+      Effect.flatMap(({ endsTurn = false, output }) =>
+        Effect.as(
+          call.fail(
+            { tag, message: withContexts(output, contexts) },
+            endsTurn ? { ...metadata, endsTurn } : metadata
+          ),
+          { endsTurn } satisfies Called
+        )
+      )
+    )
+  })
+
+/** The tool failed. */
+const settleError = (call: CallRecord, { kind, message, metadata }: ToolError) =>
+  settleFailure(call, { tag: kind, message: kind === "task" ? message : call.said(message) }, metadata)
+
+/** The tool broke. */
+const settleDefect = (call: CallRecord, defect: unknown) =>
+  settleFailure(call, {
+    tag: "defect",
+    message: executionFailed(defect instanceof Error ? defect.message : String(defect))
+  })
+
+/** The call was not allowed. It was not made, so no hook after it hears of it. */
+const settleDenial = (call: CallRecord, error: PermissionDenied) => {
+  const endsTurn = isTurnEnd(error)
+  const metadata = { permission: error.permission, by: error.by, ...(endsTurn ? { endsTurn } : {}) }
+  return Effect.as(call.fail({ tag: "permission", message: call.said(error.message) }, metadata, true), { endsTurn })
+}
+
+/** A hook refused the call, or withheld its result. */
+const settleRefusal = (call: CallRecord, { endsTurn, event, hook, message }: HookRefused) =>
+  Effect.as(
+    call.fail(
+      { tag: "hook", message: call.said(message) },
+      { hook, ...(endsTurn === undefined ? {} : { endsTurn: true }) },
+      event === "PreToolUse"
+    ),
+    { endsTurn: endsTurn === true }
+  )
+
+/** The call was stopped before it had an end. */
+const settleStop = (call: CallRecord) => {
+  const { current: { state }, cutOff } = call
+  // What the call would have told is told in another way.
+  if (cutOff === undefined) call.tellNothing()
+  if (state.status === "completed" || state.status === "error") return Effect.void
+  const message = cutOff?.message ?? call.said(call.known)
+  return call.fail({ tag: "interrupted", message }, cutOff?.metadata).pipe(
+    Effect.catchAll(logUnstored("The end of a call could not be stored"))
+  )
+}
+
+/** Gives the call an end however it went: what goes wrong becomes its result. Only storage may fail. */
+export const settleCall = <R>(
+  call: CallRecord,
+  made: Effect.Effect<Called, ToolError | PermissionDenied | HookRefused | StorageError, R>
+) =>
+  made.pipe(
+    Effect.catchTags({
+      ToolError: (error) => settleError(call, error),
+      PermissionDenied: (error) => settleDenial(call, error),
+      HookRefused: (error) => settleRefusal(call, error)
+    }),
+    Effect.catchAllDefect((defect) => settleDefect(call, defect)),
+    Effect.onInterrupt(() => settleStop(call))
+  )
