@@ -45,7 +45,7 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
           const known = gates.get(limitKey)
           if (known !== undefined) return known
           const limit = provider?.[info.providerID]?.max_requests ?? limits.requests
-          const gate = makeRequestGate(limit, clock, (effect) => Runtime.runFork(runtime)(effect, { scope }))
+          const gate = makeRequestGate(limit, clock, (effect) => void Runtime.runFork(runtime)(effect, { scope }))
           gates.set(limitKey, gate)
           return gate
         },

@@ -243,6 +243,26 @@ describe("a pause", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
+  it.effect("that is over as soon as it begins does not make the next one endless", () => {
+    const { send, sent } = makeLog()
+    return Effect.gen(function*() {
+      const clock = yield* Effect.clock
+      let looks = 0n
+      // Each look at this clock is a millisecond later: such a pause is over by the time that its end is waited for.
+      const slow: Clock.Clock = Object.assign(Object.create(clock), {
+        unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + looks++ * 1_000_000n
+      })
+      yield* Effect.gen(function*() {
+        const gate = yield* gateOf()
+        gate.hold(1)
+        gate.hold(1_000)
+        yield* Effect.fork(send(gate, "next"))
+        yield* TestClock.adjust("1 minute")
+        expect(sent).toEqual(["next"])
+      }).pipe(Effect.provide(governed(1)), Effect.withClock(slow))
+    })
+  })
+
   it.effect("is nothing to those who come after it, and to those who ask another model", () => {
     const { send, sent } = makeLog()
     const told: Array<number> = []

@@ -3,7 +3,6 @@ import type { SessionID } from "@skein/domain/Id"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
 import { changeRequests, countWait } from "../../Metrics.ts"
@@ -25,14 +24,14 @@ interface Ticket {
 export const makeRequestGate = (
   limit: number,
   clock: Clock.Clock,
-  fork: (effect: Effect.Effect<void>) => Fiber.RuntimeFiber<void>
+  fork: (effect: Effect.Effect<void>) => void
 ): RequestGate => {
   const urgent = makeFairQueue<Ticket>()
   const later = makeFairQueue<Ticket>()
   let sent = 0
   let closed = false
   let opens = 0
-  let opening: Fiber.RuntimeFiber<void> | undefined
+  let isOpening = false
 
   const waiting = () => urgent.size() + later.size()
   const closedFor = () => closed ? Math.max(0, opens - elapsed(clock)) : 0
@@ -60,7 +59,7 @@ export const makeRequestGate = (
         (chance) => Effect.zipRight(Effect.sleep(Math.ceil(chance * 2 * spread / limit)), open)
       )
     }
-    opening = undefined
+    isOpening = false
     return Effect.void
   })
 
@@ -68,7 +67,10 @@ export const makeRequestGate = (
     if (duration <= 0) return
     opens = Math.max(opens, elapsed(clock) + duration)
     closed = true
-    opening ??= fork(open)
+    if (isOpening) return
+    // Set before the fork: a pause that is over by then ends within it.
+    isOpening = true
+    fork(open)
   }
 
   const enter = (): boolean => {
