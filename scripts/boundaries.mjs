@@ -40,22 +40,6 @@ const pure = { domain: ["effect"], core: ["effect", "@cfworker/json-schema", "no
 /** The longest a source file may be, in lines. */
 const maximumLines = 600
 
-/** The rooms of the session core, which still form one circle. */
-const sessionCore = [
-  "budget",
-  "calls",
-  "compact",
-  "conversation",
-  "live",
-  "model",
-  "runner",
-  "session",
-  "sessionHooks",
-  "summary",
-  "tasks",
-  "turn"
-].map((room) => `packages/core/src/internal/${room}`)
-
 /**
  * Files and folders that are still being taken apart, by the rule that does not hold for them yet. Add nothing: take out what
  * is done.
@@ -63,7 +47,7 @@ const sessionCore = [
  * @type {Exempt}
  */
 const known = {
-  circles: ["packages/core/src/Session.ts", "packages/core/src/Tasks.ts", ...sessionCore],
+  circles: [],
   closures: [
     ...["live", "runner", "session", "tasks"].map((room) => `packages/core/src/internal/${room}`),
     "packages/core/src/internal/compact/compactStep.ts",

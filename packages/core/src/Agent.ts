@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { AgentWish } from "./internal/generateAgent.ts"
+import type { AgentWish } from "./internal/model/generateAgent.ts"
 import * as prompts from "./internal/prompts.ts"
 import { didYouMean } from "./Nearest.ts"
 import { denials } from "./Ruleset.ts"
@@ -224,7 +224,7 @@ ${wrong.message}`
   static readonly generate = Effect.fnUntraced(function*(wish: AgentWish) {
     const { all } = yield* Agent
     // Loaded at first use: the program starts without it.
-    const { generateAgent } = yield* Effect.promise(() => import("./internal/generateAgent.ts"))
+    const { generateAgent } = yield* Effect.promise(() => import("./internal/model/generateAgent.ts"))
     return yield* generateAgent(wish, new Set([...all.map(({ name }) => name), ...wish.taken ?? []]))
   })
 }

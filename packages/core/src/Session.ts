@@ -11,9 +11,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
-import { SessionTable } from "./internal/live/SessionTable.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
-import { Recovery } from "./internal/session/Recovery.ts"
 import type { ProjectUnavailable } from "./Project.ts"
 import type {
   BudgetExhausted,
@@ -136,10 +134,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
 }>() {
   /** Sessions whose loops run in this process. */
-  static readonly layer = Layer.scoped(Session, makeSession).pipe(
-    Layer.provideMerge(SessionTable.layer),
-    Layer.provideMerge(Recovery.layer)
-  )
+  static readonly layer = Layer.scoped(Session, makeSession)
 
   /** Makes a root session. */
   static readonly create = (options: SessionOptions) => Effect.flatMap(Session, (session) => session.create(options))

@@ -182,8 +182,8 @@ const process = (options: SettledProcess) => {
 
 /** What makes sessions work, each in its project. */
 const running = Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer).pipe(
-  Layer.provideMerge(Tasks.layer),
-  Layer.provideMerge(Session.layer)
+  Layer.provideMerge(Session.layer),
+  Layer.provideMerge(Tasks.layer)
 )
 
 /** Builds the graph of services with one project, which all directories share. */

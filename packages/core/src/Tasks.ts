@@ -5,8 +5,11 @@ import type { Outcome } from "@skein/domain/Outcome"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { SessionTable } from "./internal/live/SessionTable.ts"
+import { SessionRunner } from "./internal/runner/SessionRunner.ts"
 import { Alarms } from "./internal/tasks/Alarms.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
+import { Recovery } from "./internal/tasks/Recovery.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
 import type { Accepted, TaskName, TaskProgress, TaskRequest, TaskStatus, TaskWait, TaskWaited } from "./TaskRequest.ts"
@@ -67,5 +70,10 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   readonly wait: (wait: TaskWait) => Effect.Effect<TaskWaited, TaskRefused | StorageError>
 }>() {
   /** Tasks whose subagents run in this process. */
-  static readonly layer = Layer.scoped(Tasks, makeTasks).pipe(Layer.provide(Alarms.layer))
+  static readonly layer = Layer.scoped(Tasks, makeTasks).pipe(
+    Layer.provideMerge(Recovery.layer),
+    Layer.provide(Alarms.layer),
+    Layer.provideMerge(SessionRunner.layer),
+    Layer.provideMerge(SessionTable.layer)
+  )
 }

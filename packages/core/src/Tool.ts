@@ -213,3 +213,6 @@ const over = (shared: ToolRegistry, own: ToolRegistry): ToolRegistry => {
     register: own.register
   }
 }
+
+/** Whether the calls of a tool change files. */
+export const changesFiles = ({ permission }: Pick<AnyTool, "permission">): boolean => permission === "edit"

@@ -5,7 +5,8 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { deepest, isTextNested } from "../../Nesting.ts"
 import { type AnyTool, ToolError } from "../../Tool.ts"
-import type { Step } from "../turn/modelStep.ts"
+import { parseJson, writtenOf } from "../conversation/askedOf.ts"
+import type { Step } from "../model/Step.ts"
 import { wellFormed } from "../wellFormed.ts"
 
 /** What has to be known of an answer to judge its calls. */
@@ -13,16 +14,6 @@ export type Answered = Pick<Step, "calls" | "finish" | "offered">
 
 /** A call that was not made, and why, in words that the model can act on. */
 export const refused = (kind: string, message: string) => new ToolError({ kind, message })
-
-const parseJson = Schema.decodeUnknownEither(Schema.parseJson())
-
-const writtenOf = ({ state }: ToolPart): string => state.status === "pending" ? state.input : ""
-
-/** What the model wrote for a call: JSON where it is that, else the text. */
-export const askedOf = (part: ToolPart): unknown => {
-  const text = writtenOf(part)
-  return isTextNested(text) ? text : Either.getOrElse(parseJson(text), () => text)
-}
 
 /** Reads what the model wrote; every way in which it can be wrong has a sentence that the model can act on. */
 const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined) => {

@@ -6,10 +6,9 @@ import type { HookRefused } from "../../HookError.ts"
 import type { PermissionDenied } from "../../PermissionError.ts"
 import { cut } from "../../Spill.ts"
 import type { StorageError } from "../../StorageError.ts"
-import type { AnyTool, ToolError, ToolResult } from "../../Tool.ts"
+import { type AnyTool, changesFiles, type ToolError, type ToolResult } from "../../Tool.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { afterCall, withContexts } from "../sessionHooks/callHooks.ts"
-import { changesFiles } from "../summary/sessionFacts.ts"
 import { type CallRecord, executionFailed } from "./CallRecord.ts"
 
 /** What became of a call, as far as the turn is concerned. */

@@ -3,8 +3,8 @@ import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
+import { cut } from "../cutText.ts"
 import type { LiveMessage } from "../live/History.ts"
-import { cut } from "../summary/digest.ts"
 
 /** The shares of the room that each section may take. */
 const shares = { asked: 0.5, todos: 0.2, tasks: 0.3 }

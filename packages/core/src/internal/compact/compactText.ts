@@ -1,8 +1,8 @@
 /** Words a conversation for the agent that summarises it: everything that was said, each thing within its bounds. */
 import type { Part } from "@skein/domain/Part"
 import { compactionIn } from "../conversation/sentMessages.ts"
+import { cut } from "../cutText.ts"
 import type { LiveMessage } from "../live/History.ts"
-import { cut } from "../summary/digest.ts"
 
 /** How many characters of each thing are read at most. */
 const longest = { user: 4_000, agent: 3_000, input: 400, output: 1_500, summary: 16_000 }

@@ -1,18 +1,17 @@
 /** Owns which tasks a session has started, and which runs of itself wait for their turn. */
 import type { RunID, SessionID } from "@skein/domain/Id"
-import type { RunningTask } from "./runningTask.ts"
 
 /** The tasks of one session. */
-export class TaskList {
-  #running: Set<RunningTask> | undefined
-  #line: Array<RunningTask> | undefined
+export class TaskList<Task> {
+  #running: Set<Task> | undefined
+  #line: Array<Task> | undefined
   #disposable: Map<RunID, SessionID> | undefined
   #claims = 0
   #spawns = 0
   #consents: Set<string> | undefined
 
   /** The tasks that it has started and that have not settled, oldest first. */
-  get running(): ReadonlyArray<RunningTask> {
+  get running(): ReadonlyArray<Task> {
     return this.#running === undefined ? [] : [...this.#running]
   }
 
@@ -22,29 +21,29 @@ export class TaskList {
   }
 
   /** Notes a task that was asked for. */
-  add(task: RunningTask): void {
+  add(task: Task): void {
     this.#running ??= new Set()
     this.#running.add(task)
   }
 
   /** Notes that a task has settled. */
-  remove(task: RunningTask): void {
+  remove(task: Task): void {
     this.#running?.delete(task)
   }
 
   /** Runs of the session itself as a task, one after the other: the first has its turn. */
-  get line(): ReadonlyArray<RunningTask> {
+  get line(): ReadonlyArray<Task> {
     return this.#line ?? []
   }
 
   /** Puts a run at the end of the line; gives its place, from 1. */
-  lineUp(task: RunningTask): number {
+  lineUp(task: Task): number {
     this.#line ??= []
     return this.#line.push(task)
   }
 
   /** Takes a run out of the line; gives the place that it had, or -1. */
-  stepOut(task: RunningTask): number {
+  stepOut(task: Task): number {
     const at = this.#line?.indexOf(task) ?? -1
     if (at >= 0) this.#line?.splice(at, 1)
     return at

@@ -11,11 +11,11 @@ import type { Entry } from "../../JournalEntry.ts"
 import { ForkRefused } from "../../SessionError.ts"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { anew, renameMessages } from "../archive/renamed.ts"
+import { endAnswer, endCall } from "../conversation/closeTurn.ts"
 import { snapshot } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { untitled } from "../summary/makeTitle.ts"
-import { endAnswer, endCall } from "../turn/closeTurn.ts"
 
 const messagesOf = Effect.fnUntraced(function*({ info: { id }, messages }: Live) {
   if (messages !== undefined) return messages.map(snapshot)

@@ -1,59 +1,36 @@
 /** The sessions service: what callers ask of sessions, and the fibers that their loops run in. */
 import { open } from "@skein/domain/Budget"
 import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
-import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import { Projects } from "../../Projects.ts"
-import { PromptInvalid } from "../../SessionError.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
-import { opened as openedBudget } from "../budget/account.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
-import { grantWaiting } from "../budget/requests.ts"
-import { forgoPromise } from "../budget/reservations.ts"
 import { compactNow } from "../compact/compactNow.ts"
-import { beside } from "../live/beside.ts"
 import { childInfo } from "../live/childInfo.ts"
-import { stop } from "../live/halt.ts"
 import { snapshot } from "../live/History.ts"
-import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
-import { atRest, type LoopServices, submit, withdrawn } from "../runner/runner.ts"
+import type { LoopServices } from "../runner/runner.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
+import { asParts, checkParts } from "../runner/submitPrompt.ts"
 import { promptHooks } from "../sessionHooks/turnHooks.ts"
 import { summarize, summarized } from "../summary/makeSummary.ts"
-import { firstWords, makeTitle, untitled } from "../summary/makeTitle.ts"
-import { servicesForLater, traced } from "../traced.ts"
-import { wellFormed } from "../wellFormed.ts"
+import { untitled } from "../summary/makeTitle.ts"
+import { Recovery } from "../tasks/Recovery.ts"
+import { servicesForLater } from "../traced.ts"
 import { forkSession } from "./forkSession.ts"
-import { Recovery } from "./Recovery.ts"
-
-const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
-  wellFormed(typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt)
-
-const textOf = (parts: ReadonlyArray<PartInput>): string =>
-  parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.description] : []).join(
-    "\n"
-  )
-
-const checkParts = (parts: ReadonlyArray<PartInput>) =>
-  parts.some((part) => part.type !== "text" || part.text.trim() !== "")
-    ? Effect.void
-    : Effect.fail(new PromptInvalid({ message: "The prompt is empty: give some text, a file, or a subtask." }))
 
 const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
 
@@ -72,6 +49,7 @@ export const makeSession = Effect.gen(function*() {
   const ids = yield* Ids
   const leases = yield* Leases
   const { ended, submitted } = promptHooks()
+  const runner = yield* SessionRunner
   const recovery = yield* Recovery
   const context = yield* servicesForLater<LoopServices>()
 
@@ -119,46 +97,10 @@ export const makeSession = Effect.gen(function*() {
         return info
       }))
 
-  const enqueue = Effect.fnUntraced(function*(
-    live: Live,
-    kind: "prompt" | "note",
-    parts: ReadonlyArray<PartInput>,
-    { budget, command, ...said }: Omit<PromptOptions, "output">
-  ) {
-    const now = yield* Clock.currentTimeMillis
-    const row: InboxRow = {
-      id: yield* ids.make("msg"),
-      sessionID: live.info.id,
-      kind,
-      parts,
-      ...wellFormed(said),
-      time: { created: now }
-    }
-    const names = kind === "prompt" && live.info.title === untitled
-    const patch = {
-      ...(names ? { title: firstWords(textOf(parts)) || untitled } : {}),
-      ...(budget === undefined ? {} : { budget: openedBudget(live.budget, budget, now) })
-    }
-    const isChanged = names || budget !== undefined
-    yield* failpoint("user_msg_before_commit")
-    const changed = isChanged ? [live.record.change(now, patch)] : []
-    if (budget !== undefined) {
-      forgoPromise(live.budget)
-      grantWaiting(live.budget)
-    }
-    yield* journal.commit([
-      { _tag: "Inbox", row },
-      ...changed,
-      ...(command === undefined ? [] : [journal.fact(live.info, "command.executed", wellFormed(command))])
-    ])
-    yield* failpoint("user_msg_after_commit")
-    return { row, first: names && live.parent === undefined }
-  })
-
   const prompt = Effect.fnUntraced(function*(
     id: SessionID,
     input: string | ReadonlyArray<PartInput>,
-    { output, ...options }: PromptOptions = {}
+    options: PromptOptions = {}
   ) {
     const parts = asParts(input)
     yield* checkParts(parts)
@@ -169,50 +111,15 @@ export const makeSession = Effect.gen(function*() {
       return table.inProject(live, named).pipe(
         Effect.zipRight(recovery.recover(live)),
         Effect.zipRight(table.inProject(live, submitted(live, parts))),
-        Effect.flatMap((told) => submitPrompt(live, told, options, output, stops))
+        Effect.flatMap((told) => runner.submit(live, told, options, stops))
       )
     })
   })
 
-  /** Once the prompt is stored it is answered: nothing may come between. */
-  const submitPrompt = (
-    live: Live,
-    parts: ReadonlyArray<PartInput>,
-    options: Omit<PromptOptions, "output">,
-    output: PromptOptions["output"],
-    stops: number
-  ) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function*() {
-        const { first, row } = yield* enqueue(live, "prompt", parts, options)
-        // Stopped while hooks looked at it, or while it was being stored: then it stays as a note, and begins nothing.
-        if (live.run.stops !== stops) return yield* withdrawn(live, row)
-        if (first) yield* beside(live, inProject(live, makeTitle(live, textOf(parts))))
-        if (output !== undefined) live.inbox.askForm(row.id, output)
-        return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.inbox.dropForm(row.id)))
-      })
-    ).pipe(
-      Effect.provide(context),
-      (effect) =>
-        traced(
-          "Session.prompt",
-          () => ({ "gen_ai.operation.name": "invoke_agent", ...sessionAttributes(live) }),
-          effect,
-          (exit) =>
-            Exit.isSuccess(exit)
-              ? { outcome: exit.value.end, failed: false, attributes: usageAttributes(exit.value.usage) }
-              : undefined
-        )
-    )
-
   const append = Effect.fn("Session.append")(function*(id: SessionID, input: string | ReadonlyArray<PartInput>) {
     const parts = asParts(input)
     yield* checkParts(parts)
-    yield* table.use(
-      id,
-      (live) =>
-        Effect.uninterruptible(Effect.map(enqueue(live, "note", parts, {}), ({ row }) => void live.inbox.push(row)))
-    )
+    yield* table.use(id, (live) => runner.note(live, parts))
   })
 
   const opened = <A, E, R>(id: SessionID, use: (live: Live) => Effect.Effect<A, E, R>) =>
@@ -264,7 +171,7 @@ export const makeSession = Effect.gen(function*() {
       opened(
         id,
         (live) =>
-          Effect.flatMap(atRest(live), (): Effect.Effect<Turn | undefined, PromptError> =>
+          Effect.flatMap(runner.rest(live), (): Effect.Effect<Turn | undefined, PromptError> =>
             live.run.lastTurn ?? Effect.succeed(undefined))
       ),
     append,
@@ -273,7 +180,7 @@ export const makeSession = Effect.gen(function*() {
     summarize: (id: SessionID) => Effect.provide(table.work(id, summarize), context),
     summarized: (id: SessionID) => opened(id, summarized),
     leave,
-    stop: (id: SessionID) => Effect.provide(opened(id, stop), context),
+    stop: (id: SessionID) => opened(id, runner.stop),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
     fork,
     rename,

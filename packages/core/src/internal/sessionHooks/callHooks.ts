@@ -6,7 +6,7 @@ import * as Either from "effect/Either"
 import type { HookRefused } from "../../HookError.ts"
 import type { AfterCall, HookPlace, Hooks } from "../../Hooks.ts"
 import type { AnyTool, PermissionAsk } from "../../Tool.ts"
-import { askedOf } from "../calls/checkCall.ts"
+import { askedOf } from "../conversation/askedOf.ts"
 import { type Acting, pathOf } from "../live/Live.ts"
 
 type Service = Context.Tag.Service<typeof Hooks>

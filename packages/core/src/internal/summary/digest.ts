@@ -1,12 +1,9 @@
 /** Words what is known of a session's work for whoever summarises it: never the conversation, and never more than so much. */
+import { cut } from "../cutText.ts"
 import type { CommandRun, FileChange, SessionFacts } from "./sessionFacts.ts"
 
 /** How many characters each section may have, and each line of one. */
 const room = { prompts: 5_000, files: 5_000, commands: 2_500, tasks: 5_000, todos: 1_500, answer: 4_000, line: 600 }
-
-/** The beginning of a text, without half a character at its end. */
-export const cut = (text: string, longest: number): string =>
-  text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, "")}…`
 
 const oneLine = (text: string): string => cut(text.replaceAll(/\s+/g, " ").trim(), room.line)
 

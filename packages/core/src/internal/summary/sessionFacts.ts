@@ -7,7 +7,7 @@ import type { Todo } from "@skein/domain/Todo"
 import * as Effect from "effect/Effect"
 import { readOnlyCommands } from "../../Agent.ts"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
-import { type AnyTool, Tools } from "../../Tool.ts"
+import { changesFiles, Tools } from "../../Tool.ts"
 import { answerOf } from "../conversation/makePrompt.ts"
 
 /** A call that has done something, and the agent that made it. */
@@ -44,9 +44,6 @@ export interface SessionFacts {
   /** The last text of the session itself; empty where there is none. */
   readonly answer: string
 }
-
-/** Whether the calls of a tool change files. */
-export const changesFiles = ({ permission }: Pick<AnyTool, "permission">): boolean => permission === "edit"
 
 /** Tools of ours that change files, also where a session is read without them. */
 const editors = ["edit", "write", "patch"]

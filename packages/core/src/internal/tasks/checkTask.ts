@@ -37,11 +37,11 @@ export const findParent = (id: SessionID) =>
   Effect.flatMap(SessionTable, (table) => Effect.catchTag(table.open(id), "SessionNotFound", () => noParent(id)))
 
 /** Does something with tasks of a session, whose tree is held meanwhile. */
-export const inTree = <A, E, R>(id: SessionID, effect: () => Effect.Effect<A, E, R>) =>
+export const inTree = <A, E, R>(id: SessionID, effect: (parent: Live) => Effect.Effect<A, E, R>) =>
   Effect.flatMap(
     SessionTable,
     (table) =>
-      table.work(id, () => Effect.exit(effect())).pipe(
+      table.work(id, (parent) => Effect.exit(effect(parent))).pipe(
         Effect.catchTags({
           SessionNotFound: () => noParent(id),
           ProjectUnavailable: ({ message }) => Effect.fail(refuse("project", message))

@@ -14,16 +14,16 @@ import type { Entry } from "../../JournalEntry.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { Accepted, TaskName, TaskWait, TaskWaited } from "../../TaskRequest.ts"
-import type { Tasks } from "../../Tasks.ts"
+import type { Accepted, TaskName, TaskStatus, TaskWait, TaskWaited } from "../../TaskRequest.ts"
 import type { Live } from "../live/Live.ts"
+import type { RunningTask, StopRequest } from "../live/Live.ts"
 import { storeFirst } from "../live/recordStop.ts"
-import type { RunningTask, StopRequest, TaskServices } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { wake } from "../runner/runner.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
 import { checkTask, findChild, findParent, inTree } from "./checkTask.ts"
 import { factsOf } from "./openRun.ts"
-import type { Receive } from "./postman.ts"
+import { startForMessages } from "./startRun.ts"
+import type { TaskServices } from "./TaskServices.ts"
 import { statusOf } from "./taskStatus.ts"
 
 /** How long tasks are waited for where nothing is said, in milliseconds. */
@@ -84,24 +84,18 @@ const status = Effect.fnUntraced(
   }
 )
 
-type Relay = (
-  parent: Live,
-  run: Pick<TaskRun, "agent" | "description">,
-  live: Live
-) => Effect.Effect<RunningTask, TaskRefused | StorageError, TaskServices>
-
 /** Lets a task read what was put into its inbox: the run at work does, and where there is none one begins. */
-const deliver = Effect.fnUntraced(function*(relay: Relay, parent: Live, child: Live) {
+const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
   if (task !== undefined) {
     // A run that waits for its turn reads it then; one that waits for its own tasks is woken. Once the outcome is being
     // stored, nothing more belongs to it: what was said then begins a run of its own when that is done.
-    if (task.row.time.started !== undefined && !task.isSettling) yield* wake(child)
+    if (task.row.time.started !== undefined && !task.isSettling) yield* (yield* SessionRunner).wake(child)
     return "steered" as const
   }
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
-  const { row: { id: runID, taskID } } = yield* relay(parent, {
+  const { row: { id: runID, taskID } } = yield* startForMessages(parent, {
     agent: child.info.agent,
     description: last?.description ?? child.info.title
   }, child)
@@ -123,56 +117,54 @@ const steer = (
   time: { created: now }
 })
 
-const makeMessage = (relay: Relay) =>
-  Effect.fnUntraced(function*({ byUser = true, ...name }: TaskName, message: string) {
-    const journal = yield* Journal
-    const ids = yield* Ids
-    if (message.trim() === "") return yield* refuse("bad_message", "task_message.message must be a non-empty string")
-    const { child, parent } = yield* named(name)
-    // It may have to begin a run: whoever speaks must be somebody who may.
-    yield* checkTask({
-      parentID: parent.info.id,
-      taskID: child.info.id,
-      agent: child.info.agent,
-      description: child.info.title,
-      prompt: message,
-      byUser
-    })
-    const now = yield* Clock.currentTimeMillis
-    const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now, byUser)
-    yield* journal.commit([{ _tag: "Inbox", row }])
-    child.inbox.push(row)
-    return yield* deliver(relay, parent, child)
-  }, Effect.uninterruptible)
+const sendMessage = Effect.fnUntraced(function*({ byUser = true, ...name }: TaskName, message: string) {
+  const journal = yield* Journal
+  const ids = yield* Ids
+  if (message.trim() === "") return yield* refuse("bad_message", "task_message.message must be a non-empty string")
+  const { child, parent } = yield* named(name)
+  // It may have to begin a run: whoever speaks must be somebody who may.
+  yield* checkTask({
+    parentID: parent.info.id,
+    taskID: child.info.id,
+    agent: child.info.agent,
+    description: child.info.title,
+    prompt: message,
+    byUser
+  })
+  const now = yield* Clock.currentTimeMillis
+  const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now, byUser)
+  yield* journal.commit([{ _tag: "Inbox", row }])
+  child.inbox.push(row)
+  return yield* deliver(parent, child)
+}, Effect.uninterruptible)
 
 /** Takes what another process has said to a task that runs here; nobody else takes it then. */
-const makeReceive = (relay: Relay) =>
-  Effect.fnUntraced(function*(row: InboxRow) {
-    const journal = yield* Journal
-    const ids = yield* Ids
-    const table = yield* SessionTable
-    const child = table.peek(row.sessionID)
-    const parent = child?.parent
-    if (child === undefined || parent === undefined || child.inbox.rows.some(({ id }) => id === row.id)) {
-      return false
-    }
-    const tasks = unsettled(parent, child)
-    if (tasks.length === 0) return false
-    const now = yield* Clock.currentTimeMillis
-    const taken: Entry = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
-    if (row.kind === "stop") {
-      yield* journal.commit([taken])
-      const { reason, runID } = row.stop ?? {}
-      const task = tasks.find((each) => each.row.id === runID)
-      if (task !== undefined) yield* end(task, { by: "the user", reason })
-      return true
-    }
-    const { foreign: _, ...own } = { ...row, id: ids.unsafeMake("msg", now) }
-    yield* journal.commit([taken, { _tag: "Inbox", row: own }])
-    child.inbox.push(own)
-    yield* deliver(relay, parent, child)
+export const receive = Effect.fnUntraced(function*(row: InboxRow) {
+  const journal = yield* Journal
+  const ids = yield* Ids
+  const table = yield* SessionTable
+  const child = table.peek(row.sessionID)
+  const parent = child?.parent
+  if (child === undefined || parent === undefined || child.inbox.rows.some(({ id }) => id === row.id)) {
+    return false
+  }
+  const tasks = unsettled(parent, child)
+  if (tasks.length === 0) return false
+  const now = yield* Clock.currentTimeMillis
+  const taken: Entry = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
+  if (row.kind === "stop") {
+    yield* journal.commit([taken])
+    const { reason, runID } = row.stop ?? {}
+    const task = tasks.find((each) => each.row.id === runID)
+    if (task !== undefined) yield* end(task, { by: "the user", reason })
     return true
-  }, Effect.uninterruptible)
+  }
+  const { foreign: _, ...own } = { ...row, id: ids.unsafeMake("msg", now) }
+  yield* journal.commit([taken, { _tag: "Inbox", row: own }])
+  child.inbox.push(own)
+  yield* deliver(parent, child)
+  return true
+}, Effect.uninterruptible)
 
 /** Asks a run to come to its end; that is stored first, so that it does not go on after a crash. */
 const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void, never, Journal> =>
@@ -227,20 +219,16 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
 })
 
 /** The controls of the service. */
-export const makeControl = (
-  relay: Relay,
-  context: Context.Context<TaskServices>
-): Pick<Context.Tag.Service<typeof Tasks>, "promote" | "status" | "message" | "stop" | "wait"> & {
-  readonly receive: Receive
-} => {
-  const message = makeMessage(relay)
-  const receive = makeReceive(relay)
-  return {
-    receive: (row) => Effect.provide(receive(row), context),
-    promote: (task) => Effect.provide(promote(task), context),
-    status: (of) => Effect.provide(status(of), context),
-    message: (task, text) => Effect.provide(inTree(task.parentID, () => message(task, text)), context),
-    stop: (task, by) => Effect.provide(stop(task, by), context),
-    wait: (of) => Effect.provide(wait(of), context)
-  }
-}
+export const makeControl = (context: Context.Context<TaskServices>) => ({
+  promote: (task: TaskName): Effect.Effect<Accepted, TaskRefused | StorageError> =>
+    Effect.provide(promote(task), context),
+  status: (of: Parameters<typeof status>[0]): Effect.Effect<ReadonlyArray<TaskStatus>, TaskRefused | StorageError> =>
+    Effect.provide(status(of), context),
+  message: (task: TaskName, text: string): Effect.Effect<Accepted | "steered", TaskRefused | StorageError> =>
+    Effect.provide(inTree(task.parentID, () => sendMessage(task, text)), context),
+  stop: (
+    task: TaskName,
+    by: Parameters<typeof stop>[1]
+  ): Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError> => Effect.provide(stop(task, by), context),
+  wait: (of: TaskWait): Effect.Effect<TaskWaited, TaskRefused | StorageError> => Effect.provide(wait(of), context)
+})

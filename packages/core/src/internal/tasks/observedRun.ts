@@ -3,7 +3,7 @@ import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { countRun } from "../../Metrics.ts"
-import type { RunningTask } from "../live/runningTask.ts"
+import type { RunningTask } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
 

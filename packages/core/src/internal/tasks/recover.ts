@@ -8,21 +8,21 @@ import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/toldRuns.ts"
+import { closeTurn } from "../conversation/closeTurn.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
-import type { RunningTask, TaskServices } from "../live/runningTask.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { goOn, hasOpenTurn } from "../runner/runner.ts"
-import { closeTurn } from "../turn/closeTurn.ts"
-import { type CheckedTask, findParent, unknownTask } from "./checkTask.ts"
+import { hasOpenTurn } from "../runner/runner.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
+import { findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"
 import { type End, startOf, stoppedFromOutside } from "./runEnd.ts"
 import { settleRun } from "./settleRun.ts"
+import { restartRun, startForMessages } from "./startRun.ts"
 import { stoppedBy } from "./workRun.ts"
 
 /** The run that a call had asked for, the last of them where it was made again; undefined where there is none. */
@@ -31,8 +31,6 @@ export const runOfCall = Effect.fnUntraced(function*(parentID: SessionID, partID
   const { rows } = yield* storage.runs({ parentID })
   return rows.findLast((row) => row.partID === partID)
 })
-
-type Continued = CheckedTask & { readonly child: Live }
 
 /** What a stored run is about. Its agent may be gone from the config. */
 const continued = Effect.fnUntraced(function*(row: TaskRun) {
@@ -46,23 +44,14 @@ const continued = Effect.fnUntraced(function*(row: TaskRun) {
 const withoutAgent = ({ agent }: TaskRun): string =>
   `The agent ${agent} is not there any more, so its task could not go on. Define it again, or ask another agent.`
 
-/** Goes on with a stored run. */
-export const goOnWith = <E, R>(
-  row: TaskRun,
-  relaunch: (
-    checked: Continued,
-    row: TaskRun,
-    progress: TaskProgress | undefined
-  ) => Effect.Effect<RunningTask, E, R>,
-  progress: TaskProgress | undefined
-) =>
-  Effect.gen(function*() {
-    const { agent, child, parent } = yield* continued(row)
-    const known = parent.tasks.running.find((task) => task.row.id === row.id)
-    if (known !== undefined) return known
-    if (agent._tag === "None") return yield* new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
-    return yield* relaunch({ parent, child, agent: agent.value }, row, progress)
-  })
+/** Takes up a stored run, unless this process has done so already. */
+export const continueRun = Effect.fnUntraced(function*(row: TaskRun, progress: TaskProgress | undefined) {
+  const { agent, child, parent } = yield* continued(row)
+  const known = parent.tasks.running.find((task) => task.row.id === row.id)
+  if (known !== undefined) return known
+  if (agent._tag === "None") return yield* new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
+  return yield* restartRun({ parent, child, agent: agent.value }, row, progress)
+})
 
 /** Gives a run the outcome that it has, though nothing more is done for it. */
 const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolean) {
@@ -154,78 +143,67 @@ const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   if (yield* isTold(row, holder)) yield* disposeOf(holder, [row.id])
 }, (effect) => Effect.catchTag(effect, "TaskRefused", () => Effect.void))
 
-/** Begins a run for what was said to a task that does not run. */
-type Relay = (
-  parent: Live,
-  run: Pick<TaskRun, "agent" | "description">,
-  live: Live
-) => Effect.Effect<RunningTask, TaskRefused | StorageError, TaskServices>
+const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
+  const { by, reason } = row.stop ?? {}
+  // What runs below finds that its caller was stopped.
+  const end = (how: End, wakes: boolean) =>
+    Effect.map(settle(row, how, wakes), ({ live: { info } }) => void infos.set(info.id, info))
+  if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
+  if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside, false)
+  // Where nobody waits for it any more, as where a program did, nobody could be told.
+  if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
+  const { agent } = yield* continued(row)
+  if (agent._tag === "None") {
+    return yield* end(
+      { status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } },
+      row.background
+    )
+  }
+  // A call goes on with it by itself.
+  if (row.background) yield* continueRun(row, undefined)
+})
 
-/** Makes what takes a tree up. */
-export const makeRecover = <E extends { readonly message: string }>(
-  goOnWithRun: (row: TaskRun) => Effect.Effect<unknown, E, TaskServices>,
-  relay: Relay
-) => {
-  const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
-    const { by, reason } = row.stop ?? {}
-    // What runs below finds that its caller was stopped.
-    const end = (how: End, wakes: boolean) =>
-      Effect.map(settle(row, how, wakes), ({ live: { info } }) => void infos.set(info.id, info))
-    if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
-    if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside, false)
-    // Where nobody waits for it any more, as where a program did, nobody could be told.
-    if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
-    const { agent } = yield* continued(row)
-    if (agent._tag === "None") {
-      return yield* end(
-        { status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } },
-        row.background
-      )
-    }
-    // A call goes on with it by itself.
-    if (row.background) yield* goOnWithRun(row)
-  })
-
-  /** What was said to a task that settled before it read it begins a run of its own. */
-  const passOn = Effect.fnUntraced(
-    function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
-      const storage = yield* SessionStorage
-      const table = yield* SessionTable
-      const last = runs.findLast(({ taskID }) => taskID === info.id)
-      const { rows: waiting } = yield* storage.inbox(info.id)
-      if (last === undefined || !waiting.some(({ foreign, kind }) => kind === "steer" && foreign !== true)) return
-      const live = yield* table.open(info.id)
-      if (live.parent !== undefined && live.tasks.size === 0) yield* relay(live.parent, last, live)
-    },
-    Effect.catchAll((error) => Effect.logWarning("A message to a task waits", error.message))
-  )
-
-  return Effect.fnUntraced(function*(root: Live, asked: Live): Effect.fn.Return<void, StorageError, TaskServices> {
+/** What was said to a task that settled before it read it begins a run of its own. */
+const passOn = Effect.fnUntraced(
+  function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
     const storage = yield* SessionStorage
-    const rootID = root.info.id
-    const all = (yield* storage.runs({ rootID })).rows
-    const runs = all.filter(({ state }) => state !== "settled")
-    const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
-    const ofRuns = new Set(runs.map(({ taskID }) => taskID))
-    // Whoever was stopped comes first, and with it all that it had asked for.
-    for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
-      yield* Effect.catchAll(
-        recoverRun(row, infos),
-        (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
-      )
-    }
-    for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
-    for (const info of infos.values()) {
-      if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
-      const { turn } = info
-      if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
-      const live = yield* openIfReadable(info.id)
-      if (live === undefined) continue
-      if (isStopping(info) || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
-      // The turn of a task goes on when its run has its slot.
-      else if (!ofRuns.has(info.id)) yield* goOn(live)
-    }
-    if (!ofRuns.has(asked.info.id)) yield* goOn(asked)
-    if (asked !== root) yield* goOn(root)
-  })
-}
+    const table = yield* SessionTable
+    const last = runs.findLast(({ taskID }) => taskID === info.id)
+    const { rows: waiting } = yield* storage.inbox(info.id)
+    if (last === undefined || !waiting.some(({ foreign, kind }) => kind === "steer" && foreign !== true)) return
+    const live = yield* table.open(info.id)
+    if (live.parent !== undefined && live.tasks.size === 0) yield* startForMessages(live.parent, last, live)
+  },
+  Effect.catchAll((error) => Effect.logWarning("A message to a task waits", error.message))
+)
+
+/** Takes up the tree of a root, and whatever session of it somebody asks for. */
+export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) {
+  const runner = yield* SessionRunner
+  const storage = yield* SessionStorage
+  const rootID = root.info.id
+  const all = (yield* storage.runs({ rootID })).rows
+  const runs = all.filter(({ state }) => state !== "settled")
+  const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
+  const ofRuns = new Set(runs.map(({ taskID }) => taskID))
+  // Whoever was stopped comes first, and with it all that it had asked for.
+  for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
+    yield* Effect.catchAll(
+      recoverRun(row, infos),
+      (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
+    )
+  }
+  for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
+  for (const info of infos.values()) {
+    if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
+    const { turn } = info
+    if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
+    const live = yield* openIfReadable(info.id)
+    if (live === undefined) continue
+    if (isStopping(info) || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
+    // The turn of a task goes on when its run has its slot.
+    else if (!ofRuns.has(info.id)) yield* runner.resume(live)
+  }
+  if (!ofRuns.has(asked.info.id)) yield* runner.resume(asked)
+  if (asked !== root) yield* runner.resume(root)
+})

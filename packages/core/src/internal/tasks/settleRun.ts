@@ -12,10 +12,10 @@ import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import type { Live } from "../live/Live.ts"
-import type { RunningTask } from "../live/runningTask.ts"
+import type { RunningTask } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
-import { wake } from "../runner/runner.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
 import { closeWorkspace, factsOf } from "./openRun.ts"
 import { type End, lastWords, type Start } from "./runEnd.ts"
 import { notificationText } from "./taskTexts.ts"
@@ -70,6 +70,7 @@ export const settleRun = Effect.fnUntraced(function*(
   haltsBefore: number | undefined
 ) {
   const table = yield* SessionTable
+  const runner = yield* SessionRunner
   const journal = yield* Journal
   const { live } = task
   const now = yield* Clock.currentTimeMillis
@@ -122,7 +123,7 @@ export const settleRun = Effect.fnUntraced(function*(
     Effect.suspend(() => {
       parent.inbox.push(news)
       // Nothing wakes a session that was stopped meanwhile: it reads the news when it is next prompted.
-      return run.background && parent.run.halts === haltsBefore ? wake(parent) : Effect.void
+      return run.background && parent.run.halts === haltsBefore ? runner.wake(parent) : Effect.void
     })
 
   // Nobody is held up by a storage that fails: whoever waits is told of that, and of the outcome when it is stored.

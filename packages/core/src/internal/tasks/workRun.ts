@@ -5,16 +5,16 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { failpoint } from "../../Failpoints.ts"
-import { Session } from "../../Session.ts"
 import type { TaskRequest } from "../../TaskRequest.ts"
 import type { PromptError } from "../../Turn.ts"
 import { conclusion } from "../conversation/makePrompt.ts"
 import { firstOf } from "../firstOf.ts"
-import { halt } from "../live/halt.ts"
 import type { Live } from "../live/Live.ts"
-import type { RunningTask, StopRequest } from "../live/runningTask.ts"
+import type { RunningTask, StopRequest } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { atRest, goOn, goOnParts, hasOpenTurn, type LoopServices, mostAgain } from "../runner/runner.ts"
+import { goOnParts, hasOpenTurn, mostAgain } from "../runner/runner.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
+import { asParts } from "../runner/submitPrompt.ts"
 import { runEnds } from "../sessionHooks/turnHooks.ts"
 import { clocks } from "./clocks.ts"
 import { type End, endOf, endOfStored, endOfTurn } from "./runEnd.ts"
@@ -26,7 +26,9 @@ const idleLimit = 10 * 60_000
 /** How long a task that was asked to stop may take to conclude, in milliseconds. */
 const grace = 30_000
 
-type AttemptServices = Effect.Effect.Context<ReturnType<typeof attempt>> | LoopServices
+type AttemptServices =
+  | Effect.Effect.Context<ReturnType<typeof attempt>>
+  | Effect.Effect.Context<ReturnType<typeof resumed>>
 
 type Prompt = string | ReadonlyArray<PartInput>
 
@@ -41,28 +43,29 @@ const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest, contexts: Read
 /** What a crash has left of a run: a turn that goes on or ended, or a prompt that was not even stored. */
 const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: TaskRequest) {
   const table = yield* SessionTable
+  const runner = yield* SessionRunner
   const { turn } = live.info
   const started = row.time.started ?? Number.POSITIVE_INFINITY
   const wasPrompted = (turn !== undefined && turn.began >= started)
     || live.inbox.rows.some(({ kind, time }) => kind === "prompt" && time.created >= started)
-  if (hasOpenTurn(live) || (wasPrompted && live.inbox.wantsAnswer)) yield* goOn(live)
+  if (hasOpenTurn(live) || (wasPrompted && live.inbox.wantsAnswer)) yield* runner.resume(live)
   // What else waits for the task, or was cut off in it, is not what this run was asked for.
   if (!wasPrompted) return yield* attempt(live, prompt, request)
-  yield* atRest(live)
+  yield* runner.rest(live)
   // Another run of the same task may have settled meanwhile, and let go of what was said.
   yield* table.history(live)
   if (live.run.lastTurn !== undefined) return endOfTurn(yield* live.run.lastTurn)
   return endOfStored(live, turn)
-}, (turn, { live }) => Effect.onInterrupt(turn, () => halt(live)))
+}, (turn, { live }) => Effect.onInterrupt(turn, () => Effect.flatMap(SessionRunner, (runner) => runner.halt(live))))
 
 /** One attempt: a turn, and the turns after it until its own tasks in the background have been read. */
 const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: TaskRequest) {
-  const session = yield* Session
+  const runner = yield* SessionRunner
   const options = { from: "agent" as const, ...(request.model === undefined ? {} : { model: request.model }) }
-  const first = yield* session.prompt(live.info.id, prompt, options)
-  yield* atRest(live)
+  const first = yield* runner.submit(live, asParts(prompt), options, live.run.stops)
+  yield* runner.rest(live)
   return endOfTurn(yield* live.run.lastTurn ?? Exit.succeed(first))
-}, (turn, live) => Effect.onInterrupt(turn, () => halt(live)))
+}, (turn, live) => Effect.onInterrupt(turn, () => Effect.flatMap(SessionRunner, (runner) => runner.halt(live))))
 
 /** Attempts, as many as the agent's definition allows; each knows of the one before. */
 const attempts = (
@@ -113,12 +116,15 @@ export const stoppedBy = ({ by, reason }: StopRequest): End => ({
 
 /** Asks for a conclusion in one step without tools; whatever becomes of that, the run is over. */
 const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
-  const session = yield* Session
+  const runner = yield* SessionRunner
+  const asking = Effect.suspend(() =>
+    runner.submit(live, asParts(concludeText(stop.reason)), { from: "agent" }, live.run.stops)
+  )
   yield* Effect.acquireUseRelease(
     Effect.sync(() => {
       live.assignment.conclude(true)
     }),
-    () => Effect.timeoutOption(session.prompt(live.info.id, concludeText(stop.reason), { from: "agent" }), grace),
+    () => Effect.timeoutOption(asking, grace),
     () =>
       Effect.sync(() => {
         live.assignment.conclude(false)

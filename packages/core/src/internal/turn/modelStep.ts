@@ -19,19 +19,11 @@ import { saidNow } from "../conversation/saidNow.ts"
 import type { Wanted } from "../conversation/structuredOutput.ts"
 import { systemPrompt } from "../conversation/systemPrompt.ts"
 import { type Live, pathOf } from "../live/Live.ts"
-import { type Answer, askModel, isCutEmpty } from "../model/askModel.ts"
+import { askModel, isCutEmpty } from "../model/askModel.ts"
 import { candidates } from "../model/candidates.ts"
 import { makePurse } from "../model/purse.ts"
+import type { Step } from "../model/Step.ts"
 import * as prompts from "../prompts.ts"
-
-/** A step that ended well. */
-export interface Step extends Answer {
-  readonly model: ModelRef
-  /** The names of the tools that the model could ask for. */
-  readonly offered: ReadonlyArray<string>
-  /** Whether this was the last step that the agent may make. */
-  readonly last: boolean
-}
 
 /** Makes one step. Tools are withheld at the agent's last step, and those that the user withheld. */
 export const modelStep = Effect.fnUntraced(function*(

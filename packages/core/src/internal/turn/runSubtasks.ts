@@ -18,7 +18,7 @@ import { sayToModel } from "../conversation/sayToModel.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { candidates } from "../model/candidates.ts"
-import type { Step } from "./modelStep.ts"
+import type { Step } from "../model/Step.ts"
 
 /** What follows the results of a command, so that the model goes on with them. */
 const goOn = "Summarize the task tool output above and continue with your task."

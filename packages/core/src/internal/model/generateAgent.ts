@@ -7,12 +7,12 @@ import * as Either from "effect/Either"
 import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { Config } from "../Config.ts"
-import { AgentNotGenerated, GeneratedAgent } from "../GeneratedAgent.ts"
-import { Governor } from "../Governor.ts"
-import { countUsage } from "../Metrics.ts"
-import { type ModelRequest, type PromptMessage, Provider, type RequestOrigin } from "../Provider.ts"
-import { modelCall } from "./model/modelCall.ts"
+import { Config } from "../../Config.ts"
+import { AgentNotGenerated, GeneratedAgent } from "../../GeneratedAgent.ts"
+import { Governor } from "../../Governor.ts"
+import { countUsage } from "../../Metrics.ts"
+import { type ModelRequest, type PromptMessage, Provider, type RequestOrigin } from "../../Provider.ts"
+import { modelCall } from "./modelCall.ts"
 
 /** What somebody wants an agent for. */
 export interface AgentWish {

@@ -4,8 +4,8 @@ import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
-import { missingResult } from "../conversation/makePrompt.ts"
 import type { Live } from "../live/Live.ts"
+import { missingResult } from "./makePrompt.ts"
 
 /** What is said of a call of which nothing has happened. */
 export const notRun = "The call was not run: the turn was stopped before."

@@ -1,4 +1,4 @@
-/** Looks now and then what other processes have said to the tasks of this one. */
+/** Polls the inboxes for what other processes have said to the tasks of this one. */
 import type { InboxRow } from "@skein/domain/InboxRow"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -13,7 +13,7 @@ const pace = 250
 export type Receive = (row: InboxRow) => Effect.Effect<boolean, TaskRefused | StorageError>
 
 /** Runs for as long as the scope, where other processes have access at all. */
-export const postman = (receive: Receive): Effect.Effect<void, never, Scope.Scope | SessionStorage> =>
+export const inboxPoller = (receive: Receive): Effect.Effect<void, never, Scope.Scope | SessionStorage> =>
   Effect.flatMap(SessionStorage, ({ mail }) => {
     if (mail === undefined) return Effect.void
     let waiting: ReadonlyArray<InboxRow> = []

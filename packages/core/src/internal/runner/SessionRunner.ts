@@ -1,0 +1,52 @@
+/** Owns that sessions work: stores prompts and answers them, starts and stops loops, and waits until nothing goes on. */
+import type { PartInput } from "@skein/domain/Part"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { StorageError } from "../../StorageError.ts"
+import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
+import { halt, stop } from "../live/halt.ts"
+import type { Live } from "../live/Live.ts"
+import { servicesForLater } from "../traced.ts"
+import { atRest, goOn, type LoopServices, wake } from "./runner.ts"
+import { addNote, submitPrompt } from "./submitPrompt.ts"
+
+/** The work of sessions in memory whose tree is held. Nothing is required of whoever asks. */
+export class SessionRunner extends Context.Tag("@skein/core/internal/runner/SessionRunner")<SessionRunner, {
+  /**
+   * Stores a prompt and waits for its answer. Where the session was stopped more often than `stops` by the time the prompt is
+   * stored, the prompt stays as a note.
+   */
+  readonly submit: (
+    live: Live,
+    parts: ReadonlyArray<PartInput>,
+    options: PromptOptions,
+    stops: number
+  ) => Effect.Effect<Turn, PromptError>
+  /** Stores a message without answering it. */
+  readonly note: (live: Live, parts: ReadonlyArray<PartInput>) => Effect.Effect<void, StorageError>
+  /** Starts the loop for what waits in the inbox; a loop that runs looks there by itself. */
+  readonly wake: (live: Live) => Effect.Effect<void>
+  /** Continues what a crash has left of a session: the turn that it cut off, and what nobody has read. */
+  readonly resume: (live: Live) => Effect.Effect<void>
+  /** Ends when nothing of a session goes on: no turn, and no task in the background. */
+  readonly rest: (live: Live) => Effect.Effect<void>
+  /** Stops what goes on in a session and in everything below it. */
+  readonly halt: (live: Live) => Effect.Effect<void>
+  /** The same, and what was asked of it before does not begin any more. */
+  readonly stop: (live: Live) => Effect.Effect<void>
+}>() {
+  /** Runs loops as fibers of this process. */
+  static readonly layer = Layer.effect(
+    SessionRunner,
+    Effect.map(servicesForLater<LoopServices>(), (context) => ({
+      submit: (live, parts, options, stops) => Effect.provide(submitPrompt(live, parts, options, stops), context),
+      note: (live, parts) => Effect.provide(addNote(live, parts), context),
+      wake: (live) => Effect.provide(wake(live), context),
+      resume: (live) => Effect.provide(goOn(live), context),
+      rest: atRest,
+      halt: (live) => Effect.provide(halt(live), context),
+      stop: (live) => Effect.provide(stop(live), context)
+    }))
+  )
+}

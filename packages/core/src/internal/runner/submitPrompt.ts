@@ -1,0 +1,106 @@
+/** The way of a prompt into a session: it is stored first, and from then on it is answered. */
+import { Ids } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { PartInput } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { failpoint } from "../../Failpoints.ts"
+import { Journal } from "../../Journal.ts"
+import { PromptInvalid } from "../../SessionError.ts"
+import type { PromptOptions } from "../../Turn.ts"
+import { opened } from "../budget/account.ts"
+import { grantWaiting } from "../budget/requests.ts"
+import { forgoPromise } from "../budget/reservations.ts"
+import { beside } from "../live/beside.ts"
+import { inProject } from "../live/inProject.ts"
+import type { Live } from "../live/Live.ts"
+import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
+import { firstWords, makeTitle, untitled } from "../summary/makeTitle.ts"
+import { traced } from "../traced.ts"
+import { wellFormed } from "../wellFormed.ts"
+import { submit, withdrawn } from "./runner.ts"
+
+/** What is submitted, as parts whose text is well-formed. */
+export const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
+  wellFormed(typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt)
+
+/** Refuses a prompt that says nothing. */
+export const checkParts = (parts: ReadonlyArray<PartInput>): Effect.Effect<void, PromptInvalid> =>
+  parts.some((part) => part.type !== "text" || part.text.trim() !== "")
+    ? Effect.void
+    : Effect.fail(new PromptInvalid({ message: "The prompt is empty: give some text, a file, or a subtask." }))
+
+const textOf = (parts: ReadonlyArray<PartInput>): string =>
+  parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.description] : []).join(
+    "\n"
+  )
+
+/** Stores a prompt or a note, with what it changes of the session. */
+const store = Effect.fnUntraced(function*(
+  live: Live,
+  kind: "prompt" | "note",
+  parts: ReadonlyArray<PartInput>,
+  { budget, command, ...said }: Omit<PromptOptions, "output">
+) {
+  const journal = yield* Journal
+  const ids = yield* Ids
+  const now = yield* Clock.currentTimeMillis
+  const row: InboxRow = {
+    id: yield* ids.make("msg"),
+    sessionID: live.info.id,
+    kind,
+    parts,
+    ...wellFormed(said),
+    time: { created: now }
+  }
+  const names = kind === "prompt" && live.info.title === untitled
+  const patch = {
+    ...(names ? { title: firstWords(textOf(parts)) || untitled } : {}),
+    ...(budget === undefined ? {} : { budget: opened(live.budget, budget, now) })
+  }
+  yield* failpoint("user_msg_before_commit")
+  const changed = names || budget !== undefined ? [live.record.change(now, patch)] : []
+  if (budget !== undefined) {
+    forgoPromise(live.budget)
+    grantWaiting(live.budget)
+  }
+  yield* journal.commit([
+    { _tag: "Inbox", row },
+    ...changed,
+    ...(command === undefined ? [] : [journal.fact(live.info, "command.executed", wellFormed(command))])
+  ])
+  yield* failpoint("user_msg_after_commit")
+  return { row, first: names && live.parent === undefined }
+})
+
+/** Stores a message without answering it: the next prompt is answered with it in mind. */
+export const addNote = (live: Live, parts: ReadonlyArray<PartInput>) =>
+  Effect.uninterruptible(Effect.map(store(live, "note", parts, {}), ({ row }) => live.inbox.push(row)))
+
+/** Stores a prompt and waits for its answer. Between the two nothing may come, so only the waiting can be interrupted. */
+export const submitPrompt = (
+  live: Live,
+  parts: ReadonlyArray<PartInput>,
+  { output, ...options }: PromptOptions,
+  stops: number
+) =>
+  traced(
+    "Session.prompt",
+    () => ({ "gen_ai.operation.name": "invoke_agent", ...sessionAttributes(live) }),
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        yield* checkParts(parts)
+        const { first, row } = yield* store(live, "prompt", parts, options)
+        // Stopped while hooks looked at it, or while it was being stored: it stays as a note, and begins nothing.
+        if (live.run.stops !== stops) return yield* withdrawn(live, row)
+        if (first) yield* beside(live, inProject(live, makeTitle(live, textOf(parts))))
+        if (output !== undefined) live.inbox.askForm(row.id, output)
+        return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.inbox.dropForm(row.id)))
+      })
+    ),
+    (exit) =>
+      Exit.isSuccess(exit)
+        ? { outcome: exit.value.end, failed: false, attributes: usageAttributes(exit.value.usage) }
+        : undefined
+  )

@@ -1,0 +1,110 @@
+/** What the fiber of a run does: works, settles, and tells whoever waits. */
+import type { SummaryRow } from "@skein/domain/Event"
+import { Ids } from "@skein/domain/Id"
+import { since } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Journal } from "../../Journal.ts"
+import type { TaskProgress, TaskRequest } from "../../TaskRequest.ts"
+import { opened } from "../budget/account.ts"
+import { beginPromise, workOn } from "../budget/reservations.ts"
+import type { Live } from "../live/Live.ts"
+import type { RunningTask } from "../live/Live.ts"
+import { setStatus } from "../live/setStatus.ts"
+import { runBegins, runEnded } from "../sessionHooks/turnHooks.ts"
+import { type CheckedTask } from "./checkTask.ts"
+import { factsOf, reopenWorkspace } from "./openRun.ts"
+import { type End, endOf, isolationFailed, type Start, startOf, stoppedFromOutside } from "./runEnd.ts"
+import { settleRun } from "./settleRun.ts"
+import { withSummary } from "./summary.ts"
+import { stoppedBy, workRun } from "./workRun.ts"
+
+/** Tells what a task in the background has called so far. */
+const tellProgress = Effect.fnUntraced(
+  function*(
+    journal: Context.Tag.Service<typeof Journal>,
+    { live, row, since: asked }: RunningTask,
+    start: Start,
+    summary: ReadonlyArray<SummaryRow>
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const usage = since(start.usage, live.info.usage.subtree)
+    journal.tell(
+      live.info,
+      "background_task.progress",
+      { ...factsOf(row, live), durationMs: live.clock.now() - asked, usage, summary },
+      now
+    )
+  }
+)
+
+/** From now on the run uses what was kept for it. */
+const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
+  workOn(live.budget, reservation)
+  // One that goes on has its account, and what it has used of that.
+  if (reservation.limit !== undefined && live.info.budget === undefined) {
+    live.record.change(now, { budget: opened(live.budget, reservation.limit, now) })
+    beginPromise(live.budget, reservation)
+  }
+}
+
+/** What a run finds that began without a slot, or too late. */
+const notToWork = (
+  { isLate, live, stop, timeout }: RunningTask,
+  parent: Live,
+  { halts, stops }: Before
+): End | undefined => {
+  if (stop !== undefined) return stoppedBy(stop)
+  if (live.run.stops !== stops || parent.run.halts !== halts) return stoppedFromOutside
+  return isLate ? { status: "timed_out", which: "timeout", after: timeout } : undefined
+}
+
+/** How often the sessions had been halted and stopped when a run was asked for. */
+export interface Before {
+  readonly halts: number | undefined
+  readonly stops: number
+}
+
+/** The fiber of a run: works, settles, and tells whoever waits. */
+export const carryOut = Effect.fnUntraced(function*(
+  { agent, parent }: CheckedTask,
+  task: RunningTask,
+  request: TaskRequest,
+  progress: TaskProgress | undefined,
+  before: Before
+) {
+  const ids = yield* Ids
+  const journal = yield* Journal
+  const { live } = task
+  const start: Start = task.isResumed
+    ? startOf(task.row)
+    : { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
+  const now = yield* Clock.currentTimeMillis
+  const working = Effect.suspend(() => {
+    const end = notToWork(task, parent, before)
+    if (end !== undefined) return Effect.succeed(end)
+    beginBudget(task, now)
+    const ready = Effect.zipRight(reopenWorkspace(parent, task), runBegins(live, request.prompt))
+    const work = Effect.flatMap(ready, (contexts) => workRun(task, request, agent, contexts))
+    return Effect.catchTag(work, "IsolationRefused", isolationFailed)
+  })
+  const told = (rows: ReadonlyArray<SummaryRow>) =>
+    task.row.background ? tellProgress(journal, task, start, rows) : progress?.summary(rows) ?? Effect.void
+  const watched = request.background === true || progress !== undefined
+    ? withSummary(live.info.id, told, working)
+    : working
+  const exit = yield* Effect.exit(Effect.interruptible(watched))
+  task.giveUp()
+  // Of an earlier run of the same task it still says how that stands.
+  if (live.tasks.line[0] === task && live.status.type === "queued" && live.running === undefined) {
+    yield* setStatus(live, { type: "idle" })
+  }
+  const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
+  const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit)
+  const outcome = yield* settleRun(parent, task, end, start, before.halts)
+  yield* runEnded(live, outcome)
+  return outcome
+})

@@ -1,0 +1,211 @@
+/** Starts runs: checks and stores what is asked for, and forks the fiber of the run in the scope of its caller. */
+
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { Config } from "../../Config.ts"
+import type { Entry } from "../../JournalEntry.ts"
+import { Leases } from "../../Leases.ts"
+import type { StorageError } from "../../StorageError.ts"
+import { TaskRefused } from "../../TaskError.ts"
+import type { Accepted, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
+import type { Reservation } from "../budget/BudgetNode.ts"
+import { budgetFault } from "../budget/checkBudget.ts"
+import { grantWaiting } from "../budget/requests.ts"
+import { endPromise, keptFor, reserve, settleCount } from "../budget/reservations.ts"
+import { forkAwaited } from "../forkAwaited.ts"
+import { inProject } from "../live/inProject.ts"
+import type { Live } from "../live/Live.ts"
+import type { RunningTask } from "../live/Live.ts"
+import { carryOut } from "./carryOut.ts"
+import { type CheckedTask, checkTask } from "./checkTask.ts"
+import { lineUp, stepOut } from "./lineUp.ts"
+import { observedRun } from "./observedRun.ts"
+import { openRun, reopenRun } from "./openRun.ts"
+import type { TaskServices } from "./TaskServices.ts"
+
+const countSpawn = Effect.fnUntraced(function*(parent: Live) {
+  const { settings: { limits } } = yield* Config
+  const root = parent.root
+  if (root.tasks.spawns >= limits.max_tasks) {
+    return yield* new TaskRefused({
+      reason: "limit",
+      message:
+        `This turn has started ${limits.max_tasks} tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
+    })
+  }
+  root.tasks.countSpawn()
+})
+
+/** Keeps for a run what it may use, and counts it as one of the tasks that those above may start. */
+const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, { budget, prompt }: TaskRequest) {
+  const wanted = budget ?? agent.budget
+  const fault = wanted === undefined ? undefined : budgetFault(wanted)
+  if (fault !== undefined) return yield* new TaskRefused({ reason: "budget", message: fault })
+  const reservation = reserve(parent.budget, wanted, `${agent.prompt ?? ""}${prompt}`)
+  return reservation instanceof TaskRefused ? yield* reservation : reservation
+})
+
+/** What was kept for a run is free again: others may wait for it. */
+const endReservation = (parent: Live, reservation: Reservation): void => {
+  settleCount(parent.budget, reservation)
+  endPromise(parent.budget, reservation)
+  grantWaiting(parent.budget)
+}
+
+/** Checks and stores a run, and puts it in line for its slot. From here on it settles, whoever waits for it. */
+export const startRun = Effect.fnUntraced(function*(
+  request: TaskRequest,
+  progress: TaskProgress | undefined,
+  also: ReadonlyArray<Entry> = []
+) {
+  const checked = yield* checkTask(request)
+  yield* inProject(checked.parent, countSpawn(checked.parent))
+  const reservation = yield* reserveFor(checked, request)
+  return yield* forkRun(
+    checked,
+    request,
+    reservation,
+    progress,
+    (starting) => inProject(checked.parent, openRun(checked, request, reservation, starting, also))
+  )
+})
+
+/** Takes up a run that another process had begun. */
+export const restartRun = Effect.fnUntraced(function*(
+  checked: CheckedTask & { readonly child: Live },
+  row: TaskRun,
+  progress: TaskProgress | undefined
+) {
+  const { agent, background, description, parentID, prompt, taskID } = row
+  const request = { parentID, agent, description, prompt, taskID, background, byUser: true }
+  const { child, parent } = checked
+  const reservation = keptFor(parent.budget, child.budget, row)
+  return yield* forkRun(
+    checked,
+    request,
+    reservation,
+    progress,
+    (starting) => Effect.map(Clock.currentTimeMillis, (now) => reopenRun(checked, row, reservation, starting, now))
+  )
+})
+
+const forkRun = Effect.fnUntraced(function*<E, R>(
+  checked: CheckedTask,
+  request: TaskRequest,
+  reservation: Reservation,
+  progress: TaskProgress | undefined,
+  open: (starting: (task: RunningTask) => Effect.Effect<void>) => Effect.Effect<RunningTask, E, R>
+) {
+  const { parent } = checked
+  // What is stopped from here on, also while the run is being stored, does not begin any more.
+  const { running } = parent
+  const halts = running?.halted === true ? undefined : parent.run.halts
+  const context = yield* Effect.context<TaskServices>()
+  // Also while it waits for a slot, and has no fiber that would.
+  const done = (yield* Leases).use(parent.info.rootID)
+  let stops = 0
+  const starting = (task: RunningTask) => {
+    const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
+    const body = Effect.provide(Effect.ensuring(work, leave(parent, task)), context)
+    return Effect.map(forkAwaited(Effect.forkIn(Effect.uninterruptible(body), parent.scope)), (fiber) => {
+      task.fiber = fiber
+      // Also where the scope was closed before the fiber could begin.
+      fiber.addObserver((exit) => {
+        done()
+        parent.tasks.remove(task)
+        endReservation(parent, reservation)
+        Deferred.unsafeDone(task.ended, exit)
+        task.answer?.(exit)
+      })
+    }).pipe(Effect.uninterruptible)
+  }
+  const task = yield* Effect.onError(
+    open(starting),
+    () =>
+      Effect.sync(() => {
+        done()
+        endReservation(parent, reservation)
+      })
+  )
+  stops = task.live.run.stops
+  if (progress !== undefined) {
+    const model = task.live.info.model ?? checked.agent.model[0]
+    yield* progress.started({ taskID: task.row.taskID, runID: task.row.id, model })
+  }
+  yield* lineUp(task)
+  return task
+})
+
+/** What was said to a task that did not come to read it begins a run of its own, and wakes nobody who was stopped. */
+const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, TaskServices> => {
+  const { halts } = parent.run
+  return Effect.suspend(() => {
+    parent.tasks.remove(task)
+    endReservation(parent, task.reservation)
+    const relayed = parent.run.halts === halts && task.live.inbox.rows.some(isSteer)
+      ? Effect.catchAll(
+        startForMessages(parent, task.row, task.live),
+        (error) => Effect.logWarning("A message waits", error.message)
+      )
+      : Effect.void
+    return Effect.zipRight(stepOut(task), relayed)
+  })
+}
+
+/** Begins a run in the background for what was said to a task that does not run. */
+export const startForMessages = Effect.fnUntraced(
+  function*(parent: Live, { agent, description }: Pick<TaskRun, "agent" | "description">, live: Live) {
+    const rows = live.inbox.takeIf(isSteer)
+    const now = yield* Clock.currentTimeMillis
+    const taken = rows.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: now }))
+    const prompt = rows.flatMap(({ parts }) => parts.flatMap((part) => part.type === "text" ? [part.text] : [])).join(
+      "\n\n"
+    )
+    const request = {
+      parentID: parent.info.id,
+      agent,
+      description,
+      prompt,
+      taskID: live.info.id,
+      background: true,
+      byUser: true
+    }
+    return yield* Effect.onError(
+      startRun(request, undefined, taken),
+      () => Effect.sync(() => live.inbox.putBack(rows))
+    )
+  }
+)
+
+const isSteer = (row: InboxRow): boolean => row.kind === "steer"
+
+/** Waits for the outcome, or until the run goes on without its caller; giving up ends a run that it still waits for. */
+export const joinRun = (
+  task: RunningTask,
+  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
+  progress: TaskProgress | undefined
+): Effect.Effect<Outcome | Accepted, StorageError> => {
+  const told = (outcome: Outcome) => progress?.settled(outcome) ?? Effect.void
+  const waiting = Effect.async<Outcome | Accepted, StorageError>((resume) => {
+    task.answer = resume
+    const exit = task.fiber?.unsafePoll() ?? null
+    if (exit !== null) resume(exit)
+  })
+  const giveUp = Effect.zipRight(
+    task.begin,
+    Effect.suspend(() => task.fiber === undefined ? Effect.interrupt : Fiber.interrupt(task.fiber))
+  )
+  return restore(waiting).pipe(
+    Effect.tap((end) => end.status === "accepted" ? Effect.void : told(end)),
+    Effect.onInterrupt(() =>
+      task.row.background ?
+        Effect.void :
+        Effect.flatMap(giveUp, (exit) => Exit.isSuccess(exit) ? told(exit.value) : Effect.void)
+    )
+  )
+}

@@ -1,0 +1,49 @@
+/** Sees to it that a turn ends with an answer of the form that is asked for. */
+import type { UserMessage } from "@skein/domain/Message"
+import * as Effect from "effect/Effect"
+import { OutputInvalid } from "../../SessionError.ts"
+import { sayToModel } from "../conversation/sayToModel.ts"
+import { finalAnswer, type Wanted } from "../conversation/structuredOutput.ts"
+import type { Live } from "../live/Live.ts"
+import type { Step } from "../model/Step.ts"
+
+/** How often a model may mend its answer. */
+const mends = 3
+
+/** What the model said instead of a right answer. */
+const said = (step: Step): string => {
+  const call = step.message.parts.findLast((part) => part.type === "tool" && part.tool === finalAnswer)
+  if (call?.type === "tool" && call.state.status === "error") {
+    return typeof call.state.input === "string" ? call.state.input : JSON.stringify(call.state.input)
+  }
+  return step.message.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n")
+}
+
+const why = (step: Step): string => {
+  const call = step.message.parts.findLast((part) => part.type === "tool" && part.tool === finalAnswer)
+  return call?.type === "tool" && call.state.status === "error"
+    ? call.state.error.message
+    : `the model answered in text instead of calling ${finalAnswer}`
+}
+
+/** Tells a model that its answer has yet to come in the form that is asked for. */
+export const askForAnswer = (live: Live, user: UserMessage) =>
+  sayToModel(live, user, `Give your final answer by calling the tool ${finalAnswer}.`)
+
+/** Looks at a step of a turn that wants an answer: whether it is there, is still to come, or will not come any more. */
+export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMessage, step: Step, wanted: Wanted) {
+  if (wanted.answer !== undefined) return true
+  const tried = step.calls.length === 0 || step.calls.some((call) => call.tool === finalAnswer)
+  if (!tried && !step.last) return false
+  wanted.failures++
+  if (wanted.failures > mends || step.last) {
+    return yield* new OutputInvalid({
+      message: `No answer of the form that was asked for after ${wanted.failures} tries: ${why(step)}`,
+      last: said(step)
+    })
+  }
+  if (step.calls.length === 0) {
+    yield* askForAnswer(live, user)
+  }
+  return false
+})
