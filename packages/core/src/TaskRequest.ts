@@ -8,6 +8,7 @@ import type { Ruleset } from "@skein/domain/Rule"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type { StorageError } from "./StorageError.ts"
 
 /** What a caller wants done. */
 export interface TaskRequest {
@@ -115,4 +116,15 @@ export interface TaskWait {
 export interface TaskWaited {
   readonly settled: ReadonlyArray<Outcome>
   readonly pending: ReadonlyArray<SessionID>
+}
+
+/** A run that was started. */
+export interface StartedTask {
+  /** What a caller is told who does not wait. */
+  readonly accepted: Accepted
+  /**
+   * Waits for the outcome, or until the run is promoted to the background. Interruption ends the run, unless it is in the
+   * background by then.
+   */
+  readonly join: Effect.Effect<Outcome | Accepted, StorageError>
 }

@@ -12,10 +12,20 @@ import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import { Recovery } from "./internal/tasks/Recovery.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
-import type { Accepted, TaskName, TaskProgress, TaskRequest, TaskStatus, TaskWait, TaskWaited } from "./TaskRequest.ts"
+import type {
+  Accepted,
+  StartedTask,
+  TaskName,
+  TaskProgress,
+  TaskRequest,
+  TaskStatus,
+  TaskWait,
+  TaskWaited
+} from "./TaskRequest.ts"
 
 export type {
   Accepted,
+  StartedTask,
   TaskName,
   TaskProgress,
   TaskRequest,
@@ -29,6 +39,14 @@ export type {
 export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   /** Finds what is wrong with a request before anything is done. */
   readonly check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.Effect<void, TaskRefused | StorageError>
+  /**
+   * Starts a subagent: checks what is asked for, stores the run, and puts it in line for a slot, where its fiber is forked in
+   * the scope of the calling session. Join it without an interruptible gap.
+   */
+  readonly start: (
+    request: TaskRequest,
+    progress?: TaskProgress
+  ) => Effect.Effect<StartedTask, TaskRefused | StorageError>
   /**
    * Runs a subagent to its outcome; interrupting the caller stops everything below. In the background, or where it is
    * promoted, it ends at once, and the run is a matter of the calling session: its outcome comes to that session's inbox.

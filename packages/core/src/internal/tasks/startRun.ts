@@ -184,15 +184,22 @@ export const startForMessages = Effect.fnUntraced(
 
 const isSteer = (row: InboxRow): boolean => row.kind === "steer"
 
+/** What a caller is told who does not wait for a run. */
+export const acceptedOf = ({ row }: RunningTask): Accepted => ({
+  status: "accepted",
+  taskID: row.taskID,
+  runID: row.id
+})
+
 /** Waits for the outcome, or until the run goes on without its caller; giving up ends a run that it still waits for. */
 export const joinRun = (
   task: RunningTask,
-  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
   progress: TaskProgress | undefined
 ): Effect.Effect<Outcome | Accepted, StorageError> => {
   const told = (outcome: Outcome) => progress?.settled(outcome) ?? Effect.void
   const waiting = Effect.async<Outcome | Accepted, StorageError>((resume) => {
     task.answer = resume
+    if (task.row.background) return resume(Exit.succeed(acceptedOf(task)))
     const exit = task.fiber?.unsafePoll() ?? null
     if (exit !== null) resume(exit)
   })
@@ -200,7 +207,7 @@ export const joinRun = (
     task.begin,
     Effect.suspend(() => task.fiber === undefined ? Effect.interrupt : Fiber.interrupt(task.fiber))
   )
-  return restore(waiting).pipe(
+  return Effect.interruptible(waiting).pipe(
     Effect.tap((end) => end.status === "accepted" ? Effect.void : told(end)),
     Effect.onInterrupt(() =>
       task.row.background ?

@@ -1,0 +1,57 @@
+/** What a model says to start or resume a task. */
+import { Milliseconds } from "@skein/domain/Milliseconds"
+import * as Schema from "effect/Schema"
+
+const about = (description: string) => ({ description })
+
+/** What a model says to start or resume a task. */
+export const TaskInput = Schema.Struct({
+  description: Schema.String.annotations(about("A short (3-5 words) description of the task, for people")),
+  prompt: Schema.String.annotations(about("All that the subagent is told: what to do, where, and what to report")),
+  subagent_type: Schema.String.annotations(about("The name of the agent that does the task")),
+  task_id: Schema.optional(
+    Schema.String.annotations(about("The task_id of an earlier task of yours, to go on with it"))
+  ),
+  session_id: Schema.optional(Schema.String.annotations(about("The same as task_id"))),
+  command: Schema.optional(
+    Schema.String.annotations(about("The command that led to this task: a label, nothing more"))
+  ),
+  background: Schema.optional(
+    Schema.Boolean.annotations(
+      about("true: the call returns at once, the subagent goes on by itself, and you are told when it has finished")
+    )
+  ),
+  isolation: Schema.optional(
+    Schema.Literal("worktree").annotations(
+      about("worktree: the subagent works in a git worktree and on a branch of its own; its result names the branch")
+    )
+  ),
+  cleanup: Schema.optional(
+    Schema.Literal("keep", "delete").annotations(
+      about("delete: the subagent's session is removed once you have its result, and cannot be resumed")
+    )
+  ),
+  agent: Schema.optional(
+    Schema.Struct({
+      prompt: Schema.String.pipe(Schema.maxLength(20_000)).annotations(
+        about("The system prompt of the subagent, in the second person: who it is and how it works")
+      ),
+      tools: Schema.optional(
+        Schema.Array(Schema.String).annotations(
+          about("The tools that it may use, of those that subagent_type may; all of these if left out")
+        )
+      )
+    }).annotations({
+      ...about(
+        "An agent of your own making for this task: subagent_type with another system prompt, and with fewer tools"
+      ),
+      title: "an agent {prompt, tools}"
+    })
+  ),
+  model: Schema.optional(Schema.String.annotations(about("A model for the subagent, as provider/model"))),
+  timeout: Schema.optional(
+    Milliseconds.annotations(about("How long the task may take, in milliseconds or as \"10m\"; 30 minutes if left out"))
+  )
+})
+/** The type of what a model says. */
+export interface TaskInput extends Schema.Schema.Type<typeof TaskInput> {}

@@ -1,0 +1,59 @@
+/** Owns what is told of one call of the tool: its progress, and the outcome in words. */
+import type { Outcome } from "@skein/domain/Outcome"
+import * as Effect from "effect/Effect"
+import type { Spill } from "../../Spill.ts"
+import type { Accepted, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
+import { type ToolContext, ToolError, type ToolResult } from "../../Tool.ts"
+import { acceptedText, outcomeText } from "../tasks/taskTexts.ts"
+
+/** One call, and what becomes of it. */
+export interface TaskCall {
+  /** What the run tells while it lasts. */
+  readonly progress: TaskProgress
+  /** Wraps how the run ended: a conclusion is a result, anything else an error that says how it ended. */
+  readonly result: (end: Outcome | Accepted) => Effect.Effect<ToolResult, ToolError>
+}
+
+/** Begins to tell of a call. */
+export const makeTaskCall = (request: TaskRequest, context: ToolContext): Effect.Effect<TaskCall, never, Spill> =>
+  Effect.map(Effect.context<Spill>(), (spill) => {
+    const { agent, background = false, description } = request
+    const metadata: Record<string, unknown> = {
+      parentSessionId: context.sessionID,
+      agent,
+      background,
+      status: "accepted",
+      summary: []
+    }
+    let text = ""
+    const report = (more: Record<string, unknown>) => {
+      Object.assign(metadata, more)
+      return context.report({ title: description, metadata: { ...metadata } })
+    }
+    /** The outcome is put into words before the run ends, so that a call which is cut off says it as well. */
+    const settled = Effect.fnUntraced(function*(end: Outcome) {
+      text = yield* outcomeText(context.sessionID, end)
+      Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
+      yield* context.ifCutOff(new ToolError({ kind: "task", message: text, metadata }))
+      yield* context.tells([end.runID])
+    })
+    return {
+      progress: {
+        started: ({ model, runID, taskID }) =>
+          report({ sessionId: taskID, runId: runID, model: model ?? context.model }),
+        summary: (summary) => report({ summary }),
+        settled: (outcome) => Effect.provide(settled(outcome), spill)
+      },
+      result: (end) => {
+        Object.assign(metadata, { sessionId: end.taskID, runId: end.runID })
+        if (end.status === "accepted") {
+          metadata["background"] = true
+          const output = acceptedText({ agent, description, taskID: end.taskID })
+          return Effect.succeed({ title: description, output, metadata })
+        }
+        return end.status === "completed"
+          ? Effect.succeed({ title: description, output: text, metadata })
+          : Effect.fail(new ToolError({ kind: "task", message: text, metadata }))
+      }
+    }
+  })

@@ -1,0 +1,60 @@
+/** Reads the arguments of a call as what it asks of the tasks. */
+import { formatRef, parseRef } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import type { TaskInput } from "../../TaskInput.ts"
+import type { TaskRequest } from "../../TaskRequest.ts"
+import { type ToolCaller, ToolError, Tools } from "../../Tool.ts"
+
+const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", message })
+
+/** What a call says of an agent of its own making, as rules and a prompt: both only narrow what `subagent_type` names. */
+const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boolean) {
+  if (agent === undefined) return {}
+  if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
+  if (goesOn) return yield* invalid("task.agent: a task that goes on keeps its agent; leave task_id or agent out")
+  const systemPrompt = agent.prompt.trim()
+  const { tools: wanted } = agent
+  if (wanted === undefined) return { systemPrompt }
+  const all = (yield* Tools).all()
+  const unknown = wanted.find((name) => !all.some((tool) => tool.name === name))
+  if (unknown !== undefined) {
+    return yield* invalid(
+      `task.agent.tools: there is no tool "${unknown.slice(0, 64)}"; tools: ${all.map(({ name }) => name).join(", ")}`
+    )
+  }
+  const keys = new Set(all.flatMap((tool) => wanted.includes(tool.name) ? [tool.permission] : []))
+  // Named one by one: what is denied altogether no rule for a single command could allow again.
+  const permission = [...new Set(all.map((tool) => tool.permission))].filter((key) => !keys.has(key))
+    .map((key) => ({ permission: key, pattern: "*", action: "deny" } as const))
+  return { systemPrompt, permission }
+})
+
+/** What a call asks for, once nothing is wrong with its words. */
+export const parseTask = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
+  for (const field of ["description", "prompt", "subagent_type"] as const) {
+    if (input[field].trim() === "") return yield* invalid(`task.${field} must be a non-empty string`)
+  }
+  const model = input.model === undefined ? undefined : parseRef(input.model)
+  if (input.model !== undefined && model === undefined) {
+    return yield* invalid(
+      `task.model must be a provider/model name such as ${formatRef(caller.model)}, not "${input.model}"`
+    )
+  }
+  const taskID = input.task_id || input.session_id
+  const own = yield* ownAgent(input, taskID !== undefined && taskID !== "")
+  return {
+    ...own,
+    parentID: caller.sessionID,
+    agent: input.subagent_type,
+    description: input.description,
+    prompt: input.prompt,
+    callerModel: caller.model,
+    byUser: caller.byUser,
+    ...(taskID === undefined || taskID === "" ? {} : { taskID }),
+    ...(model === undefined ? {} : { model }),
+    ...(input.timeout === undefined ? {} : { timeout: input.timeout }),
+    ...(input.background === true ? { background: true } : {}),
+    ...(input.isolation === undefined ? {} : { isolation: input.isolation }),
+    ...(input.cleanup === undefined ? {} : { cleanup: input.cleanup })
+  } satisfies TaskRequest
+})

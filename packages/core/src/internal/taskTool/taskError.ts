@@ -1,0 +1,8 @@
+/** Says a refusal of a task as the error of a call. */
+import type { StorageError } from "../../StorageError.ts"
+import type { TaskRefused } from "../../TaskError.ts"
+import { ToolError } from "../../Tool.ts"
+
+/** A refusal as the error of a call. */
+export const taskError = (error: TaskRefused | StorageError) =>
+  new ToolError({ kind: error._tag === "TaskRefused" ? error.reason : "storage", message: error.message })
