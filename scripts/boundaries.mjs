@@ -52,7 +52,6 @@ const known = {
     ...["live", "runner", "session", "tasks"].map((room) => `packages/core/src/internal/${room}`),
     "packages/core/src/internal/compact/compactStep.ts",
     "packages/core/src/internal/model/askHidden.ts",
-    "packages/core/src/internal/model/askModel.ts",
     "packages/core/src/internal/turn/modelStep.ts",
     "packages/cli/src/internal/run/live.ts",
     "packages/config/src/internal/locateFiles.ts",

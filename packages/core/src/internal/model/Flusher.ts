@@ -1,0 +1,58 @@
+/** Stores text that grows every 200 ms, in a fiber that the first piece of it starts: most answers are short and need none. */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
+import type { StorageError } from "../../StorageError.ts"
+
+/** How often parts that grow are stored, in milliseconds. */
+const flushEvery = 200
+
+/** What the flusher does, and where its fiber lives. */
+export interface FlusherOptions {
+  readonly runtime: Runtime.Runtime<never>
+  readonly scope: Scope.Scope
+  /** Stores the message where there is something to tell of it. */
+  readonly open: Effect.Effect<void, StorageError>
+  /** Stores what has grown. */
+  readonly storeChanged: Effect.Effect<void, StorageError>
+}
+
+/** The end of the step stores the same again, and fails where that is not possible. */
+const forgiven = Effect.catchAll((error: StorageError) =>
+  Effect.logDebug("Growing text could not be stored", error.message)
+)
+
+/** Stores what grows, until it is stopped. */
+export class Flusher {
+  readonly #options: FlusherOptions
+  readonly #unstored = Effect.unsafeMakeLatch()
+  #fiber: Fiber.RuntimeFiber<never> | undefined
+
+  constructor(options: FlusherOptions) {
+    this.#options = options
+  }
+
+  /** Says that there is text that is not stored. */
+  grown(): void {
+    this.#fiber ??= Runtime.runFork(this.#options.runtime)(this.#flush(), { scope: this.#options.scope })
+    this.#unstored.unsafeOpen()
+  }
+
+  /** Ends when nothing is stored in between any more. */
+  readonly stop: Effect.Effect<void> = Effect.suspend(() =>
+    this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
+  )
+
+  #flush(): Effect.Effect<never> {
+    const { open, storeChanged } = this.#options
+    return Effect.forever(
+      this.#unstored.await.pipe(
+        Effect.zipRight(this.#unstored.close),
+        Effect.zipRight(forgiven(open)),
+        Effect.zipRight(Effect.sleep(flushEvery)),
+        Effect.zipRight(forgiven(storeChanged))
+      )
+    )
+  }
+}
