@@ -50,9 +50,6 @@ const known = {
   circles: [],
   closures: [
     ...["live", "runner", "session", "tasks"].map((room) => `packages/core/src/internal/${room}`),
-    "packages/core/src/internal/compact/compactStep.ts",
-    "packages/core/src/internal/model/askHidden.ts",
-    "packages/core/src/internal/turn/modelStep.ts",
     "packages/cli/src/internal/run/live.ts",
     "packages/config/src/internal/locateFiles.ts",
     "packages/config/src/internal/projectTrust.ts",

@@ -106,6 +106,61 @@ const heedBudget = Effect.fnUntraced(function*(live: Live) {
   if (end !== undefined) return yield* end
 })
 
+/** How often the conversation was made shorter for this step, and how often by a summary. */
+interface Tries {
+  shortened: number
+  summaries: number
+}
+
+/** Makes the request shorter; where it is as long as before, gives the reason, and whether another try may help. */
+const shorten = Effect.fnUntraced(function*<EP, RP>(
+  live: Live,
+  prepare: Effect.Effect<ModelRequest, EP, RP>,
+  tries: Tries,
+  { goal, request, tokens }: Excess
+) {
+  const lighter = prune(live, goal) ? yield* prepare : request
+  const now = tokensOf(live, lighter)
+  const gained = now <= tokens * (1 - worthwhile)
+  // Where that was not enough once, it is not relied on again.
+  if (gained && now <= goal && tries.shortened < 2) return Either.right(lighter)
+  const fixed = tokensOf(live, { ...request, messages: request.messages.filter(({ role }) => role === "system") })
+  const wanted: Goal = { auto: true, tokens: goal, fixed, tries: tries.summaries++ }
+  const done = yield* Effect.either(compact(live, wanted))
+  if (Either.isLeft(done)) {
+    const error = done.left
+    if (error._tag === "BudgetExhausted" || error._tag === "StorageError") return yield* error
+    return gained ? Either.right(lighter) : Either.left({ why: error.message, again: isOverflow(error) })
+  }
+  if (typeof done.right === "string") {
+    if (gained) return Either.right(lighter)
+    const why = done.right === "nothing"
+      ? "there is nothing left in it to summarise."
+      : "its summary is no shorter than what it would stand for."
+    return Either.left({ why, again: done.right === "no_gain" })
+  }
+  yield* heedBudget(live)
+  return Either.right(yield* prepare)
+})
+
+/** Makes a request shorter that the model did not take; gives the reason where no try is left, or none helps. */
+const shortenRefused = Effect.fnUntraced(function*<EP, RP>(
+  live: Live,
+  prepare: Effect.Effect<ModelRequest, EP, RP>,
+  tries: Tries,
+  excess: Excess
+) {
+  let why = `it was shortened ${tries.shortened} times, and the model still does not take it.`
+  while (tries.shortened < mostTries) {
+    tries.shortened++
+    const made = yield* shorten(live, prepare, tries, excess)
+    if (Either.isRight(made)) return Either.right(made.right)
+    why = made.left.why
+    if (!made.left.again) break
+  }
+  return Either.left(why)
+})
+
 /** Asks once what fits, as far as that is known, and again with less where it did not. */
 export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag: string }, R, EP, RP>(
   live: Live,
@@ -114,34 +169,7 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
   const { settings: { compaction } } = yield* Config
   const room = roomOf(model.info)
   const limit = room === undefined ? undefined : room * compaction.threshold
-  let tries = 0
-  let summaries = 0
-
-  /** Makes the request shorter; gives undefined where it is as long as before, with the reason. */
-  const shorten = Effect.fnUntraced(function*({ goal, request, tokens }: Excess) {
-    const lighter = prune(live, goal) ? yield* prepare : request
-    const now = tokensOf(live, lighter)
-    const gained = now <= tokens * (1 - worthwhile)
-    // Where that was not enough once, it is not relied on again.
-    if (gained && now <= goal && tries < 2) return Either.right(lighter)
-    const fixed = tokensOf(live, { ...request, messages: request.messages.filter(({ role }) => role === "system") })
-    const wanted: Goal = { auto: true, tokens: goal, fixed, tries: summaries++ }
-    const done = yield* Effect.either(compact(live, wanted))
-    if (Either.isLeft(done)) {
-      const error = done.left
-      if (error._tag === "BudgetExhausted" || error._tag === "StorageError") return yield* error
-      return gained ? Either.right(lighter) : Either.left({ why: error.message, again: isOverflow(error) })
-    }
-    if (typeof done.right === "string") {
-      if (gained) return Either.right(lighter)
-      const why = done.right === "nothing"
-        ? "there is nothing left in it to summarise."
-        : "its summary is no shorter than what it would stand for."
-      return Either.left({ why, again: done.right === "no_gain" })
-    }
-    yield* heedBudget(live)
-    return Either.right(yield* prepare)
-  })
+  const tries: Tries = { shortened: 0, summaries: 0 }
 
   const isNear = (tokens: number): boolean =>
     compaction.auto && room !== undefined && limit !== undefined && tokens > limit
@@ -150,7 +178,7 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
   let request = yield* prepare
   const before = limit === undefined ? 0 : tokensOf(live, request)
   if (limit !== undefined && isNear(before)) {
-    const shorter = yield* shorten({ request, tokens: before, goal: limit * aim })
+    const shorter = yield* shorten(live, prepare, tries, { request, tokens: before, goal: limit * aim })
     if (Either.isRight(shorter)) request = shorter.right
     else yield* Effect.logWarning("A long conversation could not be made shorter", shorter.left.why)
     live.request.shortenedTo(tokensOf(live, request))
@@ -164,28 +192,14 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
       return answer.right
     }
     if (!compaction.auto) {
-      return yield* overflow(
-        live,
-        model,
-        tries,
-        `compaction.auto is off. \`skein sessions compact ${live.info.id}\` summarises it.`
-      )
+      const mend = `compaction.auto is off. \`skein sessions compact ${live.info.id}\` summarises it.`
+      return yield* overflow(live, model, tries.shortened, mend)
     }
     const tokens = tokensOf(live, asked)
     const goal = Math.min(limit ?? tokens, tokens) * aim
-    let why = `it was shortened ${tries} times, and the model still does not take it.`
-    let shorter: ModelRequest | undefined
-    while (shorter === undefined && tries < mostTries) {
-      tries++
-      const made = yield* shorten({ request: asked, tokens, goal })
-      if (Either.isRight(made)) shorter = made.right
-      else {
-        why = made.left.why
-        if (!made.left.again) break
-      }
-    }
-    if (shorter === undefined) return yield* overflow(live, model, tries, why)
-    request = shorter
+    const shorter = yield* shortenRefused(live, prepare, tries, { request: asked, tokens, goal })
+    if (Either.isLeft(shorter)) return yield* overflow(live, model, tries.shortened, shorter.left)
+    request = shorter.right
     live.request.shortenedTo(tokensOf(live, request))
   }
 })

@@ -1,6 +1,6 @@
 /** Asks a hidden agent one question beside the work of a session. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import { parseRef } from "@skein/domain/Model"
+import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -52,89 +52,101 @@ const pay = (live: Live, used: Pick<Usage, "cost" | "tokens">, now: number): voi
   charge(live, { ...none, ...used }, now, true)
 }
 
-/** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
-export const askHidden = Effect.fnUntraced(function*(live: Live, { purpose, text, urgent }: HiddenQuestion) {
-  const agents = yield* Agent
+const requestOf = (
+  live: Live,
+  { purpose, text }: HiddenQuestion,
+  agent: AgentInfo,
+  prompt: string | undefined
+): ModelRequest => ({
+  messages: [
+    { role: "system", content: prompt ?? "" },
+    { role: "user", content: [{ type: "text", text }] }
+  ],
+  tools: [],
+  toolChoice: "none",
+  ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+  ...(agent.topP === undefined ? {} : { topP: agent.topP }),
+  ...(agent.variant === undefined ? {} : { variant: agent.variant }),
+  origin: {
+    sessionID: live.info.id,
+    rootID: live.info.rootID,
+    path: [purpose],
+    step: 0,
+    directory: live.info.directory,
+    purpose
+  }
+})
+
+/** Asks one model. */
+const askOne = Effect.fnUntraced(function*(
+  live: Live,
+  { purpose, urgent }: HiddenQuestion,
+  request: ModelRequest,
+  ref: ModelRef
+) {
   const provider = yield* Provider
   const governor = yield* Governor
   const { settings } = yield* Config
   const clock = yield* Effect.clock
-  const agent = yield* agents.get(purpose)
+  const model = yield* provider.resolve(ref)
+  const refusal = unpriced(live.budget, model.info) ?? exhausted(live.budget, () => "")
+  if (refusal !== undefined) return yield* refusal
+  let answer = ""
+  let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
+  const purse = yield* makePurse({
+    live,
+    model,
+    said: () => "",
+    inLoop: purpose === "compaction",
+    steps: 0,
+    most: longestAnswer[purpose]
+  })
+  const asking = modelCall({
+    model,
+    gate: governor.requests(model),
+    take: purse.take(request),
+    origin: request.origin,
+    deadlines: settings.deadlines,
+    bounds: settings.limits.answer,
+    retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
+    urgent,
+    emit: (event) => {
+      if (event.type === "text-delta" && answer.length < longest) answer += event.delta
+      if (event.type !== "finish" || event.tokens === undefined) return
+      used = { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) }
+      countUsage(model.info, used)
+      pay(live, used, clock.unsafeCurrentTimeMillis())
+    },
+    check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
+    failed: () =>
+      Effect.sync(() => {
+        answer = ""
+        purse.settle()
+      }),
+    queued: () => Effect.void,
+    resumed: Effect.void
+  })
+  yield* traced(
+    "Step",
+    () => ({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": ref.providerID,
+      "gen_ai.request.model": ref.modelID,
+      ...sessionAttributes(live),
+      "skein.purpose": purpose
+    }),
+    Effect.ensuring(asking, Effect.sync(() => purse.settle())),
+    (exit) =>
+      Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
+  )
+  return answer.slice(0, longest).toWellFormed().trim()
+})
+
+/** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
+export const askHidden = Effect.fnUntraced(function*(live: Live, question: HiddenQuestion) {
+  const agents = yield* Agent
+  const agent = yield* agents.get(question.purpose)
   const refs = yield* modelsFor(live, agent)
-  const prompt = yield* promptFor(live, agent)
-  return yield* Effect.firstSuccessOf(refs.map((ref) =>
-    Effect.gen(function*() {
-      const model = yield* provider.resolve(ref)
-      const refusal = unpriced(live.budget, model.info) ?? exhausted(live.budget, () => "")
-      if (refusal !== undefined) return yield* refusal
-      let answer = ""
-      let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
-      const purse = yield* makePurse({
-        live,
-        model,
-        said: () => "",
-        inLoop: purpose === "compaction",
-        steps: 0,
-        most: longestAnswer[purpose]
-      })
-      const request: ModelRequest = {
-        messages: [
-          { role: "system", content: prompt ?? "" },
-          { role: "user", content: [{ type: "text", text }] }
-        ],
-        tools: [],
-        toolChoice: "none",
-        ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
-        ...(agent.topP === undefined ? {} : { topP: agent.topP }),
-        ...(agent.variant === undefined ? {} : { variant: agent.variant }),
-        origin: {
-          sessionID: live.info.id,
-          rootID: live.info.rootID,
-          path: [purpose],
-          step: 0,
-          directory: live.info.directory,
-          purpose
-        }
-      }
-      const asking = modelCall({
-        model,
-        gate: governor.requests(model),
-        take: purse.take(request),
-        origin: request.origin,
-        deadlines: settings.deadlines,
-        bounds: settings.limits.answer,
-        retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
-        urgent,
-        emit: (event) => {
-          if (event.type === "text-delta" && answer.length < longest) answer += event.delta
-          if (event.type !== "finish" || event.tokens === undefined) return
-          used = { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) }
-          countUsage(model.info, used)
-          pay(live, used, clock.unsafeCurrentTimeMillis())
-        },
-        check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
-        failed: () =>
-          Effect.sync(() => {
-            answer = ""
-            purse.settle()
-          }),
-        queued: () => Effect.void,
-        resumed: Effect.void
-      })
-      yield* traced(
-        "Step",
-        () => ({
-          "gen_ai.operation.name": "chat",
-          "gen_ai.provider.name": ref.providerID,
-          "gen_ai.request.model": ref.modelID,
-          ...sessionAttributes(live),
-          "skein.purpose": purpose
-        }),
-        Effect.ensuring(asking, Effect.sync(() => purse.settle())),
-        (exit) =>
-          Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
-      )
-      return answer.slice(0, longest).toWellFormed().trim()
-    })
-  ))
+  const request = requestOf(live, question, agent, yield* promptFor(live, agent))
+  return yield* Effect.firstSuccessOf(refs.map((ref) => askOne(live, question, request, ref)))
 })

@@ -1,4 +1,5 @@
 /** The heart of the loop: makes a request of what is known, and asks the models that may answer it. */
+import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
 import type { ToolPart } from "@skein/domain/Part"
@@ -8,7 +9,7 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Instructions } from "../../Instructions.ts"
 import type { Subject } from "../../Permission.ts"
-import { type ModelRequest, ModelUnavailable, Provider } from "../../Provider.ts"
+import { type LanguageModel, type ModelRequest, ModelUnavailable, Provider, type ToolSpec } from "../../Provider.ts"
 import { cutOff, unpriced } from "../budget/review.ts"
 import { callerOf, describeAll, offer, subjectOf } from "../calls/offer.ts"
 import { startCalls } from "../calls/startCalls.ts"
@@ -26,7 +27,131 @@ import { makePurse } from "../model/purse.ts"
 import type { Step } from "../model/Step.ts"
 import * as prompts from "../prompts.ts"
 
-/** Makes one step. Tools are withheld at the agent's last step, and those that the user withheld. */
+/** What a step is made of, whichever model answers. */
+interface Making {
+  readonly live: Live
+  readonly user: UserMessage
+  readonly subject: Subject
+  readonly wanted: Wanted | undefined
+  readonly agent: AgentInfo
+  /** The agent's own prompt. */
+  readonly own: string | undefined
+  readonly instructions: string | undefined
+  /** Whether this is the last step that the agent may make. */
+  readonly last: boolean
+  /** The limit on steps, where this step reaches it. */
+  readonly limit: ErrorInfo | undefined
+  /** What tells the model that this is its last step. */
+  readonly closing: string | undefined
+}
+
+/** The request, of what is known by now. */
+const requestOf = (
+  { agent, closing, instructions, last, live, own, user, wanted }: Making,
+  tools: ReadonlyArray<ToolSpec>,
+  now: number
+): ModelRequest => {
+  const variant = user.variant ?? agent.variant
+  return {
+    messages: makePrompt(
+      systemPrompt({ live, agent, own, instructions, user, now }),
+      live.messages ?? [],
+      closing,
+      live.request.wholeFrom
+    ),
+    tools,
+    toolChoice: last && wanted !== undefined ? "required" : "auto",
+    ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+    ...(agent.topP === undefined ? {} : { topP: agent.topP }),
+    ...(variant === undefined ? {} : { variant }),
+    origin: {
+      sessionID: live.info.id,
+      rootID: live.info.rootID,
+      path: pathOf(live),
+      step: live.request.steps,
+      directory: live.info.directory,
+      purpose: "turn"
+    }
+  }
+}
+
+/** Begins the calls of an answer that can begin with it. */
+const startWith = ({ live, subject, wanted }: Making, ref: ModelRef, offered: ReadonlyArray<string>) =>
+  Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
+    // What may be done is decided when the calls are there: the rules may have changed while the model thought.
+    const present = calls.length === 0 ? subject : yield* subjectOf(live)
+    return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), wanted)
+  })
+
+/** Asks one model, within the budgets. */
+const askPaid = Effect.fnUntraced(function*(
+  { limit, live, user }: Making,
+  model: LanguageModel,
+  start: ReturnType<typeof startWith>,
+  request: ModelRequest
+) {
+  const said = () => saidNow(live)
+  const purse = yield* makePurse({ live, model, said, inLoop: true, steps: 1 })
+  const asking = Effect.suspend(() => {
+    live.request.countStep()
+    return askModel(live, { user, model, purse, request, limit, start })
+  })
+  // What cannot be paid is not even begun.
+  return yield* Effect.zipRight(purse.take(request), asking).pipe(
+    Effect.catchIf(isCutEmpty, (error) => {
+      const which = purse.settle(true)
+      return Effect.fail(which === undefined ? error : cutOff(live.budget, which, said()))
+    }),
+    Effect.ensuring(Effect.sync(() => purse.settle()))
+  )
+})
+
+/** Makes the step with one model. Tools are withheld at the agent's last step, and those that the user withheld. */
+const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
+  const { last, live, subject, user, wanted } = making
+  const provider = yield* Provider
+  const model = yield* provider.resolve(ref)
+  const refusal = unpriced(live.budget, model.info)
+  if (refusal !== undefined) return yield* refusal
+  const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
+  const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
+  const tools = [...work, ...answer]
+  const offered = tools.map((tool) => tool.name)
+  const start = startWith(making, ref, offered)
+  const step = yield* compactStep(live, {
+    model,
+    prepare: Effect.map(Clock.currentTimeMillis, (now) => requestOf(making, tools, now)),
+    ask: (request) => askPaid(making, model, start, request)
+  })
+  return { ...step, model: ref, offered, last }
+})
+
+type Attempt = ReturnType<typeof attempt>
+
+/** Tries the models in their order until one answers. */
+const firstAnswer = (
+  making: Making,
+  [ref, ...others]: ReadonlyArray<ModelRef>
+): Effect.Effect<Step, Effect.Effect.Error<Attempt>, Effect.Effect.Context<Attempt>> => {
+  if (ref === undefined) {
+    return Effect.fail(
+      new ModelUnavailable({
+        model: "",
+        reason: "bad_config",
+        message: `The agent ${making.agent.name} names no model. Set \`model\` in skein.json or pass -m provider/model.`
+      })
+    )
+  }
+  return others.length === 0
+    ? attempt(making, ref)
+    : Effect.catchTags(attempt(making, ref), {
+      ModelUnavailable: () => firstAnswer(making, others),
+      ModelError: () => firstAnswer(making, others),
+      ContextOverflow: () => firstAnswer(making, others)
+    })
+}
+
+/** Makes one step. */
 export const modelStep = Effect.fnUntraced(function*(
   live: Live,
   user: UserMessage,
@@ -35,7 +160,6 @@ export const modelStep = Effect.fnUntraced(function*(
   wanted: Wanted | undefined
 ) {
   const agents = yield* Agent
-  const provider = yield* Provider
   const agent = yield* agents.get(live.info.agent)
   const refs = yield* candidates(live, agent)
   const own = yield* promptFor(live, agent)
@@ -43,92 +167,11 @@ export const modelStep = Effect.fnUntraced(function*(
   const { settings: { limits } } = yield* Config
   const mostSteps = agent.steps ?? (live.parent === undefined ? undefined : limits.subagent_steps)
   const isAtLimit = mostSteps !== undefined && stepInTurn + 1 >= mostSteps
-  const last = isAtLimit || live.assignment.isConcluding
-
-  const attempt = (ref: ModelRef) =>
-    Effect.gen(function*() {
-      const model = yield* provider.resolve(ref)
-      const refusal = unpriced(live.budget, model.info)
-      if (refusal !== undefined) return yield* refusal
-      const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
-      const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
-      const specs = [...work, ...answer]
-      const variant = user.variant ?? agent.variant
-      const closing = isAtLimit && !live.assignment.isConcluding ? prompts.lastStep(mostSteps) : undefined
-      const prepare = Effect.map(Clock.currentTimeMillis, (now): ModelRequest => ({
-        messages: makePrompt(
-          systemPrompt({ live, agent, own, instructions, user, now }),
-          live.messages ?? [],
-          closing,
-          live.request.wholeFrom
-        ),
-        tools: specs,
-        toolChoice: last && wanted !== undefined ? "required" : "auto",
-        ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
-        ...(agent.topP === undefined ? {} : { topP: agent.topP }),
-        ...(variant === undefined ? {} : { variant }),
-        origin: {
-          sessionID: live.info.id,
-          rootID: live.info.rootID,
-          path: pathOf(live),
-          step: live.request.steps,
-          directory: live.info.directory,
-          purpose: "turn"
-        }
-      }))
-      const limit: ErrorInfo | undefined = isAtLimit
-        ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${mostSteps} steps.` }
-        : undefined
-      const offered = specs.map((tool) => tool.name)
-      const start = Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
-        // What may be done is decided when the calls are there: the rules may have changed while the model thought.
-        const present = calls.length === 0 ? subject : yield* subjectOf(live)
-        return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), wanted)
-      })
-      const said = () => saidNow(live)
-      const ask = Effect.fnUntraced(function*(request: ModelRequest) {
-        const purse = yield* makePurse({ live, model, said, inLoop: true, steps: 1 })
-        const asking = Effect.suspend(() => {
-          live.request.countStep()
-          return askModel(live, { user, model, purse, request, limit, start })
-        })
-        // What cannot be paid is not even begun.
-        return yield* Effect.zipRight(purse.take(request), asking).pipe(
-          Effect.catchIf(isCutEmpty, (error) => {
-            const which = purse.settle(true)
-            return Effect.fail(which === undefined ? error : cutOff(live.budget, which, said()))
-          }),
-          Effect.ensuring(Effect.sync(() => purse.settle()))
-        )
-      })
-      const step = yield* compactStep(live, { model, prepare, ask })
-      return { ...step, model: ref, offered, last }
-    })
-
-  const from = (
-    at: number
-  ): Effect.Effect<
-    Step,
-    Effect.Effect.Error<ReturnType<typeof attempt>>,
-    Effect.Effect.Context<ReturnType<typeof attempt>>
-  > => {
-    const ref = refs[at]
-    if (ref === undefined) {
-      return Effect.fail(
-        new ModelUnavailable({
-          model: "",
-          reason: "bad_config",
-          message: `The agent ${agent.name} names no model. Set \`model\` in skein.json or pass -m provider/model.`
-        })
-      )
-    }
-    return at + 1 === refs.length
-      ? attempt(ref)
-      : Effect.catchTags(attempt(ref), {
-        ModelUnavailable: () => from(at + 1),
-        ModelError: () => from(at + 1),
-        ContextOverflow: () => from(at + 1)
-      })
-  }
-  return yield* from(0)
+  const { isConcluding } = live.assignment
+  const last = isAtLimit || isConcluding
+  const closing = isAtLimit && !isConcluding ? prompts.lastStep(mostSteps) : undefined
+  const limit = isAtLimit
+    ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${mostSteps} steps.` }
+    : undefined
+  return yield* firstAnswer({ live, user, subject, wanted, agent, own, instructions, last, limit, closing }, refs)
 })
