@@ -40,6 +40,69 @@ interface Border extends Excess {
 
 const paramsOf = ({ before, restingSince }: Pruning): ReadonlyArray<Value> => [before, restingSince]
 
+/** What forgetting does with the database. */
+interface Database {
+  readonly read: Select
+  /** Runs a statement that changes something. */
+  readonly change: (text: string, params: ReadonlyArray<Value>) => Effect.Effect<number, StorageError>
+}
+
+const count = ({ read }: Database, text: string, params: ReadonlyArray<Value>) =>
+  Effect.map(
+    read<{ readonly count: number }>("prune", `SELECT count(*) AS count FROM ${text}`, params),
+    ([row]) => Number(row?.count ?? 0)
+  )
+
+const removeText = `DELETE FROM event WHERE seq IN (${candidates} ORDER BY seq LIMIT ?) RETURNING seq`
+
+/** Removes what is old, one batch after the other; others come in between. */
+const remove = (
+  database: Database,
+  events: Pruning,
+  left: number,
+  gone = 0
+): Effect.Effect<number, StorageError> => {
+  const most = Math.min(batch, left)
+  return Effect.flatMap(
+    database.change(removeText, [...paramsOf(events), most]),
+    (removed) =>
+      removed < batch || removed === left
+        ? Effect.succeed(gone + removed)
+        : Effect.zipRight(Effect.sleep(0), remove(database, events, left - removed, gone + removed))
+  )
+}
+
+/** The trees with more events than the most, and where the excess of each ends. */
+const excessOf = ({ read }: Database, most: number) =>
+  Effect.flatMap(
+    read<Excess>("prune", "SELECT root_id FROM event GROUP BY root_id HAVING count(*) > ?", [most]),
+    (roots) =>
+      Effect.forEach(roots, ({ root_id }) =>
+        Effect.map(
+          read<{ readonly seq: number }>(
+            "prune",
+            "SELECT seq FROM event WHERE root_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+            [root_id, most]
+          ),
+          ([row]): Border => ({ root_id, until: Number(row?.seq ?? 0) })
+        ))
+  )
+
+/** Takes from a tree what is beyond its most, the oldest first. */
+const removeExcess = (
+  database: Database,
+  excess: Border,
+  left: number,
+  gone = 0
+): Effect.Effect<number, StorageError> => {
+  const most = Math.min(batch, left)
+  if (most <= 0) return Effect.succeed(gone)
+  return Effect.flatMap(database.change(excessText, [excess.root_id, excess.until, most]), (removed) =>
+    removed < most
+      ? Effect.succeed(gone + removed)
+      : Effect.zipRight(Effect.sleep(0), removeExcess(database, excess, left - removed, gone + removed)))
+}
+
 /** Makes the part of the port that forgets. */
 export const makePrune = (
   connection: Connection,
@@ -48,80 +111,30 @@ export const makePrune = (
   read: Select
 ): Context.Tag.Service<SessionStorage>["prune"] => {
   const select = makeSelect(connection, dialect)
-
-  const count = (events: Pruning) =>
-    Effect.map(
-      read<{ readonly count: number }>(
-        "prune",
-        `SELECT count(*) AS count FROM (${candidates}) AS old`,
-        paramsOf(events)
-      ),
-      ([row]) => Math.min(Number(row?.count ?? 0), events.limit ?? Number.POSITIVE_INFINITY)
-    )
-
-  const text = `DELETE FROM event WHERE seq IN (${candidates} ORDER BY seq LIMIT ?) RETURNING seq`
-
-  const removeSome = (events: Pruning, most: number): Effect.Effect<number, StorageError> =>
+  const database: Database = {
+    read,
     // A statement by itself is a transaction.
-    retryBusy(turns.write(Effect.uninterruptible(select("prune", text, [...paramsOf(events), most])))).pipe(
-      Effect.map((rows) => rows.length)
-    )
-
-  const remove = (events: Pruning, left: number, gone = 0): Effect.Effect<number, StorageError> => {
-    const most = Math.min(batch, left)
-    return Effect.flatMap(removeSome(events, most), (removed) =>
-      removed < batch || removed === left
-        ? Effect.succeed(gone + removed)
-        : Effect.zipRight(Effect.sleep(0), remove(events, left - removed, gone + removed)))
+    change: (text, params) =>
+      Effect.map(
+        retryBusy(turns.write(Effect.uninterruptible(select("prune", text, params)))),
+        ({ length }) => length
+      )
   }
-
-  const excessOf = (most: number) =>
-    Effect.flatMap(
-      read<Excess>("prune", "SELECT root_id FROM event GROUP BY root_id HAVING count(*) > ?", [most]),
-      (roots) =>
-        Effect.forEach(roots, ({ root_id }) =>
-          Effect.map(
-            read<{ readonly seq: number }>(
-              "prune",
-              "SELECT seq FROM event WHERE root_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
-              [root_id, most]
-            ),
-            ([row]) => ({ root_id, until: Number(row?.seq ?? 0) })
-          ))
-    )
-
-  /** Takes from a tree what is beyond its most, the oldest first. */
-  const removeExcess = (excess: Border, left: number, gone = 0): Effect.Effect<number, StorageError> => {
-    const most = Math.min(batch, left)
-    if (most <= 0) return Effect.succeed(gone)
-    const rows = select("prune", excessText, [excess.root_id, excess.until, most])
-    return Effect.flatMap(
-      retryBusy(turns.write(Effect.uninterruptible(rows))),
-      ({ length }) =>
-        length < most
-          ? Effect.succeed(gone + length)
-          : Effect.zipRight(Effect.sleep(0), removeExcess(excess, left - length, gone + length))
-    )
-  }
-
-  const countExcess = ({ root_id, until }: Border, { before }: Pruning) =>
-    Effect.map(
-      read<{ readonly count: number }>(
-        "prune",
-        "SELECT count(*) AS count FROM event WHERE root_id = ? AND seq <= ? AND time >= ?",
-        [root_id, until, before]
-      ),
-      ([row]) => Number(row?.count ?? 0)
-    )
-
   return Effect.fnUntraced(function*(events) {
     const limit = events.limit ?? Number.POSITIVE_INFINITY
-    let gone = events.dryRun === true ? yield* count(events) : yield* remove(events, limit)
+    const isDry = events.dryRun === true
+    let gone = isDry
+      ? Math.min(yield* count(database, `(${candidates}) AS old`, paramsOf(events)), limit)
+      : yield* remove(database, events, limit)
     if (events.mostPerTree === undefined) return gone
-    for (const excess of yield* excessOf(events.mostPerTree)) {
-      gone += events.dryRun === true
-        ? yield* countExcess(excess, events)
-        : yield* removeExcess(excess, limit - gone)
+    for (const excess of yield* excessOf(database, events.mostPerTree)) {
+      gone += isDry
+        ? yield* count(database, "event WHERE root_id = ? AND seq <= ? AND time >= ?", [
+          excess.root_id,
+          excess.until,
+          events.before
+        ])
+        : yield* removeExcess(database, excess, limit - gone)
     }
     return Math.min(gone, limit)
   })

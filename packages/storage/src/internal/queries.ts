@@ -64,16 +64,10 @@ const idColumns = {
 /** Sorts after every character of an id. */
 const behind = "~"
 
-/** Makes the part of the port that reads. */
-export const makeQueries = (
-  read: Select,
-  snapshot: Snapshot,
-  { now }: Pick<Dialect, "now">
-): Omit<Context.Tag.Service<SessionStorage>, "commit" | "prune"> => {
-  const sessions = (
-    filter: Parameters<Context.Tag.Service<SessionStorage>["sessions"]>[0],
-    limit: number | undefined
-  ) => {
+type Port = Context.Tag.Service<SessionStorage>
+
+const makeSessions = (read: Select): Port["sessions"] => {
+  const select = (filter: Parameters<Port["sessions"]>[0], limit: number | undefined) => {
     const tests = where(
       { project_id: filter.projectID, root_id: filter.rootID, parent_id: filter.parentID },
       ...(filter.roots === true ? ["parent_id IS NULL"] : [])
@@ -83,75 +77,87 @@ export const makeQueries = (
       ? read<Row>("sessions", `SELECT id, data FROM session ${order}`, tests.params)
       : read<Row>("sessions", `SELECT id, data FROM session ${order} LIMIT ?`, [...tests.params, limit])
   }
-
-  return {
-    session: (id) =>
-      Effect.flatMap(
-        read<Row>("session", "SELECT id, data FROM session WHERE id = ?", [id]),
-        (rows) => oneReadable("session", rows, decodeSession)
-      ),
-    ids: (of, start, limit) => {
-      const { column, table } = idColumns[of]
-      return Effect.map(
-        read<{ readonly id: string }>(
-          "ids",
-          `SELECT DISTINCT ${column} AS id FROM ${table} WHERE ${column} >= ? AND ${column} < ? ORDER BY ${column} LIMIT ?`,
-          [start, `${start}${behind}`, limit]
-        ),
-        (rows) => rows.map(({ id }) => id)
-      )
-    },
-    lease: (rootID) =>
-      Effect.map(
-        read<LeaseRow>("lease", `SELECT owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id = ?`, [
-          rootID
-        ]),
-        ([row]) => Option.map(Option.fromNullable(row), toLease)
-      ),
-    sessions: Effect.fnUntraced(function*(filter) {
-      const { limit } = filter
-      const found = readable(yield* sessions(filter, limit), decodeSession)
-      if (limit === undefined || found.unreadable.length === 0) return found
-      // Rows that cannot be read must not take the places of those that can.
-      return readable(yield* sessions(filter, undefined), decodeSession, limit)
-    }),
-    messages: makeReadMessages(snapshot),
-    run: (id) =>
-      Effect.flatMap(
-        read<Row>("run", "SELECT id, data FROM run WHERE id = ?", [id]),
-        (rows) => oneReadable("run", rows, decodeRun)
-      ),
-    runs: ({ parentID, rootID, taskID, unsettled }) => {
-      const tests = where(
-        { task_id: taskID, parent_id: parentID, root_id: rootID },
-        ...(unsettled === true ? ["state <> 'settled'"] : [])
-      )
-      return Effect.map(
-        read<Row>("runs", `SELECT id, data FROM run ${tests.sql} ORDER BY id`, tests.params),
-        (rows) => readable(rows, decodeRun)
-      )
-    },
-    inbox: (id) =>
-      Effect.map(
-        read<Row>("inbox", "SELECT id, data FROM inbox WHERE session_id = ? AND taken_at IS NULL ORDER BY id", [id]),
-        (rows) => readable(rows, decodeInbox)
-      ),
-    events: makeReadEvents(read),
-    approvals: (projectID, rootID) =>
-      Effect.map(
-        read<ApprovalRow>(
-          "approvals",
-          `SELECT * FROM approval WHERE project_id = ?${
-            rootID === undefined ? "" : " AND (root_id IS NULL OR root_id = ?)"
-          } ORDER BY created, id`,
-          rootID === undefined ? [projectID] : [projectID, rootID]
-        ),
-        (rows) => rows.map(toApproval)
-      ),
-    todos: (id) =>
-      Effect.flatMap(
-        read<Row>("todos", "SELECT session_id AS id, data FROM todo WHERE session_id = ?", [id]),
-        (rows) => Effect.map(oneReadable("todos", rows, decodeTodos), Option.getOrElse(() => []))
-      )
-  }
+  return Effect.fnUntraced(function*(filter) {
+    const { limit } = filter
+    const found = readable(yield* select(filter, limit), decodeSession)
+    if (limit === undefined || found.unreadable.length === 0) return found
+    // Rows that cannot be read must not take the places of those that can.
+    return readable(yield* select(filter, undefined), decodeSession, limit)
+  })
 }
+
+const makeIds = (read: Select): Port["ids"] => (of, start, limit) => {
+  const { column, table } = idColumns[of]
+  return Effect.map(
+    read<{ readonly id: string }>(
+      "ids",
+      `SELECT DISTINCT ${column} AS id FROM ${table} WHERE ${column} >= ? AND ${column} < ? ORDER BY ${column} LIMIT ?`,
+      [start, `${start}${behind}`, limit]
+    ),
+    (rows) => rows.map(({ id }) => id)
+  )
+}
+
+const makeRuns = (read: Select): Port["runs"] => ({ parentID, rootID, taskID, unsettled }) => {
+  const tests = where(
+    { task_id: taskID, parent_id: parentID, root_id: rootID },
+    ...(unsettled === true ? ["state <> 'settled'"] : [])
+  )
+  return Effect.map(
+    read<Row>("runs", `SELECT id, data FROM run ${tests.sql} ORDER BY id`, tests.params),
+    (rows) => readable(rows, decodeRun)
+  )
+}
+
+const makeApprovals = (read: Select): Port["approvals"] => (projectID, rootID) =>
+  Effect.map(
+    read<ApprovalRow>(
+      "approvals",
+      `SELECT * FROM approval WHERE project_id = ?${
+        rootID === undefined ? "" : " AND (root_id IS NULL OR root_id = ?)"
+      } ORDER BY created, id`,
+      rootID === undefined ? [projectID] : [projectID, rootID]
+    ),
+    (rows) => rows.map(toApproval)
+  )
+
+/** Makes the part of the port that reads. */
+export const makeQueries = (
+  read: Select,
+  snapshot: Snapshot,
+  { now }: Pick<Dialect, "now">
+): Omit<Port, "commit" | "prune"> => ({
+  session: (id) =>
+    Effect.flatMap(
+      read<Row>("session", "SELECT id, data FROM session WHERE id = ?", [id]),
+      (rows) => oneReadable("session", rows, decodeSession)
+    ),
+  ids: makeIds(read),
+  lease: (rootID) =>
+    Effect.map(
+      read<LeaseRow>("lease", `SELECT owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id = ?`, [
+        rootID
+      ]),
+      ([row]) => Option.map(Option.fromNullable(row), toLease)
+    ),
+  sessions: makeSessions(read),
+  messages: makeReadMessages(snapshot),
+  run: (id) =>
+    Effect.flatMap(
+      read<Row>("run", "SELECT id, data FROM run WHERE id = ?", [id]),
+      (rows) => oneReadable("run", rows, decodeRun)
+    ),
+  runs: makeRuns(read),
+  inbox: (id) =>
+    Effect.map(
+      read<Row>("inbox", "SELECT id, data FROM inbox WHERE session_id = ? AND taken_at IS NULL ORDER BY id", [id]),
+      (rows) => readable(rows, decodeInbox)
+    ),
+  events: makeReadEvents(read),
+  approvals: makeApprovals(read),
+  todos: (id) =>
+    Effect.flatMap(
+      read<Row>("todos", "SELECT session_id AS id, data FROM todo WHERE session_id = ?", [id]),
+      (rows) => Effect.map(oneReadable("todos", rows, decodeTodos), Option.getOrElse(() => []))
+    )
+})
