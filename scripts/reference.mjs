@@ -39,7 +39,7 @@ const eventsPart = async () => {
   )
   return [
     "## Events",
-    "`skein run --format json` prints one event per line, and `Bus.subscribe` streams them. Each has `type`, `timestamp`, `sessionID`, `rootID`, `parentID`, `depth` and `properties`. Events marked with `~` are not stored.",
+    "`skein run --format json` prints one event per line, and `Bus.subscribe` streams them. Each has `type`, `timestamp`, `sessionID`, `rootID`, `parentID`, `depth` and `properties`. Stored events also have `seq`, which numbers the events of a tree from 1 without a gap. Events marked with `~` are not stored.",
     table(
       ["event", "properties", "meaning"],
       Object.entries(properties).map(([type, schema]) => [

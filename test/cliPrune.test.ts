@@ -74,7 +74,7 @@ const addEvents = (place: Sandbox, count: number, size: number) =>
     place,
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) INSERT INTO event
       SELECT NULL, 'evt_' || i, 'ses_x', 'ses_x', NULL, 0, 'session.error', ${Date.now()}, NULL,
-        json_object('pad', printf('%.${size}c', 'x')) FROM n`
+        json_object('pad', printf('%.${size}c', 'x')), i FROM n`
   )
 
 const prune = async (place: Sandbox, ...args: ReadonlyArray<string>) =>
@@ -160,7 +160,7 @@ it("run forgets what is old by itself, once a day", async () => {
   const place = world()
   await ask(place)
   age(place, 100)
-  sql(place, "UPDATE event SET id = 'evt_old' || seq")
+  sql(place, "UPDATE event SET id = 'evt_old' || position")
   const old = () => sql(place, "SELECT count(*) AS n FROM event WHERE id LIKE 'evt_old%'")[0]?.["n"]
   const stamps = join(place.home, ".local", "state", "skein", "pruned")
   const [stamp = ""] = readdirSync(stamps)

@@ -49,6 +49,7 @@ const familyFiles = { "a.txt": "a needle\n", "b.txt": "hay\n" }
 
 interface Line {
   readonly type: string
+  readonly seq?: number
   readonly sessionID: string
   readonly depth: number
   readonly properties: unknown
@@ -243,6 +244,23 @@ describe("sessions", () => {
     expect(llm.requests.at(-1)?.user).toEqual(["one", "two", "three", "four"])
     const listed = await place.run(["sessions", "--format", "json"])
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id, title: "Mine", directory: place.project }])
+  })
+
+  it("numbers the events of a tree of agents from 1 without a gap, also when another tree runs in between", async () => {
+    const { place, run } = await world(family, familyFiles)
+    const seqs: Array<number> = []
+    const note = (stdout: string) => {
+      const lines = linesOf(stdout)
+      seqs.push(...lines.flatMap(({ seq }) => seq ?? []))
+      return lines.at(-1)?.sessionID ?? ""
+    }
+    const id = note((await run(["--format", "json", "go"])).stdout)
+    const inOne = seqs.length
+    await run(["--format", "quiet", "another tree"])
+    note((await place.run(["sessions", "resume", id, "go on", "-m", "openai/m", "--format", "json"])).stdout)
+    expect(inOne).toBeGreaterThan(20)
+    expect(seqs.length).toBeGreaterThan(inOne)
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1))
   })
 
   it("keeps to the project: another directory has no session to continue", async () => {

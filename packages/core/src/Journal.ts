@@ -13,7 +13,7 @@ import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Write } from "./Write.ts"
 
-/** What a commit gives: the place in the log of the last event that it stored; undefined where it stored none. */
+/** What a commit gives: the `seq` of the last event that it stored, in the tree of that event; undefined where it stored none. */
 export interface Committed {
   readonly seq: number | undefined
 }

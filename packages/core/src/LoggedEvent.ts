@@ -2,9 +2,12 @@
 import type { Event } from "@skein/domain/Event"
 import type { EventID } from "@skein/domain/Id"
 
-/** An event with its place in the log. */
+/** An event of the log. */
 export interface LoggedEvent {
+  /** Its number in its tree: the first event of a tree has 1, and each later one a number more. */
   readonly seq: number
+  /** Its place in the log of all trees, which grows from event to event, but not by one. */
+  readonly position: number
   readonly event: Event
 }
 
@@ -22,5 +25,5 @@ export interface Pruning {
   readonly dryRun?: boolean
 }
 
-/** The places in the log of the events of a commit, by their ids; an event that was there before has none. */
+/** The `seq` of the events of a commit, by their ids; an event that was there before has none. */
 export type Places = ReadonlyMap<EventID, number>

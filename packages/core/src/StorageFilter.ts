@@ -25,8 +25,9 @@ export interface RunFilter {
 
 /** Events for which all of this holds. */
 export interface EventFilter {
-  /** Only events after this place in the log; 0 is its beginning. */
+  /** Only events after this `seq` of the tree, or, where no tree is named, after this `position`; 0 is the beginning. */
   readonly after: number
+  /** Only events of this tree. */
   readonly rootID?: SessionID
   /** Only events of these types. */
   readonly types?: ReadonlyArray<EventType>

@@ -163,7 +163,10 @@ export type EventType = keyof typeof properties
 /** The properties of an event of one kind. */
 export type EventProperties<T extends EventType> = typeof properties[T]["Type"]
 
-/** An event: `timestamp` is in milliseconds since 1970. One that is kept has a `seq`, its place in the log, once it is stored. */
+/**
+ * An event: `timestamp` is in milliseconds since 1970. One that is kept has a `seq` once it is stored: the events of a tree
+ * are numbered from 1, without a gap.
+ */
 export type Event<T extends EventType = EventType> = {
   readonly [K in T]: {
     readonly id: EventID

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { EventID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import { none } from "@skein/domain/Usage"
 import * as Sqlite from "@skein/storage/Sqlite"
@@ -63,10 +63,12 @@ const rows = [
   `INSERT INTO part VALUES ('ses_a', 'prt_a', 'msg_a', 'text', NULL, 'safe', 'h', 1, 1, 1, ${json(part)})`,
   `INSERT INTO run VALUES ('run_a', 'ses_a', 'ses_a', 'ses_a', NULL, 'running', 1, ${json(run)})`,
   `INSERT INTO inbox VALUES ('msg_b', 'ses_a', 'steer', NULL, NULL, 1, ${json(row)})`,
-  "INSERT INTO approval VALUES ('apr', 'project', 'bash', 'ls *', 3)",
+  "INSERT INTO approval (id, project_id, permission, pattern, created) VALUES ('apr', 'project', 'bash', 'ls *', 3)",
   `INSERT INTO todo VALUES ('ses_a', ${json([todo])})`,
   "INSERT INTO event VALUES (41, 'evt_a', 'ses_a', 'ses_a', NULL, 0, 'session.idle', 4, NULL, '{}')",
-  "INSERT INTO event VALUES (42, 'evt_b', 'ses_a', 'ses_a', NULL, 0, 'message.part.updated', 4, 'prt_a', NULL)"
+  "INSERT INTO event VALUES (42, 'evt_x', 'ses_x', 'ses_x', NULL, 0, 'session.idle', 4, NULL, '{}')",
+  "INSERT INTO event VALUES (44, 'evt_b', 'ses_a', 'ses_a', NULL, 0, 'message.part.updated', 4, 'prt_a', NULL)",
+  "INSERT INTO event VALUES (47, 'evt_y', 'ses_x', 'ses_x', NULL, 0, 'session.idle', 5, NULL, '{}')"
 ]
 
 /** A file as the version that had this schema left it. */
@@ -83,10 +85,23 @@ const old = Effect.fnUntraced(function*(file: string, schema: number) {
 
 const contents = (file: string) =>
   Effect.forEach(tables, (table) => sql<Readonly<Record<string, unknown>>>(file, `SELECT * FROM ${table}`))
+
+/** The number that each event of the older schemas gets in its tree. */
+const numbers: Readonly<Record<string, number>> = { evt_a: 1, evt_b: 2, evt_x: 1, evt_y: 2 }
+
 /** Rows of older schemas as this one has them: what they did not have is empty. */
 const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, event]: Effect.Effect.Success<
   ReturnType<typeof contents>
->) => [session, message, part, run, inbox, approvals.map((row) => ({ ...row, root_id: null })), todo, event]
+>) => [
+  session,
+  message,
+  part,
+  run,
+  inbox,
+  approvals.map((row) => ({ ...row, root_id: null })),
+  todo,
+  event?.map(({ seq, ...row }) => ({ ...row, position: seq, tree_seq: numbers[String(row["id"])] }))
+]
 const schemaOf = (file: string) =>
   Effect.map(sql<{ readonly user_version: number }>(file, "PRAGMA user_version"), ([found]) => found?.user_version)
 const open = (filename: string) => Effect.provide(Effect.asVoid(SessionStorage), Sqlite.layer({ filename }))
@@ -127,7 +142,40 @@ describe("SQLite, given a file of an older schema", () => {
         expect((yield* storage.approvals("project")).map(({ pattern }) => pattern)).toEqual(["ls *"])
         expect(yield* storage.todos(sessionID)).toEqual([todo])
         const log = yield* storage.events({ after: 0 })
-        expect(log.map(({ event, seq }) => [seq, event.id])).toEqual([[41, EventID.make("evt_a")], [42, "evt_b"]])
+        expect(log.map(({ event, position, seq }) => [position, seq, event.id])).toEqual([
+          [41, 1, EventID.make("evt_a")],
+          [42, 1, "evt_x"],
+          [44, 2, "evt_b"],
+          [47, 2, "evt_y"]
+        ])
+      }).pipe(Effect.provide(Sqlite.layer({ filename })))
+    }))
+
+  it.scoped("numbers the events of each tree behind those that it held", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporary, "skein.db")
+      yield* old(filename, 3)
+      const idle = (name: string, root: string): Write => ({
+        _tag: "Event",
+        event: {
+          id: EventID.make(`evt_${name}`),
+          type: "session.idle",
+          timestamp: 9,
+          sessionID: SessionID.make(`ses_${root}`),
+          rootID: SessionID.make(`ses_${root}`),
+          depth: 0,
+          properties: {}
+        }
+      })
+      yield* Effect.gen(function*() {
+        const storage = yield* SessionStorage
+        const places = yield* storage.commit([idle("1", "a"), idle("2", "new"), idle("3", "x"), idle("4", "a")])
+        expect([...places]).toEqual([["evt_1", 3], ["evt_2", 1], ["evt_3", 3], ["evt_4", 4]])
+        const found = yield* storage.events({ after: 2, rootID: SessionID.make("ses_a") })
+        expect(found.map(({ event, position, seq }) => [position, seq, event.id])).toEqual([
+          [48, 3, EventID.make("evt_1")],
+          [51, 4, "evt_4"]
+        ])
       }).pipe(Effect.provide(Sqlite.layer({ filename })))
     }))
 

@@ -128,7 +128,9 @@ await withServer((server) => {
           const follow = (after: number, found: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, unknown> =>
             Effect.flatMap(reader.events({ after }), (events) => {
               const all = [...found, ...events.map((logged): string => logged.event.id)]
-              return all.some((id) => id === "evt_end") ? Effect.succeed(all) : follow(events.at(-1)?.seq ?? after, all)
+              return all.some((id) => id === "evt_end")
+                ? Effect.succeed(all)
+                : follow(events.at(-1)?.position ?? after, all)
             })
           const following = yield* Effect.fork(follow(0, []))
           yield* Effect.forEach(writers, (storage, writer) =>

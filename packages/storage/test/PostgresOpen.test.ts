@@ -71,7 +71,7 @@ await withServer((server) => {
           expect(yield* storage.session(id)).toEqual(Option.some(info))
           expect((yield* storage.inbox(id)).rows).toEqual([row])
           expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9, left: 0 }))
-          expect((yield* storage.events({ after: 40 })).map(({ seq }) => seq)).toEqual([41])
+          expect((yield* storage.events({ after: 40 })).map(({ position, seq }) => [position, seq])).toEqual([[41, 1]])
         }))
     }
 

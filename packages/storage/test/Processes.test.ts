@@ -41,6 +41,35 @@ describe("SQLite, used by several processes", () => {
       60_000
     )
 
+    it.scoped(
+      "numbers the events of each tree without a gap when two processes log them at once",
+      () =>
+        Effect.gen(function*() {
+          const start = yield* Program
+          const filename = join(yield* temporary, "skein.db")
+          const started = yield* Effect.forEach(["a", "b"], (name) => start(["log", filename, name, "200"]))
+          // Both have opened the database before either logs anything.
+          yield* Effect.forEach(started, ({ lines }) => lines(1))
+          for (const { child } of started) child.stdin.end()
+          const ended = yield* Effect.forEach(started, (each: Started) => each.ended)
+          expect(ended.map(({ code, err }) => ({ code, err }))).toEqual(ended.map(() => ({ code: 0, err: "" })))
+          const found = yield* Effect.gen(function*() {
+            const storage = yield* SessionStorage
+            return yield* Effect.forEach(
+              ["shared", "a", "b"],
+              (root) => storage.events({ after: 0, rootID: SessionID.make(`ses_${root}`) })
+            )
+          }).pipe(Effect.provide(Sqlite.layer({ filename })))
+          expect(found.map((events) => events.map(({ seq }) => seq))).toEqual(
+            [600, 100, 100].map((count) => Array.from({ length: count }, (_, index) => index + 1))
+          )
+          expect(ended.flatMap(({ out }) => linesOf(out).slice(1)).toSorted()).toEqual(
+            found.flat().map(({ event, seq }) => `${event.id} ${seq}`).toSorted()
+          )
+        }),
+      60_000
+    )
+
     it.scoped("has all that was acknowledged before a process was killed", () =>
       Effect.gen(function*() {
         const start = yield* Program

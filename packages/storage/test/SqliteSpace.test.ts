@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import { sessionOf } from "./support/rows.ts"
 import { integrity, sql } from "./support/sql.ts"
 import { program, temporary } from "./support/startProcess.ts"
 
@@ -44,6 +45,30 @@ describe("SqliteSpace", () => {
       expect(yield* integrity(filename)).toBe("ok")
       expect(yield* sql(filename, "SELECT count(*) AS n FROM event")).toEqual([{ n: 11 }])
       expect(fs.readdirSync(join(filename, ".."))).toEqual(["skein.db"])
+    }))
+
+  it.scoped("forgets the counter of a tree with the last that was told of it, and of no other", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporary, "skein.db")
+      const kept = sessionOf(SessionID.make("ses_kept"), "kept")
+      const counters = sql(filename, "SELECT root_id, last FROM event_counter ORDER BY root_id")
+      yield* Effect.gen(function*() {
+        const storage = yield* SessionStorage
+        yield* storage.commit([
+          { _tag: "Session", info: kept },
+          ...events(3),
+          ...events(5).slice(3).map((write) =>
+            write._tag === "Event"
+              ? { ...write, event: { ...write.event, sessionID: kept.id, rootID: kept.id } }
+              : write
+          )
+        ])
+        yield* storage.prune({ before: 2, restingSince: 10 })
+        expect(yield* counters).toEqual([{ root_id: "ses_a", last: 3 }, { root_id: "ses_kept", last: 2 }])
+        yield* storage.prune({ before: 10, restingSince: 10 })
+        expect(yield* storage.events({ after: 0 })).toEqual([])
+        expect(yield* counters).toEqual([{ root_id: "ses_kept", last: 2 }])
+      }).pipe(Effect.provide(Sqlite.layer({ filename })))
     }))
 
   it.scopedLive("waits for the lock of another process", () =>

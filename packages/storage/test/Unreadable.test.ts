@@ -131,7 +131,10 @@ describe("SQLite, with rows that cannot be read", () => {
   it.scoped("stores no copy of a part in the events that tell of it", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt()
-      const rows = yield* sql(filename, "SELECT type, ref, data FROM event WHERE session_id = 'ses_a' ORDER BY seq")
+      const rows = yield* sql(
+        filename,
+        "SELECT type, ref, data FROM event WHERE session_id = 'ses_a' ORDER BY position"
+      )
       expect(rows).toEqual([
         { type: "message.part.updated", ref: "prt_a", data: null },
         { type: "session.idle", ref: null, data: "{}" }

@@ -11,6 +11,7 @@ import { inboxes } from "./internal/storage/inboxes.ts"
 import { leases } from "./internal/storage/leases.ts"
 import { lists } from "./internal/storage/lists.ts"
 import { logs } from "./internal/storage/logs.ts"
+import { numbers } from "./internal/storage/numbers.ts"
 import { prunings } from "./internal/storage/prunings.ts"
 import * as Workspace from "./Workspace.ts"
 
@@ -23,7 +24,7 @@ export interface StorageBackend {
   readonly lasts: boolean
 }
 
-const tests: Tests = { ...content, ...commits, ...inboxes, ...leases, ...logs, ...lists, ...prunings }
+const tests: Tests = { ...content, ...commits, ...inboxes, ...leases, ...logs, ...numbers, ...lists, ...prunings }
 
 const directory = Effect.map(Workspace.make(), (place) => place.directory)
 

@@ -4,13 +4,20 @@
  * It is more lenient in this: a row that a later one of the group replaces is not written, and so not refused; and since
  * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
  */
+import { batches, insertText, makeTexts } from "./batches.ts"
 import type { Dialect } from "./dialect.ts"
 import { leaseStatement } from "./leases.ts"
 import { type LeaseOp, type Op, type TableName, tables } from "./op.ts"
 import type { Value } from "./tables.ts"
 
+/** Events for the log, whose numbers are known only when they are put. */
+interface Append {
+  readonly about: "event"
+  readonly events: ReadonlyArray<ReadonlyArray<Value>>
+}
+
 /** A statement, what it is about, and the number of rows that it must give back. */
-export interface Planned {
+export interface Statement {
   readonly sql: string
   readonly params: ReadonlyArray<Value>
   readonly about: TableName
@@ -18,6 +25,9 @@ export interface Planned {
   /** Who had to hold a tree, where the rows say whether somebody does. */
   readonly lease?: LeaseOp["lease"]
 }
+
+/** One step of a transaction. */
+export type Planned = Statement | Append
 
 /** Plans a list of changes. */
 export type Plan = (ops: ReadonlyArray<Op>) => ReadonlyArray<Planned>
@@ -67,28 +77,12 @@ const depth = tables.session.columns.indexOf("depth")
 /** Parents come before their children, which may be in different statements. */
 const fromTheTop = (a: ReadonlyArray<Value>, b: ReadonlyArray<Value>): number => Number(a[depth]) - Number(b[depth])
 
-/** Rows in one statement at most. The sizes are powers of two, so that few different statements are prepared. */
-const largest = 32
-
-const chunkSize = (rows: number): number => {
-  let size = largest
-  while (size > rows) size /= 2
-  return size
-}
-
 const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 
-const placeholders = (columns: number): string => `(${Array<string>(columns).fill("?").join(", ")})`
-
 const putText = (name: TableName, rows: number): string => {
-  const { columns, key, second } = tables[name]
-  const values = Array<string>(rows).fill(placeholders(columns.length)).join(", ")
+  const { columns, key } = tables[name]
   const changes = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
-  const conflict = second === "is dropped" ? "NOTHING" : `UPDATE SET ${changes.join(", ")}`
-  const put = `INSERT INTO ${name} (${columns.join(", ")}) VALUES ${values} ON CONFLICT (${
-    key.join(", ")
-  }) DO ${conflict}`
-  return name === "event" ? `${put} RETURNING id, seq` : put
+  return `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`
 }
 
 const removeText = (name: TableName): string =>
@@ -113,20 +107,16 @@ const deleteTexts = [
 
 /** Makes the planner of a dialect; it keeps the text of every statement that it has written. */
 export const makePlan = (dialect: Dialect): Plan => {
-  const texts = new Map<string, string>()
-  const text = (key: string, write: () => string): string => {
-    let found = texts.get(key)
-    if (found === undefined) texts.set(key, found = dialect.text(write()))
-    return found
-  }
+  const text = makeTexts(dialect)
 
   const put = (about: TableName, rows: ReadonlyArray<ReadonlyArray<Value>>, out: Array<Planned>) => {
-    for (let at = 0; at < rows.length;) {
-      const size = chunkSize(rows.length - at)
-      const params: Array<Value> = []
-      for (let row = at; row < at + size; row++) params.push(...rows[row] ?? [])
-      out.push({ about, sql: text(`${about} ${size}`, () => putText(about, size)), params })
-      at += size
+    if (about === "event") {
+      out.push({ about, events: rows })
+      return
+    }
+    for (const batch of batches(rows)) {
+      const sql = text(`${about} ${batch.length}`, () => putText(about, batch.length))
+      out.push({ about, sql, params: batch.flat() })
     }
   }
 

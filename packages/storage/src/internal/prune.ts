@@ -16,8 +16,8 @@ const batch = 500
  * The places of events that may go. The log is nearly in the order of time: looking ends at the first event that is not
  * old enough, and needs no index that every event would have to be put into.
  */
-const candidates = `SELECT seq FROM event
-  WHERE seq < coalesce((SELECT seq FROM event WHERE time >= ? ORDER BY seq LIMIT 1), 9223372036854775807)
+const candidates = `SELECT position FROM event
+  WHERE position < coalesce((SELECT position FROM event WHERE time >= ? ORDER BY position LIMIT 1), 9223372036854775807)
   AND root_id NOT IN (
     SELECT root_id FROM session WHERE updated >= ?
     UNION SELECT root_id FROM run WHERE state <> 'settled'
@@ -25,15 +25,20 @@ const candidates = `SELECT seq FROM event
       WHERE part.state IN ('pending', 'running')
   )`
 
-const excessText = `DELETE FROM event WHERE seq IN (
-  SELECT seq FROM event WHERE root_id = ? AND seq <= ? ORDER BY seq LIMIT ?
-) RETURNING seq`
+const excessText = `DELETE FROM event WHERE position IN (
+  SELECT position FROM event WHERE root_id = ? AND tree_seq <= ? ORDER BY tree_seq LIMIT ?
+) RETURNING position`
+
+/** Of trees that are gone with all that was told of them: nothing will be told of them any more. */
+const countersText = `DELETE FROM event_counter
+  WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = event_counter.root_id)
+  AND NOT EXISTS (SELECT 1 FROM event WHERE event.root_id = event_counter.root_id)`
 
 interface Excess {
   readonly root_id: string
 }
 
-/** Up to which place in the log a tree has more than it may. */
+/** Up to which number a tree has more events than it may. */
 interface Border extends Excess {
   readonly until: number
 }
@@ -53,7 +58,7 @@ const count = ({ read }: Database, text: string, params: ReadonlyArray<Value>) =
     ([row]) => Number(row?.count ?? 0)
   )
 
-const removeText = `DELETE FROM event WHERE seq IN (${candidates} ORDER BY seq LIMIT ?) RETURNING seq`
+const removeText = `DELETE FROM event WHERE position IN (${candidates} ORDER BY position LIMIT ?) RETURNING position`
 
 /** Removes what is old, one batch after the other; others come in between. */
 const remove = (
@@ -79,12 +84,12 @@ const excessOf = ({ read }: Database, most: number) =>
     (roots) =>
       Effect.forEach(roots, ({ root_id }) =>
         Effect.map(
-          read<{ readonly seq: number }>(
+          read<{ readonly tree_seq: number }>(
             "prune",
-            "SELECT seq FROM event WHERE root_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+            "SELECT tree_seq FROM event WHERE root_id = ? ORDER BY tree_seq DESC LIMIT 1 OFFSET ?",
             [root_id, most]
           ),
-          ([row]): Border => ({ root_id, until: Number(row?.seq ?? 0) })
+          ([row]): Border => ({ root_id, until: Number(row?.tree_seq ?? 0) })
         ))
   )
 
@@ -126,16 +131,18 @@ export const makePrune = (
     let gone = isDry
       ? Math.min(yield* count(database, `(${candidates}) AS old`, paramsOf(events)), limit)
       : yield* remove(database, events, limit)
-    if (events.mostPerTree === undefined) return gone
-    for (const excess of yield* excessOf(database, events.mostPerTree)) {
-      gone += isDry
-        ? yield* count(database, "event WHERE root_id = ? AND seq <= ? AND time >= ?", [
-          excess.root_id,
-          excess.until,
-          events.before
-        ])
-        : yield* removeExcess(database, excess, limit - gone)
+    if (events.mostPerTree !== undefined) {
+      for (const excess of yield* excessOf(database, events.mostPerTree)) {
+        gone += isDry
+          ? yield* count(database, "event WHERE root_id = ? AND tree_seq <= ? AND time >= ?", [
+            excess.root_id,
+            excess.until,
+            events.before
+          ])
+          : yield* removeExcess(database, excess, limit - gone)
+      }
     }
+    if (!isDry) yield* database.change(countersText, [])
     return Math.min(gone, limit)
   })
 }

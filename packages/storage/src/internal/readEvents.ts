@@ -12,7 +12,8 @@ import { type Decode, makeDecode } from "./decode.ts"
 import { type Select, where } from "./select.ts"
 
 interface EventRow {
-  readonly seq: number
+  readonly position: number
+  readonly tree_seq: number
   readonly id: string
   readonly session_id: string
   readonly root_id: string
@@ -26,14 +27,14 @@ interface EventRow {
 
 const pageSize = 500
 
-const sql = (filter: string): string =>
-  `SELECT event.seq, event.id, event.session_id, event.root_id, event.parent_id, event.depth, event.type, event.time,
+const sql = (filter: string, order: "position" | "tree_seq"): string =>
+  `SELECT event.position, event.tree_seq, event.id, event.session_id, event.root_id, event.parent_id, event.depth, event.type, event.time,
     event.ref, coalesce(event.data, part.data, message.data, session.data) AS data
   FROM event
   LEFT JOIN part ON event.type = 'message.part.updated' AND part.session_id = event.session_id AND part.id = event.ref
   LEFT JOIN message ON event.type = 'message.updated' AND message.session_id = event.session_id AND message.id = event.ref
   LEFT JOIN session ON event.type = 'session.updated' AND session.id = event.ref
-  ${filter} ORDER BY event.seq LIMIT ?`
+  ${filter} ORDER BY event.${order} LIMIT ?`
 
 const decoders = new Map<string, Decode<unknown>>([
   ["ref session.updated", makeDecode(SessionInfo)],
@@ -56,7 +57,8 @@ const unknownKind = Either.left("a kind of event that this version does not know
 
 const loggedOf = (row: EventRow): Either.Either<LoggedEvent, string> =>
   Either.map(decoderOf(row)?.(row.data) ?? unknownKind, (value): LoggedEvent => ({
-    seq: Number(row.seq),
+    seq: Number(row.tree_seq),
+    position: Number(row.position),
     event: {
       id: row.id,
       type: row.type,
@@ -73,19 +75,20 @@ const loggedOf = (row: EventRow): Either.Either<LoggedEvent, string> =>
 export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage>["events"] =>
   Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) {
     const events: Array<LoggedEvent> = []
+    const order = rootID === undefined ? "position" : "tree_seq"
     const filter = where(
       { "event.root_id": rootID },
-      "event.seq > ?",
+      `event.${order} > ?`,
       "(event.ref IS NULL OR coalesce(part.id, message.id, session.id) IS NOT NULL)",
       // The kinds are names of ours.
       ...(types === undefined ? [] : [`event.type IN (${types.map((type) => `'${type}'`).join(", ")})`])
     )
-    let seq = after
+    let last = after
     while (events.length < limit) {
       const wanted = Math.min(pageSize, limit - events.length)
-      const rows = yield* read<EventRow>("events", sql(filter.sql), [...filter.params, seq, wanted])
+      const rows = yield* read<EventRow>("events", sql(filter.sql, order), [...filter.params, last, wanted])
       for (const row of rows) {
-        seq = Number(row.seq)
+        last = Number(row[order])
         const logged = loggedOf(row)
         if (Either.isRight(logged)) events.push(logged.right)
         else yield* Effect.logWarning(`Event ${row.id} is left out: ${logged.left}`)

@@ -130,7 +130,7 @@ const reference = (event: Event): string | undefined => {
   }
 }
 
-/** The log of events; `seq` is given by the database. */
+/** The log of events. Their position and their number in the tree are given when they are put. */
 export const event = table<Event>("event", ["id"], {
   id: (row) => row.id,
   session_id: (row) => row.sessionID,

@@ -5,8 +5,10 @@ import type { EventID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import { makeAppendEvents } from "./appendEvents.ts"
 import type { Connection, Dialect } from "./dialect.ts"
-import type { Planned } from "./plan.ts"
+import type { Planned, Statement } from "./plan.ts"
+import type { Value } from "./tables.ts"
 
 /** The result of a commit that shared its transaction with others. */
 export type Result = Either.Either<Places, StorageError>
@@ -24,15 +26,9 @@ export interface Transaction {
   readonly each: (plans: ReadonlyArray<ReadonlyArray<Planned>>) => Effect.Effect<ReadonlyArray<Result>, StorageError>
 }
 
-/** What the database gives back of an event that it has put into the log. PostgreSQL gives numbers as texts. */
-interface Logged {
-  readonly id: EventID
-  readonly seq: number | string
-}
-
 const operation = "commit"
 
-const notThere = ({ about, params }: Planned) =>
+const notThere = ({ about, params }: Statement) =>
   new StorageError({
     operation,
     reason: "constraint",
@@ -61,21 +57,21 @@ export const onConnection = (connection: Connection, dialect: Dialect): Within =
 
 /** Makes the transactions of a database. */
 export const makeTransaction = (within: Within, dialect: Dialect): Transaction => {
-  const statement = (connection: Connection, sql: string, params: Planned["params"] = []) =>
+  const appendEvents = makeAppendEvents(dialect)
+
+  const statement = (connection: Connection, sql: string, params: ReadonlyArray<Value> = []) =>
     Effect.mapError(connection.execute(sql, params, undefined), (error) => dialect.explain(operation, error))
 
   const make = (connection: Connection, planned: Planned, places: Map<EventID, number>) =>
-    Effect.flatMap(
-      statement(connection, planned.sql, planned.params),
-      (rows) => {
-        if (planned.about === "event") {
-          for (const { id, seq } of rows as ReadonlyArray<Logged>) places.set(id, Number(seq))
-        }
-        return planned.rows === undefined || rows.length === planned.rows
-          ? Effect.void
-          : Effect.fail(planned.lease === undefined ? notThere(planned) : heldByAnother(operation, planned.lease))
-      }
-    )
+    "events" in planned
+      ? appendEvents((sql, params) => statement(connection, sql, params), planned.events, places)
+      : Effect.flatMap(
+        statement(connection, planned.sql, planned.params),
+        (rows) =>
+          planned.rows === undefined || rows.length === planned.rows
+            ? Effect.void
+            : Effect.fail(planned.lease === undefined ? notThere(planned) : heldByAnother(operation, planned.lease))
+      )
 
   const makeAll = (connection: Connection, plan: ReadonlyArray<Planned>) =>
     Effect.suspend(() => {

@@ -1,8 +1,8 @@
-/** A process of its own that uses a database: `write FILE NAME COUNT`, `stream FILE`, `open FILE` or `hold FILE`. */
+/** A process of its own that uses a database: `write FILE NAME COUNT`, `log FILE NAME COUNT`, `stream FILE`, `open FILE` or `hold FILE`. */
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
-import { MessageID, SessionID } from "@skein/domain/Id"
+import { EventID, MessageID, SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Sqlite from "@skein/storage/Sqlite"
@@ -50,19 +50,48 @@ const write = (id: string, messages: number) =>
     }
   })
 
+const event = (id: string, root: string): Write => ({
+  _tag: "Event",
+  event: {
+    id: EventID.make(`evt_${id}`),
+    type: "session.idle",
+    timestamp: 1,
+    sessionID: SessionID.make(`ses_${root}`),
+    rootID: SessionID.make(`ses_${root}`),
+    depth: 0,
+    properties: {}
+  }
+})
+
+const inputEnds = Effect.async<void>((resume) => {
+  process.stdin.once("end", () => resume(Effect.void)).resume()
+})
+
+/** Says that it is ready, waits, then logs events of a shared tree and of its own, and says which numbers they got. */
+const log = (id: string, events: number) =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    yield* say("ready")
+    yield* inputEnds
+    for (let index = 0; index < events; index++) {
+      const root = index % 2 === 0 ? "shared" : id
+      const places = yield* storage.commit([event(`${id}x${index}`, root), event(`${id}y${index}`, "shared")])
+      for (const [event, seq] of places) yield* say(`${event} ${seq}`)
+    }
+  })
+
 const names = Array.from({ length: 20 }, (_, index) => `${name}${index}`)
 
 const hold = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`BEGIN IMMEDIATE`
   yield* say("held")
-  yield* Effect.async<void>((resume) => {
-    process.stdin.once("end", () => resume(Effect.void)).resume()
-  })
+  yield* inputEnds
 }).pipe(Effect.provide(SqliteClient.layer({ filename })))
 
 const work = {
   write: write(name, Number(count)),
+  log: log(name, Number(count)),
   stream: Effect.forEach(names, (each) => write(each, Number.POSITIVE_INFINITY), {
     concurrency: "unbounded",
     discard: true

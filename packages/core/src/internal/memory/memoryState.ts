@@ -42,7 +42,10 @@ export interface State {
   readonly approvals: HashMap.HashMap<string, Approval>
   readonly events: Chunk.Chunk<LoggedEvent>
   readonly eventIDs: HashMap.HashMap<Event["id"], true>
-  readonly seq: number
+  /** The last number that each tree has given to an event. */
+  readonly counters: HashMap.HashMap<SessionID, number>
+  /** How many events there ever were. */
+  readonly position: number
 }
 
 /** Nothing yet. */
@@ -54,7 +57,8 @@ export const empty: State = {
   approvals: HashMap.empty(),
   events: Chunk.empty(),
   eventIDs: HashMap.empty(),
-  seq: 0
+  counters: HashMap.empty(),
+  position: 0
 }
 
 type Applied = Either.Either<State, StorageError>
@@ -145,13 +149,18 @@ const take = (state: State, id: MessageID, sessionID: SessionID): Applied => {
     : refused(`the inbox row ${id} was taken already or is not there.`)
 }
 
-const putEvent = (state: State, event: Event): State =>
-  ephemeral.has(event.type) || HashMap.has(state.eventIDs, event.id) ? state : {
+const putEvent = (state: State, event: Event): State => {
+  if (ephemeral.has(event.type) || HashMap.has(state.eventIDs, event.id)) return state
+  const seq = Option.getOrElse(HashMap.get(state.counters, event.rootID), () => 0) + 1
+  const position = state.position + 1
+  return {
     ...state,
-    events: Chunk.append(state.events, { seq: state.seq + 1, event }),
+    events: Chunk.append(state.events, { seq, position, event }),
     eventIDs: HashMap.set(state.eventIDs, event.id, true),
-    seq: state.seq + 1
+    counters: HashMap.set(state.counters, event.rootID, seq),
+    position
   }
+}
 
 const isOpen = (part: Part): boolean =>
   part.type === "tool" && (part.state.status === "pending" || part.state.status === "running")
@@ -181,10 +190,14 @@ export const prune = (
   }).toReversed()
   const candidates = [...new Set([...aged, ...beyond])].slice(0, limit)
   const gone = new Set(candidates.map(({ event }) => event.id))
+  const events = Chunk.filter(state.events, ({ event }) => !gone.has(event.id))
+  const roots = new Set(Chunk.map(events, ({ event }) => event.rootID))
   return [{
     ...state,
-    events: Chunk.filter(state.events, ({ event }) => !gone.has(event.id)),
-    eventIDs: HashMap.filter(state.eventIDs, (_, id) => !gone.has(id))
+    events,
+    eventIDs: HashMap.filter(state.eventIDs, (_, id) => !gone.has(id)),
+    // A tree that is gone with all that was told of it needs no counter any more.
+    counters: HashMap.filter(state.counters, (_, root) => roots.has(root) || HashMap.has(state.sessions, root))
   }, gone.size]
 }
 

@@ -96,11 +96,12 @@ const messagesOf = (state: State, id: SessionID) => {
 
 const eventsOf = (state: State, { after, limit = Number.POSITIVE_INFINITY, rootID, types }: EventFilter) => {
   const found: Array<LoggedEvent> = []
-  for (const { event, seq } of state.events) {
+  for (const { event, position, seq } of state.events) {
     if (found.length >= limit) break
-    if (seq <= after || !matches(rootID, event.rootID) || types?.includes(event.type) === false) continue
+    const place = rootID === undefined ? position : seq
+    if (place <= after || !matches(rootID, event.rootID) || types?.includes(event.type) === false) continue
     const now = asOfNow(state, event)
-    if (Option.isSome(now)) found.push({ seq, event: now.value })
+    if (Option.isSome(now)) found.push({ seq, position, event: now.value })
   }
   return found
 }
@@ -119,8 +120,9 @@ export const makeMemoryStorage = () => {
         )
         if (Either.isLeft(applied)) return Effect.fail(applied.left)
         const places = new Map<EventID, number>()
-        for (const { event, seq } of Chunk.takeRight(applied.right.events, applied.right.seq - state.seq)) {
-          if (seq > state.seq) places.set(event.id, seq)
+        const { events, position: last } = applied.right
+        for (const { event, position, seq } of Chunk.takeRight(events, last - state.position)) {
+          if (position > state.position) places.set(event.id, seq)
         }
         state = applied.right
         return Effect.succeed(places)

@@ -94,7 +94,7 @@ export const commits: Tests = {
     expect(found.map(({ rows }) => rows.map(({ parts }) => parts.length))).toEqual(names.map(() => [1, 1, 1, 1, 1, 1]))
     const log = yield* use(events({ after: 0 }))
     expect(log.length).toBe(600)
-    expect(log.every(({ seq }, index) => seq > (log[index - 1]?.seq ?? 0))).toBe(true)
+    expect(log.every(({ position }, index) => position > (log[index - 1]?.position ?? 0))).toBe(true)
   }),
 
   "makes a commit that was asked for though its asker is interrupted": Effect.fnUntraced(function*(use) {

@@ -43,7 +43,7 @@ export const prunings: Tests = {
     expect(yield* use(left)).toEqual([])
     // An id that was forgotten may come again; a place in the log never does.
     yield* use(commit([at(30, "root", "1")]))
-    expect((yield* use(events({ after: (third?.seq ?? 0) + 1 }))).length).toBe(1)
+    expect((yield* use(events({ after: (third?.position ?? 0) + 1 }))).length).toBe(1)
   }),
 
   "keeps what comes after an event that is not old": Effect.fnUntraced(function*(use) {

@@ -1,0 +1,103 @@
+/**
+ * Puts events into the log and numbers them: each tree counts its own, without a gap.
+ *
+ * The counters are raised first. Their rows stay locked until the transaction ends, so no other process numbers events of
+ * these trees meanwhile, and a transaction that is rolled back takes no number.
+ */
+import type { StorageError } from "@skein/core/StorageError"
+import type { EventID, SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import { batches, insertText, makeTexts } from "./batches.ts"
+import type { Dialect } from "./dialect.ts"
+import { event, type Value } from "./tables.ts"
+
+/** Makes a statement of the open transaction. */
+type Run = (sql: string, params: ReadonlyArray<Value>) => Effect.Effect<ReadonlyArray<unknown>, StorageError>
+
+/** Puts rows of the event table into the log, and notes the number of each event that was not there before. */
+export type AppendEvents = (
+  run: Run,
+  rows: ReadonlyArray<ReadonlyArray<Value>>,
+  places: Map<EventID, number>
+) => Effect.Effect<void, StorageError>
+
+interface Numbered {
+  readonly id: EventID
+  readonly root: SessionID
+  readonly row: ReadonlyArray<Value>
+  readonly seq: number
+}
+
+const at = { id: event.columns.indexOf("id"), root: event.columns.indexOf("root_id") }
+const idOf = (row: ReadonlyArray<Value>) => row[at.id] as EventID
+const rootOf = (row: ReadonlyArray<Value>) => row[at.root] as SessionID
+
+const columns = [...event.columns, "tree_seq"]
+
+const countersText = (rows: number): string =>
+  `${insertText("event_counter", ["root_id", "last"], rows)}
+    ON CONFLICT (root_id) DO UPDATE SET last = event_counter.last + excluded.last RETURNING root_id, last`
+
+const eventsText = (rows: number): string =>
+  `${insertText("event", columns, rows)} ON CONFLICT (id) DO NOTHING RETURNING id`
+
+const renumberText = "UPDATE event SET tree_seq = ? WHERE id = ?"
+const lowerText = "UPDATE event_counter SET last = last - ? WHERE root_id = ?"
+
+const countsOf = (rows: ReadonlyArray<ReadonlyArray<Value>>): ReadonlyArray<readonly [SessionID, number]> => {
+  const counts = new Map<SessionID, number>()
+  for (const row of rows) counts.set(rootOf(row), (counts.get(rootOf(row)) ?? 0) + 1)
+  return [...counts]
+}
+
+/** Makes the writer of the log of a database. */
+export const makeAppendEvents = (dialect: Dialect): AppendEvents => {
+  const text = makeTexts(dialect)
+
+  /** Raises the counter of each tree, and numbers the rows. */
+  const number = Effect.fnUntraced(function*(run: Run, rows: ReadonlyArray<ReadonlyArray<Value>>) {
+    const counts = countsOf(rows)
+    const next = new Map<SessionID, number>()
+    for (const batch of batches(counts)) {
+      const raised = yield* run(text(`raise ${batch.length}`, () => countersText(batch.length)), batch.flat())
+      for (const { last, root_id } of raised as ReadonlyArray<{ readonly root_id: SessionID; readonly last: number }>) {
+        next.set(root_id, Number(last) + 1)
+      }
+    }
+    for (const [root, count] of counts) next.set(root, (next.get(root) ?? 0) - count)
+    return rows.map((row): Numbered => {
+      const root = rootOf(row)
+      const seq = next.get(root) ?? 0
+      next.set(root, seq + 1)
+      return { id: idOf(row), root, row, seq }
+    })
+  })
+
+  /** Gives back the numbers of events that were there before: those behind them move up. */
+  const closeGaps = Effect.fnUntraced(function*(run: Run, rows: ReadonlyArray<Numbered>, places: Map<EventID, number>) {
+    const gaps = new Map<SessionID, number>()
+    for (const { id, root, seq } of rows) {
+      const gap = gaps.get(root) ?? 0
+      if (!places.has(id)) {
+        gaps.set(root, gap + 1)
+      } else if (gap > 0) {
+        yield* run(text("renumber", () => renumberText), [seq - gap, id])
+        places.set(id, seq - gap)
+      }
+    }
+    for (const [root, gap] of gaps) yield* run(text("lower", () => lowerText), [gap, root])
+  })
+
+  return Effect.fnUntraced(function*(run, rows, places) {
+    const numbered = yield* number(run, rows)
+    const added = new Map<EventID, number>()
+    const seqs = new Map(numbered.map(({ id, seq }) => [id, seq]))
+    for (const batch of batches(numbered)) {
+      const sql = text(`put ${batch.length}`, () => eventsText(batch.length))
+      const put = yield* run(sql, batch.flatMap(({ row, seq }) => [...row, seq]))
+      for (const { id } of put as ReadonlyArray<{ readonly id: EventID }>) added.set(id, seqs.get(id) ?? 0)
+    }
+    if (added.size < rows.length) yield* closeGaps(run, numbered, added)
+    for (const [id, seq] of added) places.set(id, seq)
+  })
+}
