@@ -33,156 +33,169 @@ const heardBy = Effect.fnUntraced(function*(filter: BusFilter) {
   return heard
 })
 
+/** What listeners are told, and in which order. */
+const listeners = (layer: Layer.Layer<Bus>): void => {
+  it.scoped("tells each listener what it asked for: a session, a tree, or all", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const [one, tree, all] = yield* Effect.all([
+        heardBy({ sessionID: session("child") }),
+        heardBy({ rootID: session("root") }),
+        heardBy({ all: true })
+      ])
+      bus.publish(event(1, { session: "root" }))
+      bus.publish(event(2, { session: "child", root: "root" }))
+      bus.publish(event(3, { session: "other" }))
+      bus.publish(event(4, { session: "grandchild", root: "root" }))
+      expect([one, tree, all].map(numbers)).toEqual([[2], [1, 2, 4], [1, 2, 3, 4]])
+    }).pipe(Effect.provide(layer)))
+
+  it.scoped("has told everybody when publish returns, in the order of publishing", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const heard = yield* heardBy({ all: true })
+      for (let n = 1; n <= 1_000; n++) {
+        bus.publish(event(n, { session: `s${n % 7}` }))
+        if (heard.length !== n) expect(heard).toHaveLength(n)
+      }
+      expect(numbers(heard)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("tells nobody whose scope is closed, and goes on for the others", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const bus = yield* Bus
+      const scope = yield* Scope.make()
+      const gone = yield* Scope.extend(heardBy({ sessionID: session("s") }), scope)
+      const stays = yield* heardBy({ sessionID: session("s") })
+      bus.publish(event(1, { session: "s" }))
+      yield* Scope.close(scope, Exit.void)
+      bus.publish(event(2, { session: "s" }))
+      expect([gone, stays].map(numbers)).toEqual([[1], [1, 2]])
+    })).pipe(Effect.provide(layer)))
+
+  it.effect("says whether anybody would hear a delta", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const of = { sessionID: session("child"), rootID: session("root") }
+      expect(bus.heard(of)).toBe(false)
+      for (const filter of [{ sessionID: of.sessionID }, { rootID: of.rootID }, { all: true as const }]) {
+        yield* Effect.scoped(Effect.map(heardBy(filter), () => expect(bus.heard(of)).toBe(true)))
+        expect(bus.heard(of)).toBe(false)
+      }
+      yield* Effect.scoped(
+        Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.heard(of)).toBe(false))
+      )
+    }).pipe(Effect.provide(layer)))
+}
+
+/** Who is told of growing text, and who is waited for. */
+const deltas = (layer: Layer.Layer<Bus>): void => {
+  it.scoped("leaves out the pieces of growing text where they are not wanted, and says whether anybody wants them", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const of = { sessionID: session("s"), rootID: session("s") }
+      const delta: Event = {
+        ...event(1, { session: "s" }),
+        type: "message.part.delta",
+        properties: { messageID: "msg_1" as MessageID, partID: "prt_1" as PartID, field: "text", delta: "a" }
+      }
+      const without = yield* Effect.all([
+        heardBy({ sessionID: of.sessionID, deltas: false }),
+        heardBy({ rootID: of.rootID, deltas: false }),
+        heardBy({ all: true, deltas: false })
+      ])
+      expect(bus.heard(of)).toBe(false)
+      const all = yield* heardBy({ all: true })
+      expect(bus.heard(of)).toBe(true)
+      bus.publish(delta)
+      bus.publish(event(2, { session: "s" }))
+      expect(without.map(numbers)).toEqual([[2], [2], [2]])
+      expect(numbers(all)).toEqual([1, 2])
+    }).pipe(Effect.provide(layer)))
+
+  it.scoped("holds back what publishes while a listener is full, and then lets one after the other go", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const room = yield* Effect.makeLatch()
+      const heard: Array<Event> = []
+      let isFull = false
+      const pressure = { isFull: () => isFull, relieved: Effect.zipRight(room.await, room.close) }
+      yield* bus.listen(
+        { all: true },
+        (each) => {
+          heard.push(each)
+          isFull = true
+        },
+        pressure
+      )
+      const publish = (n: number) => bus.whenRoom(Effect.sync(() => bus.publish(event(n, { session: "s" }))))
+      yield* publish(1)
+      const waiting = yield* Effect.forkAll([2, 3].map(publish))
+      const settle = Effect.repeatN(Effect.yieldNow(), 10)
+      yield* settle
+      expect(numbers(heard)).toEqual([1])
+      isFull = false
+      yield* room.open
+      yield* settle
+      expect(numbers(heard)).toEqual([1, 2])
+      isFull = false
+      yield* room.open
+      yield* Fiber.join(waiting)
+      expect(numbers(heard)).toEqual([1, 2, 3])
+    }).pipe(Effect.provide(layer)))
+}
+
+/** What streams give, and when they end. */
+const streams = (layer: Layer.Layer<Bus>): void => {
+  it.scoped("streams the events from the subscription on", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      bus.publish(event(1, { session: "s" }))
+      const stream = yield* bus.subscribe({ rootID: session("s") })
+      for (const n of [2, 3, 4]) bus.publish(event(n, { session: "s" }))
+      bus.publish(event(5, { session: "other" }))
+      expect(numbers(yield* Stream.runCollect(Stream.take(stream, 3)))).toEqual([2, 3, 4])
+    }).pipe(Effect.provide(layer)))
+
+  it.scoped("ends the stream of one who reads too slowly, after all that it could hold, and stalls nobody", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const heard = yield* heardBy({ all: true })
+      const slow = yield* bus.subscribe({ all: true }, { capacity: 8 })
+      const quick = yield* bus.subscribe({ all: true }, { capacity: 64 })
+      for (let n = 1; n <= 20; n++) bus.publish(event(n, { session: "s" }))
+      expect(heard).toHaveLength(20)
+      const got: Array<Event> = []
+      const error = yield* Effect.flip(Stream.runForEach(slow, (each) => Effect.sync(() => got.push(each))))
+      expect(error).toMatchObject({ _tag: "BusOverflow", capacity: 8 })
+      expect(error.message).toContain("8 events")
+      expect(numbers(got)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+      expect(Chunk.size(yield* Stream.runCollect(Stream.take(quick, 20)))).toBe(20)
+    }).pipe(Effect.provide(layer)))
+
+  it.scoped("holds exactly as many events as it says, again and again", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const stream = yield* bus.subscribe({ all: true }, { capacity: 2 })
+      const pull = yield* Stream.toPull(stream)
+      for (let round = 0; round < 5; round++) {
+        bus.publish(event(1, { session: "s" }))
+        bus.publish(event(2, { session: "s" }))
+        let count = 0
+        while (count < 2) count += Chunk.size(yield* pull)
+      }
+      const waiting = yield* Effect.fork(pull)
+      yield* Effect.yieldNow()
+      bus.publish(event(3, { session: "s" }))
+      expect(numbers(yield* Fiber.join(waiting))).toEqual([3])
+    }).pipe(Effect.provide(layer)))
+}
+
 /** Registers the tests of a bus with vitest. Every test has a bus of its own. */
 export const busSuite = (name: string, layer: Layer.Layer<Bus>): void => {
   describe(`Bus ${name}`, () => {
-    it.scoped("tells each listener what it asked for: a session, a tree, or all", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const [one, tree, all] = yield* Effect.all([
-          heardBy({ sessionID: session("child") }),
-          heardBy({ rootID: session("root") }),
-          heardBy({ all: true })
-        ])
-        bus.publish(event(1, { session: "root" }))
-        bus.publish(event(2, { session: "child", root: "root" }))
-        bus.publish(event(3, { session: "other" }))
-        bus.publish(event(4, { session: "grandchild", root: "root" }))
-        expect([one, tree, all].map(numbers)).toEqual([[2], [1, 2, 4], [1, 2, 3, 4]])
-      }).pipe(Effect.provide(layer)))
-
-    it.scoped("has told everybody when publish returns, in the order of publishing", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const heard = yield* heardBy({ all: true })
-        for (let n = 1; n <= 1_000; n++) {
-          bus.publish(event(n, { session: `s${n % 7}` }))
-          if (heard.length !== n) expect(heard).toHaveLength(n)
-        }
-        expect(numbers(heard)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
-      }).pipe(Effect.provide(layer)))
-
-    it.effect("tells nobody whose scope is closed, and goes on for the others", () =>
-      Effect.scoped(Effect.gen(function*() {
-        const bus = yield* Bus
-        const scope = yield* Scope.make()
-        const gone = yield* Scope.extend(heardBy({ sessionID: session("s") }), scope)
-        const stays = yield* heardBy({ sessionID: session("s") })
-        bus.publish(event(1, { session: "s" }))
-        yield* Scope.close(scope, Exit.void)
-        bus.publish(event(2, { session: "s" }))
-        expect([gone, stays].map(numbers)).toEqual([[1], [1, 2]])
-      })).pipe(Effect.provide(layer)))
-
-    it.effect("says whether anybody would hear a delta", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const of = { sessionID: session("child"), rootID: session("root") }
-        expect(bus.heard(of)).toBe(false)
-        for (const filter of [{ sessionID: of.sessionID }, { rootID: of.rootID }, { all: true as const }]) {
-          yield* Effect.scoped(Effect.map(heardBy(filter), () => expect(bus.heard(of)).toBe(true)))
-          expect(bus.heard(of)).toBe(false)
-        }
-        yield* Effect.scoped(
-          Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.heard(of)).toBe(false))
-        )
-      }).pipe(Effect.provide(layer)))
-
-    it.scoped("leaves out the pieces of growing text where they are not wanted, and says whether anybody wants them", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const of = { sessionID: session("s"), rootID: session("s") }
-        const delta: Event = {
-          ...event(1, { session: "s" }),
-          type: "message.part.delta",
-          properties: { messageID: "msg_1" as MessageID, partID: "prt_1" as PartID, field: "text", delta: "a" }
-        }
-        const without = yield* Effect.all([
-          heardBy({ sessionID: of.sessionID, deltas: false }),
-          heardBy({ rootID: of.rootID, deltas: false }),
-          heardBy({ all: true, deltas: false })
-        ])
-        expect(bus.heard(of)).toBe(false)
-        const all = yield* heardBy({ all: true })
-        expect(bus.heard(of)).toBe(true)
-        bus.publish(delta)
-        bus.publish(event(2, { session: "s" }))
-        expect(without.map(numbers)).toEqual([[2], [2], [2]])
-        expect(numbers(all)).toEqual([1, 2])
-      }).pipe(Effect.provide(layer)))
-
-    it.scoped("holds back what publishes while a listener is full, and then lets one after the other go", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const room = yield* Effect.makeLatch()
-        const heard: Array<Event> = []
-        let isFull = false
-        const pressure = { isFull: () => isFull, relieved: Effect.zipRight(room.await, room.close) }
-        yield* bus.listen(
-          { all: true },
-          (each) => {
-            heard.push(each)
-            isFull = true
-          },
-          pressure
-        )
-        const publish = (n: number) => bus.whenRoom(Effect.sync(() => bus.publish(event(n, { session: "s" }))))
-        yield* publish(1)
-        const waiting = yield* Effect.forkAll([2, 3].map(publish))
-        const settle = Effect.repeatN(Effect.yieldNow(), 10)
-        yield* settle
-        expect(numbers(heard)).toEqual([1])
-        isFull = false
-        yield* room.open
-        yield* settle
-        expect(numbers(heard)).toEqual([1, 2])
-        isFull = false
-        yield* room.open
-        yield* Fiber.join(waiting)
-        expect(numbers(heard)).toEqual([1, 2, 3])
-      }).pipe(Effect.provide(layer)))
-
-    it.scoped("streams the events from the subscription on", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        bus.publish(event(1, { session: "s" }))
-        const stream = yield* bus.subscribe({ rootID: session("s") })
-        for (const n of [2, 3, 4]) bus.publish(event(n, { session: "s" }))
-        bus.publish(event(5, { session: "other" }))
-        expect(numbers(yield* Stream.runCollect(Stream.take(stream, 3)))).toEqual([2, 3, 4])
-      }).pipe(Effect.provide(layer)))
-
-    it.scoped("ends the stream of one who reads too slowly, after all that it could hold, and stalls nobody", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const heard = yield* heardBy({ all: true })
-        const slow = yield* bus.subscribe({ all: true }, { capacity: 8 })
-        const quick = yield* bus.subscribe({ all: true }, { capacity: 64 })
-        for (let n = 1; n <= 20; n++) bus.publish(event(n, { session: "s" }))
-        expect(heard).toHaveLength(20)
-        const got: Array<Event> = []
-        const error = yield* Effect.flip(Stream.runForEach(slow, (each) => Effect.sync(() => got.push(each))))
-        expect(error).toMatchObject({ _tag: "BusOverflow", capacity: 8 })
-        expect(error.message).toContain("8 events")
-        expect(numbers(got)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
-        expect(Chunk.size(yield* Stream.runCollect(Stream.take(quick, 20)))).toBe(20)
-      }).pipe(Effect.provide(layer)))
-
-    it.scoped("holds exactly as many events as it says, again and again", () =>
-      Effect.gen(function*() {
-        const bus = yield* Bus
-        const stream = yield* bus.subscribe({ all: true }, { capacity: 2 })
-        const pull = yield* Stream.toPull(stream)
-        for (let round = 0; round < 5; round++) {
-          bus.publish(event(1, { session: "s" }))
-          bus.publish(event(2, { session: "s" }))
-          let count = 0
-          while (count < 2) count += Chunk.size(yield* pull)
-        }
-        const waiting = yield* Effect.fork(pull)
-        yield* Effect.yieldNow()
-        bus.publish(event(3, { session: "s" }))
-        expect(numbers(yield* Fiber.join(waiting))).toEqual([3])
-      }).pipe(Effect.provide(layer)))
+    listeners(layer)
+    deltas(layer)
+    streams(layer)
   })
 }

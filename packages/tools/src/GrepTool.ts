@@ -65,35 +65,130 @@ const globArgs = (glob: string): ReadonlyArray<string> => {
 const isOfFiles = (complaints: string): boolean =>
   complaints.split("\n").every((line) => line === "" || /\(os error \d+\)\.?$/.test(line))
 
+const isDirectory = (fs: FileSystem.FileSystem, target: Target) =>
+  Effect.map(
+    Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)),
+    ({ type }) => type === "Directory"
+  )
+
+const asks = Effect.fnUntraced(function*(fs: FileSystem.FileSystem, input: GrepInput, target: Target) {
+  const metadata = { pattern: input.pattern, path: target.shown }
+  const own = lookAsks("grep", target, { pattern: input.pattern, directory: true, metadata })
+  if (target.place === "spill" || input.path === undefined) return own
+  const looked = isDirectory(fs, target)
+  // What there is outside is not told to whom it is forbidden.
+  if (yield* target.place === "outside" ? Effect.orElseSucceed(looked, () => false) : looked) return own
+  // To look in one file shows what is in it, as to read it does.
+  const read: PermissionAsk = { permission: "read", patterns: [target.shown], always: [], metadata }
+  return [...own, read]
+})
+
+const fault = (input: GrepInput, end: RipgrepEnd | undefined): Effect.Effect<void, ToolError> =>
+  end?.code === 2 && !isOfFiles(end.complaints)
+    ? refuse("invalid_arguments", `ripgrep cannot search for ${input.pattern}: ${end.complaints.trim()}`)
+    : Effect.void
+
+/** A line of the result, and the file that it was found in. */
+interface Line {
+  readonly name: string
+  readonly line: string
+}
+
+/** What a search found. */
+interface Search {
+  readonly found: ReadonlyArray<Line>
+  /** Whether there is more than is shown. */
+  readonly isCut: boolean
+  /** How ripgrep ended; undefined where it took too long. */
+  readonly end: RipgrepEnd | undefined
+  /** The files that are left out because they are hard links. */
+  readonly linked: ReadonlySet<string>
+}
+
+/** Files of a directory that are hard links: each may be one to anywhere, and nobody was asked for it. */
+const linkedIn = (directory: string, target: Target, found: ReadonlyArray<Line>) =>
+  Effect.map(
+    Effect.filter(
+      [...new Set(found.map(({ name }) => name))].filter((name) =>
+        target.place === "inside" && isOutside({ ...target, shown: below(target, name), linked: true })
+      ),
+      (name) => hasOtherNames(`${directory}/${name}`),
+      { concurrency: 16 }
+    ),
+    (names) => new Set(names)
+  )
+
+/** Searches a file or a directory, and stops where as much is found as may be shown. */
+const find = (
+  ripgrep: typeof Ripgrep.Service,
+  { glob, limit = limits.usual, mode = "content", pattern }: GrepInput,
+  target: Target,
+  inDirectory: boolean
+) =>
+  lookingIn(target, ({ forOthers, path }) => {
+    const found: Array<Line> = []
+    let bytes = 0
+    let isCut = false
+    const searching = search(ripgrep, {
+      args: [
+        ...modes[mode],
+        "--null",
+        "--with-filename",
+        "--sort=path",
+        ...(glob === undefined ? [] : globArgs(glob)),
+        ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
+        `--regexp=${pattern}`,
+        "--",
+        inDirectory ? "./" : forOthers
+      ],
+      directory: inDirectory ? path : "/",
+      separator: mode === "files" ? "\0" : "\n",
+      each: (record) => {
+        const [name = "", ...text] = record.split("\0")
+        const shown = inDirectory ? below(target, name) : target.shown
+        const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
+        bytes += Buffer.byteLength(line) + 1
+        isCut = found.length === limit || bytes > bound.bytes - 1_024
+        if (!isCut) found.push({ name, line })
+        return !isCut
+      }
+    })
+    return Effect.flatMap(searching, (end) =>
+      Effect.map(
+        inDirectory ? linkedIn(path, target, found) : Effect.succeed(new Set<string>()),
+        (linked): Search => ({ found, isCut, end, linked })
+      ))
+  })
+
+/** What the model has to know of a search that does not show all. */
+const notesOf = (
+  { limit = limits.usual }: GrepInput,
+  target: Target,
+  { end, found, isCut, linked }: Search,
+  shown: number
+): ReadonlyArray<string> => [
+  ...(isCut
+    ? [
+      `(The first ${shown}; there are more: narrow pattern, path or glob${
+        found.length === limit ? ", or set limit" : ""
+      }.)`
+    ]
+    : []),
+  ...(linked.size === 0 ? [] : [
+    `(Left out: what was found in ${linked.size} hard links, which may lead outside. Look at them by path: ${
+      [...linked].slice(0, 3).map((name) => below(target, name)).join(", ")
+    }.)`
+  ]),
+  ...(end === undefined ? [incomplete.late] : []),
+  ...[incomplete.unreadable(end?.complaints ?? "")].filter((note) => note !== undefined)
+]
+
 /** Makes `grep`. */
 export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(
   function*() {
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Paths
     const ripgrep = yield* Ripgrep
-
-    const isDirectory = (target: Target) =>
-      Effect.map(
-        Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)),
-        ({ type }) => type === "Directory"
-      )
-
-    const asks = Effect.fnUntraced(function*(input: GrepInput, target: Target) {
-      const metadata = { pattern: input.pattern, path: target.shown }
-      const own = lookAsks("grep", target, { pattern: input.pattern, directory: true, metadata })
-      if (target.place === "spill" || input.path === undefined) return own
-      const looked = isDirectory(target)
-      // What there is outside is not told to whom it is forbidden.
-      if (yield* target.place === "outside" ? Effect.orElseSucceed(looked, () => false) : looked) return own
-      // To look in one file shows what is in it, as to read it does.
-      const read: PermissionAsk = { permission: "read", patterns: [target.shown], always: [], metadata }
-      return [...own, read]
-    })
-
-    const fault = (input: GrepInput, end: RipgrepEnd | undefined): Effect.Effect<void, ToolError> =>
-      end?.code === 2 && !isOfFiles(end.complaints)
-        ? refuse("invalid_arguments", `ripgrep cannot search for ${input.pattern}: ${end.complaints.trim()}`)
-        : Effect.void
 
     return define<GrepInput>({
       name: "grep",
@@ -104,85 +199,25 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
       authorise: (input, caller) =>
         input.pattern.includes("\0") || input.glob?.includes("\0") === true
           ? refuse("invalid_arguments", "grep.pattern and grep.glob must not contain a NUL character. Leave it out.")
-          : Effect.flatMap(paths.decide(input, input.path ?? ".", caller), (target) => asks(input, target)),
+          : Effect.flatMap(paths.decide(input, input.path ?? ".", caller), (target) => asks(fs, input, target)),
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.path ?? ".", context)
-        const mode = input.mode ?? "content"
-        const limit = input.limit ?? limits.usual
-        const inDirectory = yield* isDirectory(target)
-        const found: Array<{ readonly name: string; readonly line: string }> = []
-        let bytes = 0
-        let isCut = false
-
-        /** Files of a directory that are hard links: each may be one to anywhere, and nobody was asked for it. */
-        const linkedIn = (directory: string) =>
-          Effect.map(
-            Effect.filter(
-              [...new Set(found.map(({ name }) => name))].filter((name) =>
-                target.place === "inside" && isOutside({ ...target, shown: below(target, name), linked: true })
-              ),
-              (name) => hasOtherNames(`${directory}/${name}`),
-              { concurrency: 16 }
-            ),
-            (names) => new Set(names)
-          )
-
-        const [end, linked] = yield* lookingIn(target, ({ forOthers, path }) =>
-          Effect.flatMap(
-            search(ripgrep, {
-              args: [
-                ...modes[mode],
-                "--null",
-                "--with-filename",
-                "--sort=path",
-                ...(input.glob === undefined ? [] : globArgs(input.glob)),
-                ...(inDirectory ? ["--glob=!.env", "--glob=!.env.*"] : []),
-                `--regexp=${input.pattern}`,
-                "--",
-                inDirectory ? "./" : forOthers
-              ],
-              directory: inDirectory ? path : "/",
-              separator: mode === "files" ? "\0" : "\n",
-              each: (record) => {
-                const [name = "", ...text] = record.split("\0")
-                const shown = inDirectory ? below(target, name) : target.shown
-                const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
-                bytes += Buffer.byteLength(line) + 1
-                isCut = found.length === limit || bytes > bound.bytes - 1_024
-                if (!isCut) found.push({ name, line })
-                return !isCut
-              }
-            }),
-            (ended) =>
-              Effect.map(
-                inDirectory ? linkedIn(path) : Effect.succeed(new Set<string>()),
-                (names) => [ended, names] as const
-              )
-          ))
-        const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)
+        const searched = yield* find(ripgrep, input, target, yield* isDirectory(fs, target))
+        const { end, found, isCut, linked } = searched
         yield* fault(input, end)
-
-        const notes = [
-          ...(isCut
-            ? [
-              `(The first ${shown.length}; there are more: narrow pattern, path or glob${
-                found.length === limit ? ", or set limit" : ""
-              }.)`
-            ]
-            : []),
-          ...(linked.size === 0 ? [] : [
-            `(Left out: what was found in ${linked.size} hard links, which may lead outside. Look at them by path: ${
-              [...linked].slice(0, 3).map((name) => below(target, name)).join(", ")
-            }.)`
-          ]),
-          ...(end === undefined ? [incomplete.late] : []),
-          ...[incomplete.unreadable(end?.complaints ?? "")].filter((note) => note !== undefined)
-        ]
+        const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)
+        const notes = notesOf(input, target, searched, shown.length)
         const text = shown.length === 0 ? `No matches for ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
         return {
           title: input.pattern,
           output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),
-          metadata: { pattern: input.pattern, path: target.shown, mode, count: shown.length, cut: isCut }
+          metadata: {
+            pattern: input.pattern,
+            path: target.shown,
+            mode: input.mode ?? "content",
+            count: shown.length,
+            cut: isCut
+          }
         }
       })
     })

@@ -67,67 +67,109 @@ const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
     `${before === undefined ? "A" : after === undefined ? "D" : "M"} ${target.shown}`
   )
 
+type FileChanges = ReturnType<typeof makeFileChanges>
+
+/** Finds the places of all files of a patch. */
+const locate = (
+  input: PatchInput,
+  caller: ToolCaller,
+  find: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+) =>
+  Effect.flatMap(parsePatch(input.patchText), (files) =>
+    Effect.forEach(files, (patch) =>
+      Effect.gen(function*() {
+        const from = yield* find(input, patch.path, caller)
+        const to = patch.kind === "update" && patch.to !== undefined ? yield* find(input, patch.to, caller) : from
+        return { patch, from, to } satisfies Located
+      })))
+
+/** Refuses a patch that names a file twice. */
+const requireDistinct = (located: ReadonlyArray<Located>) => {
+  const all = targetsOf(located)
+  const double = all.find(({ real }, index) => all.findIndex((other) => other.real === real) < index)
+  return double === undefined
+    ? Effect.void
+    : refuse(
+      "malformed_patch",
+      `The patch names ${double.shown} twice. Put all changes of one file into one section.`
+    )
+}
+
+/** What a patch of one file comes to, on the file as it is now. */
+const changesOf = Effect.fnUntraced(function*(
+  { existing, requireSeen }: FileChanges,
+  session: SessionID,
+  { from, patch, to }: Located
+) {
+  const before = yield* existing(from)
+  if (patch.kind === "add") {
+    if (before !== undefined) {
+      return yield* refuse("exists", `${from.shown} exists already, so it cannot be added. Update it instead.`)
+    }
+    const after = yield* applyHunks(new Uint8Array(), patch.hunks, from.shown)
+    return [{ target: from, before, after }]
+  }
+  if (before === undefined) {
+    return yield* refuse(
+      "not_found",
+      `${from.shown} does not exist, so it cannot be changed. Check the path, or add the file.`
+    )
+  }
+  yield* requireSeen(session, from, before.bytes, { orUnseen: true })
+  const after = yield* applyHunks(before.bytes, patch.hunks, from.shown)
+  if (patch.kind === "delete") return [{ target: from, before, after: undefined }]
+  if (to.real === from.real) return [{ target: from, before, after }]
+  if ((yield* existing(to)) !== undefined) {
+    return yield* refuse(
+      "exists",
+      `${to.shown} exists already, so ${from.shown} cannot be moved there. Choose another name.`
+    )
+  }
+  return [
+    { target: to, before: undefined, after, mode: before.mode },
+    { target: from, before, after: undefined }
+  ]
+})
+
+/** One file of a patch that a crash may have cut off. */
+interface Found {
+  readonly each: Located
+  readonly from: Uint8Array | undefined
+  readonly state: FoundPatch
+}
+
+/** Finds out of each file whether its patch is made. */
+const lookAt = ({ existing }: FileChanges, located: ReadonlyArray<Located>) =>
+  Effect.forEach(located, (each) =>
+    Effect.gen(function*() {
+      const from = (yield* existing(each.from))?.bytes
+      const to = each.from.real === each.to.real ? from : (yield* existing(each.to))?.bytes
+      return { each, from, state: foundPatch(each.patch, from, to) } satisfies Found
+    }))
+
+const those = (found: ReadonlyArray<Found>, state: FoundPatch): ReadonlyArray<string> =>
+  found.flatMap((one) => one.state === state ? intended(one.each) : [])
+
+/** Says of a patch that is made in part which of its changes are. */
+const halfMade = (found: ReadonlyArray<Found>) => {
+  const part = (words: string, state: FoundPatch) => {
+    const files = those(found, state)
+    return files.length === 0 ? "" : `\n${words}:\n${files.join("\n")}`
+  }
+  return refuse(
+    "interrupted",
+    `Skein ended while the patch was applied.${part("These changes are made", "made")}${
+      part("These are not made", "open")
+    }${part("Of these nobody knows", "unknown")}\nRead the files, and patch what is missing.`
+  )
+}
+
 /** Makes `patch`. */
 export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
-
-    const locate = (
-      input: PatchInput,
-      caller: ToolCaller,
-      find: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
-    ) =>
-      Effect.flatMap(parsePatch(input.patchText), (files) =>
-        Effect.forEach(files, (patch) =>
-          Effect.gen(function*() {
-            const from = yield* find(input, patch.path, caller)
-            const to = patch.kind === "update" && patch.to !== undefined ? yield* find(input, patch.to, caller) : from
-            return { patch, from, to } satisfies Located
-          })))
-
-    const requireDistinct = (located: ReadonlyArray<Located>) => {
-      const all = targetsOf(located)
-      const double = all.find(({ real }, index) => all.findIndex((other) => other.real === real) < index)
-      return double === undefined
-        ? Effect.void
-        : refuse(
-          "malformed_patch",
-          `The patch names ${double.shown} twice. Put all changes of one file into one section.`
-        )
-    }
-
-    const changesOf = Effect.fnUntraced(function*(session: SessionID, { from, patch, to }: Located) {
-      const before = yield* existing(from)
-      if (patch.kind === "add") {
-        if (before !== undefined) {
-          return yield* refuse("exists", `${from.shown} exists already, so it cannot be added. Update it instead.`)
-        }
-        const after = yield* applyHunks(new Uint8Array(), patch.hunks, from.shown)
-        return [{ target: from, before, after }]
-      }
-      if (before === undefined) {
-        return yield* refuse(
-          "not_found",
-          `${from.shown} does not exist, so it cannot be changed. Check the path, or add the file.`
-        )
-      }
-      yield* requireSeen(session, from, before.bytes, { orUnseen: true })
-      const after = yield* applyHunks(before.bytes, patch.hunks, from.shown)
-      if (patch.kind === "delete") return [{ target: from, before, after: undefined }]
-      if (to.real === from.real) return [{ target: from, before, after }]
-      if ((yield* existing(to)) !== undefined) {
-        return yield* refuse(
-          "exists",
-          `${to.shown} exists already, so ${from.shown} cannot be moved there. Choose another name.`
-        )
-      }
-      return [
-        { target: to, before: undefined, after, mode: before.mode },
-        { target: from, before, after: undefined }
-      ]
-    })
+    const files = makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<PatchInput>({
       name: "patch",
@@ -147,40 +189,25 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         const located = yield* locate(input, context, paths.confirm)
         const change = Effect.gen(function*() {
           const changes: ReadonlyArray<Change> = (yield* Effect.forEach(located, (each) =>
-            changesOf(context.sessionID, each))).flat()
-          yield* apply(context, changes)
+            changesOf(files, context.sessionID, each))).flat()
+          yield* files.apply(context, changes)
           const shown = filesDiff(changes.map(({ after, before, target }) => [target.shown, before?.bytes, after]))
-          return { files: listed(changes), shown }
+          return { names: listed(changes), shown }
         })
-        const { files, shown } = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
-        return resultOf(files, "The patch was applied", shown)
+        const { names, shown } = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
+        return resultOf(names, "The patch was applied", shown)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
         // Only looked at: should it be applied again, it is confirmed that these are the places that were decided.
         const located = yield* locate(input, context, (_, path, caller) => paths.decide({}, path, caller))
-        yield* tidy(context, targetsOf(located))
-        const found = yield* Effect.forEach(located, (each) =>
-          Effect.gen(function*() {
-            const from = (yield* existing(each.from))?.bytes
-            const to = each.from.real === each.to.real ? from : (yield* existing(each.to))?.bytes
-            return { each, from, state: foundPatch(each.patch, from, to) }
-          }))
-        const those = (state: FoundPatch) => found.flatMap((one) => one.state === state ? intended(one.each) : [])
+        yield* files.tidy(context, targetsOf(located))
+        const found = yield* lookAt(files, located)
         if (found.every(({ state }) => state === "open")) return "again"
-        if (!found.every(({ state }) => state === "made")) {
-          const part = (words: string, files: ReadonlyArray<string>) =>
-            files.length === 0 ? "" : `\n${words}:\n${files.join("\n")}`
-          return yield* refuse(
-            "interrupted",
-            `Skein ended while the patch was applied.${part("These changes are made", those("made"))}${
-              part("These are not made", those("open"))
-            }${part("Of these nobody knows", those("unknown"))}\nRead the files, and patch what is missing.`
-          )
-        }
+        if (!found.every(({ state }) => state === "made")) return yield* halfMade(found)
         for (const { each, from } of found) {
           if (each.patch.kind === "add" && from !== undefined) seen.note(context.sessionID, each.from.real, from)
         }
-        return resultOf(those("made"), "Skein ended while this call was made. The patch was found applied")
+        return resultOf(those(found, "made"), "Skein ended while this call was made. The patch was found applied")
       })
     })
   }

@@ -27,6 +27,31 @@ export interface Target {
   readonly linked: boolean
 }
 
+/** Makes what reads a path as it is written: plain, from the home directory, or as a URL. */
+const makeAbsolute = (path: Path.Path, home: string | undefined) => {
+  const fromUrl = (given: string) => {
+    const unusable = refuse(
+      "bad_path",
+      `${given} names no file. Give a plain path, or a URL such as file:///a/b.ts.`
+    )
+    if (!URL.canParse(given)) return unusable
+    return path.fromFileUrl(new URL(given)).pipe(
+      Effect.catchAll(() => unusable),
+      Effect.filterOrElse((at) => !at.includes("\0"), () => unusable)
+    )
+  }
+
+  return (given: string, caller: ToolCaller): Effect.Effect<string, ToolError> => {
+    if (given.includes("\0")) return refuse("bad_path", "A path must not contain a NUL character. Leave it out.")
+    if (given.trim() === "") return refuse("bad_path", "The path is empty. Give the path of a file or directory.")
+    if (/^file:/i.test(given)) return fromUrl(given)
+    if (home !== undefined && /^~(?=[/\\]|$)/.test(given)) {
+      return Effect.succeed(path.join(home, given.slice(1)))
+    }
+    return Effect.succeed(path.resolve(caller.directory, given))
+  }
+}
+
 /** Where the paths of calls lead. */
 export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
   /**
@@ -51,34 +76,13 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const path = yield* Path.Path
         const spill = yield* SpillFiles
         const realPath = makeRealPath(fs, path)
+        const absolute = makeAbsolute(path, options.home)
         const decided = new WeakMap<object, Map<string, Target>>()
 
         const within = (directory: string, at: string) =>
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
-
-        const absolute = (given: string, caller: ToolCaller): Effect.Effect<string, ToolError> => {
-          if (given.includes("\0")) return refuse("bad_path", "A path must not contain a NUL character. Leave it out.")
-          if (given.trim() === "") return refuse("bad_path", "The path is empty. Give the path of a file or directory.")
-          if (/^file:/i.test(given)) return fromUrl(given)
-          if (options.home !== undefined && /^~(?=[/\\]|$)/.test(given)) {
-            return Effect.succeed(path.join(options.home, given.slice(1)))
-          }
-          return Effect.succeed(path.resolve(caller.directory, given))
-        }
-
-        const fromUrl = (given: string) => {
-          const unusable = refuse(
-            "bad_path",
-            `${given} names no file. Give a plain path, or a URL such as file:///a/b.ts.`
-          )
-          if (!URL.canParse(given)) return unusable
-          return path.fromFileUrl(new URL(given)).pipe(
-            Effect.catchAll(() => unusable),
-            Effect.filterOrElse((at) => !at.includes("\0"), () => unusable)
-          )
-        }
 
         const locate = (given: string, caller: ToolCaller): Effect.Effect<Target, ToolError> =>
           Effect.flatMap(absolute(given, caller), (lexical) =>

@@ -76,6 +76,98 @@ const shownText = (
   })
 }
 
+const binary = (target: Target, size: number) =>
+  refuse(
+    "binary",
+    `${target.shown} is not a text file (${size} bytes), so it is not shown. Use bash to look into it, for example with file or xxd.`
+  )
+
+const image = (target: Target, mime: string, bytes: Buffer): Effect.Effect<ToolResult, ToolError> =>
+  bytes.length > maximumImage
+    ? refuse(
+      "too_large",
+      `${target.shown} is an image of ${bytes.length} bytes, and ${maximumImage} is the most. Make it smaller first.`
+    )
+    : Effect.succeed({
+      title: target.shown,
+      output: `${target.shown} is attached (${mime}, ${bytes.length} bytes).`,
+      metadata: { filePath: target.shown, mime },
+      attachments: [{
+        mime,
+        filename: target.shown.slice(target.shown.lastIndexOf("/") + 1),
+        url: `data:${mime};base64,${bytes.toString("base64")}`
+      }]
+    })
+
+/** Shows a file that is held as a whole. */
+const whole = (
+  seen: typeof SeenFiles.Service,
+  input: ReadInput,
+  target: Target,
+  context: ToolContext,
+  bytes: Buffer
+) => {
+  const mime = imageType(bytes)
+  if (mime !== undefined) return image(target, mime, bytes)
+  if (isBinary(bytes)) return binary(target, bytes.length)
+  seen.note(context.sessionID, target.real, bytes)
+  const text = bytes.toString("utf8")
+  const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
+  window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+  return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
+}
+
+/** Permission was asked for a file with one name; what has others by now may be one from outside. */
+const requireNames = (target: Target, names: number) =>
+  names > 1 && target.place === "inside" && isOutside({ ...target, linked: true }) && !target.linked
+    ? refuse(
+      "moved",
+      `${target.shown} is a hard link now, and was none when permission was given. Call the tool again.`
+    )
+    : Effect.void
+
+/** Shows a long file, which is read in pieces. */
+const pieces = Effect.fnUntraced(function*(
+  fs: FileSystem.FileSystem,
+  input: ReadInput,
+  target: Target,
+  size: number
+) {
+  const decoder = new TextDecoder()
+  const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
+  let isFirst = true
+  let isValid = true
+  let isText = true
+  const { path } = yield* Effect.mapError(holdFound(target.real), cannot("read", target.shown))
+  const { nlink } = yield* Effect.mapError(fs.stat(path), cannot("read", target.shown))
+  yield* requireNames(target, Option.getOrElse(nlink, () => 1))
+  yield* fs.stream(path).pipe(
+    Stream.takeWhile((bytes) => {
+      if (isFirst) isText = !isBinary(bytes)
+      isFirst = false
+      return isText
+    }),
+    Stream.runForEach((bytes) =>
+      Effect.sync(() => {
+        const text = decoder.decode(bytes, { stream: true })
+        isValid &&= !text.includes("\uFFFD")
+        window.feed(text)
+      })
+    ),
+    Effect.mapError(cannot("read", target.shown))
+  )
+  if (!isText) return yield* binary(target, size)
+  window.feed(decoder.decode())
+  return yield* shownText(input, target, window.end(), isValid)
+}, Effect.scoped)
+
+const missing = (similarNames: ReturnType<typeof makeSimilarNames>, target: Target) =>
+  Effect.flatMap(similarNames(target.real), (names) =>
+    refuse(
+      "not_found",
+      `${target.shown} does not exist.${names.length === 0 ? "" : ` In its directory there is: ${names.join(", ")}.`}`
+    ))
+
 /** Makes `read`. */
 export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
   function*() {
@@ -84,87 +176,6 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
     const seen = yield* SeenFiles
     const readDirectory = makeReadDirectory(fs)
     const similarNames = makeSimilarNames(fs)
-
-    const binary = (target: Target, size: number) =>
-      refuse(
-        "binary",
-        `${target.shown} is not a text file (${size} bytes), so it is not shown. Use bash to look into it, for example with file or xxd.`
-      )
-
-    const image = (target: Target, mime: string, bytes: Buffer): Effect.Effect<ToolResult, ToolError> =>
-      bytes.length > maximumImage
-        ? refuse(
-          "too_large",
-          `${target.shown} is an image of ${bytes.length} bytes, and ${maximumImage} is the most. Make it smaller first.`
-        )
-        : Effect.succeed({
-          title: target.shown,
-          output: `${target.shown} is attached (${mime}, ${bytes.length} bytes).`,
-          metadata: { filePath: target.shown, mime },
-          attachments: [{
-            mime,
-            filename: target.shown.slice(target.shown.lastIndexOf("/") + 1),
-            url: `data:${mime};base64,${bytes.toString("base64")}`
-          }]
-        })
-
-    const whole = (input: ReadInput, target: Target, context: ToolContext, bytes: Buffer) => {
-      const mime = imageType(bytes)
-      if (mime !== undefined) return image(target, mime, bytes)
-      if (isBinary(bytes)) return binary(target, bytes.length)
-      seen.note(context.sessionID, target.real, bytes)
-      const text = bytes.toString("utf8")
-      const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
-      window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
-      return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
-    }
-
-    /** Permission was asked for a file with one name; what has others by now may be one from outside. */
-    const requireNames = (target: Target, names: number) =>
-      names > 1 && target.place === "inside" && isOutside({ ...target, linked: true }) && !target.linked
-        ? refuse(
-          "moved",
-          `${target.shown} is a hard link now, and was none when permission was given. Call the tool again.`
-        )
-        : Effect.void
-
-    const pieces = Effect.fnUntraced(function*(input: ReadInput, target: Target, size: number) {
-      const decoder = new TextDecoder()
-      const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
-      let isFirst = true
-      let isValid = true
-      let isText = true
-      const { path } = yield* Effect.mapError(holdFound(target.real), cannot("read", target.shown))
-      const { nlink } = yield* Effect.mapError(fs.stat(path), cannot("read", target.shown))
-      yield* requireNames(target, Option.getOrElse(nlink, () => 1))
-      yield* fs.stream(path).pipe(
-        Stream.takeWhile((bytes) => {
-          if (isFirst) isText = !isBinary(bytes)
-          isFirst = false
-          return isText
-        }),
-        Stream.runForEach((bytes) =>
-          Effect.sync(() => {
-            const text = decoder.decode(bytes, { stream: true })
-            isValid &&= !text.includes("\uFFFD")
-            window.feed(text)
-          })
-        ),
-        Effect.mapError(cannot("read", target.shown))
-      )
-      if (!isText) return yield* binary(target, size)
-      window.feed(decoder.decode())
-      return yield* shownText(input, target, window.end(), isValid)
-    }, Effect.scoped)
-
-    const missing = (target: Target) =>
-      Effect.flatMap(similarNames(target.real), (names) =>
-        refuse(
-          "not_found",
-          `${target.shown} does not exist.${
-            names.length === 0 ? "" : ` In its directory there is: ${names.join(", ")}.`
-          }`
-        ))
 
     return define<ReadInput>({
       name: "read",
@@ -184,16 +195,16 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
           (target) =>
             Effect.matchEffect(wholeFile(target.real, maximumFile), {
               onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
-                isMissing(error) ? missing(target) : Effect.fail(cannot("read", target.shown)(error)),
+                isMissing(error) ? missing(similarNames, target) : Effect.fail(cannot("read", target.shown)(error)),
               onSuccess: (found): Effect.Effect<ToolResult, ToolError> => {
                 switch (found.type) {
                   case "file":
                     return Effect.zipRight(
                       requireNames(target, found.names),
-                      Effect.suspend(() => whole(input, target, context, found.bytes))
+                      Effect.suspend(() => whole(seen, input, target, context, found.bytes))
                     )
                   case "large":
-                    return pieces(input, target, found.size)
+                    return pieces(fs, input, target, found.size)
                   case "directory":
                     return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
                   case "other":

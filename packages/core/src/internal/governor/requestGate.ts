@@ -7,7 +7,7 @@ import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
 import { changeRequests, countWait } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
-import type { RequestGate } from "../../RequestGate.ts"
+import type { RequestGate, Sender } from "../../RequestGate.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */
@@ -20,102 +20,126 @@ interface Ticket {
   readonly since: number
 }
 
+/** The requests that are sent, those that wait, and the pause that the provider asked for. */
+class Gate {
+  readonly #limit: number
+  readonly #clock: Clock.Clock
+  readonly #fork: (effect: Effect.Effect<void>) => void
+  readonly #urgent = makeFairQueue<Ticket>()
+  readonly #later = makeFairQueue<Ticket>()
+  #sent = 0
+  #closed = false
+  #opens = 0
+  #isOpening = false
+
+  constructor(limit: number, clock: Clock.Clock, fork: (effect: Effect.Effect<void>) => void) {
+    this.#limit = limit
+    this.#clock = clock
+    this.#fork = fork
+  }
+
+  load(): { readonly held: number; readonly waiting: number } {
+    return { held: this.#sent, waiting: this.#urgent.size() + this.#later.size() }
+  }
+
+  closedFor(): number {
+    return this.#closed ? Math.max(0, this.#opens - elapsed(this.#clock)) : 0
+  }
+
+  hold(duration: number): void {
+    if (duration <= 0) return
+    this.#opens = Math.max(this.#opens, elapsed(this.#clock) + duration)
+    this.#closed = true
+    if (this.#isOpening) return
+    // Set before the fork: a pause that is over by then ends within it.
+    this.#isOpening = true
+    this.#fork(this.#open)
+  }
+
+  /** Takes a place, where there is one and nobody waits for it. */
+  enter(): boolean {
+    if (this.#closed && this.closedFor() === 0) this.#closed = false
+    if (this.#closed || this.#sent >= this.#limit || this.load().waiting > 0) return false
+    this.#sent++
+    changeRequests("sent", 1)
+    return true
+  }
+
+  /** Gives a place to the next one. */
+  leave(): void {
+    this.#sent--
+    changeRequests("sent", -1)
+    this.#grantNext()
+  }
+
+  /** Waits for a place; gives what ends when it is granted, the position in line, and the way out of place or line. */
+  lineUp({ rootID, urgent }: Sender) {
+    const granted = Deferred.unsafeMake<void>(noFiber)
+    const ticket: Ticket = { rootID, granted, since: elapsed(this.#clock) }
+    const queue = urgent ? this.#urgent : this.#later
+    queue.add(ticket)
+    changeRequests("waiting", 1)
+    const position = queue.position(ticket) + (urgent ? 0 : this.#urgent.size())
+    const end = () => {
+      if (queue.remove(ticket)) changeRequests("waiting", -1)
+      else this.leave()
+    }
+    return { granted, position, end }
+  }
+
+  #grantNext(): boolean {
+    if (this.#closed || this.#sent >= this.#limit) return false
+    const ticket = this.#urgent.take() ?? this.#later.take()
+    if (ticket === undefined) return false
+    this.#sent++
+    changeRequests("waiting", -1)
+    changeRequests("sent", 1)
+    countWait(elapsed(this.#clock) - ticket.since)
+    Deferred.unsafeDone(ticket.granted, Effect.void)
+    return true
+  }
+
+  /** Ends when nobody waits or all places are taken; from then on whoever leaves makes room for the next one. */
+  readonly #open: Effect.Effect<void> = Effect.suspend(() => {
+    const left = this.closedFor()
+    if (left > 0) return Effect.zipRight(Effect.sleep(left), this.#open)
+    this.#closed = false
+    if (this.#grantNext()) {
+      return Effect.flatMap(
+        Random.next,
+        (chance) => Effect.zipRight(Effect.sleep(Math.ceil(chance * 2 * spread / this.#limit)), this.#open)
+      )
+    }
+    this.#isOpening = false
+    return Effect.void
+  })
+}
+
 /** Makes the gate of one rate limit; `fork` runs what opens it again. */
 export const makeRequestGate = (
   limit: number,
   clock: Clock.Clock,
   fork: (effect: Effect.Effect<void>) => void
 ): RequestGate => {
-  const urgent = makeFairQueue<Ticket>()
-  const later = makeFairQueue<Ticket>()
-  let sent = 0
-  let closed = false
-  let opens = 0
-  let isOpening = false
-
-  const waiting = () => urgent.size() + later.size()
-  const closedFor = () => closed ? Math.max(0, opens - elapsed(clock)) : 0
-
-  const grantNext = (): boolean => {
-    if (closed || sent >= limit) return false
-    const ticket = urgent.take() ?? later.take()
-    if (ticket === undefined) return false
-    sent++
-    changeRequests("waiting", -1)
-    changeRequests("sent", 1)
-    countWait(elapsed(clock) - ticket.since)
-    Deferred.unsafeDone(ticket.granted, Effect.void)
-    return true
-  }
-
-  /** Ends when nobody waits or all places are taken; from then on whoever leaves makes room for the next one. */
-  const open: Effect.Effect<void> = Effect.suspend(() => {
-    const left = closedFor()
-    if (left > 0) return Effect.zipRight(Effect.sleep(left), open)
-    closed = false
-    if (grantNext()) {
-      return Effect.flatMap(
-        Random.next,
-        (chance) => Effect.zipRight(Effect.sleep(Math.ceil(chance * 2 * spread / limit)), open)
-      )
-    }
-    isOpening = false
-    return Effect.void
-  })
-
-  const hold = (duration: number) => {
-    if (duration <= 0) return
-    opens = Math.max(opens, elapsed(clock) + duration)
-    closed = true
-    if (isOpening) return
-    // Set before the fork: a pause that is over by then ends within it.
-    isOpening = true
-    fork(open)
-  }
-
-  const enter = (): boolean => {
-    if (closed && closedFor() === 0) closed = false
-    if (closed || sent >= limit || waiting() > 0) return false
-    sent++
-    changeRequests("sent", 1)
-    return true
-  }
-
-  const leave = () => {
-    sent--
-    changeRequests("sent", -1)
-    grantNext()
-  }
-
-  const send: RequestGate["send"] = (sender, request) =>
-    Effect.uninterruptibleMask((restore) => {
-      if (enter()) {
-        return Effect.flatMap(Effect.exit(restore(request)), (exit) => {
-          leave()
+  const gate = new Gate(limit, clock, fork)
+  return {
+    send: (sender, request) =>
+      Effect.uninterruptibleMask((restore) => {
+        if (gate.enter()) {
+          return Effect.flatMap(Effect.exit(restore(request)), (exit) => {
+            gate.leave()
+            return exit
+          })
+        }
+        const { end, granted, position } = gate.lineUp(sender)
+        const turn = Effect.zipRight(sender.queued(position), Deferred.await(granted))
+        return Effect.flatMap(Effect.exit(restore(Effect.zipRight(turn, request))), (exit) => {
+          end()
           return exit
         })
-      }
-      const ticket: Ticket = {
-        rootID: sender.rootID,
-        granted: Deferred.unsafeMake(noFiber),
-        since: elapsed(clock)
-      }
-      const queue = sender.urgent ? urgent : later
-      queue.add(ticket)
-      changeRequests("waiting", 1)
-      const position = queue.position(ticket) + (sender.urgent ? 0 : urgent.size())
-      const turn = Effect.zipRight(sender.queued(position), Deferred.await(ticket.granted))
-      return Effect.flatMap(Effect.exit(restore(Effect.zipRight(turn, request))), (exit) => {
-        if (queue.remove(ticket)) changeRequests("waiting", -1)
-        else leave()
-        return exit
-      })
-    })
-
-  return {
-    send,
-    hold,
-    closedFor,
-    load: () => ({ held: sent, waiting: waiting() })
+      }),
+    hold: (duration) => gate.hold(duration),
+    closedFor: () => gate.closedFor(),
+    load: () => gate.load()
   }
 }

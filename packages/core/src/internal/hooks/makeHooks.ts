@@ -52,52 +52,40 @@ const agentOf = (path: ReadonlyArray<string>): Caller => {
 
 const idOf = (callID: string | undefined) => callID === undefined || callID === "" ? {} : { callID }
 
-/** Makes the service of these hooks. */
-export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
-  const listeners = new Map<HookEvent, Array<Listener>>()
-  for (const hook of hooks) {
-    const known = listeners.get(hook.event)
-    const listener = { hook, means: matches(hook.matcher) }
-    if (known === undefined) listeners.set(hook.event, [listener])
-    else known.push(listener)
-  }
+/** Finds the hooks of an event that mean somebody, in order. */
+type Find = (event: HookEvent, whom: Caller) => ReadonlyArray<Hook>
 
-  const of = (event: HookEvent, whom: Caller): ReadonlyArray<Hook> =>
-    listeners.get(event)?.flatMap(({ hook, means }) => means(whom) ? [hook] : []) ?? []
-
-  /** Tells those who only listen. */
-  const tell = (payload: HookPayload, whom = agentOf(payload.path)) =>
-    listeners.has(payload.event)
-      ? Effect.forEach(of(payload.event, whom), (hook) => heeded(hook, payload), { discard: true })
-      : Effect.void
-
-  const preToolUse = Effect.fnUntraced(function*(
-    { tool, ...payload }: Omit<HookPayload<"PreToolUse">, "tool"> & { readonly tool: Caller }
-  ) {
-    let decided: BeforeCall = {}
-    for (const hook of of("PreToolUse", tool)) {
-      const input = decided.changed === undefined ? payload.input : decided.changed.input
-      const answer = yield* Effect.mapError(
-        consult<"PreToolUse">(hook, { ...payload, tool: tool.name, input }),
-        (why) => closed(hook, why, "The call was not made")
-      )
-      if (answer.decision === "deny") return yield* blocked(hook, answer, "The call was blocked")
-      decided = {
-        ...decided,
-        ...(answer.decision === "ask"
-          ? { asks: words(answer.reason ?? `The hook ${hook.name} asks for consent.`) }
-          : {}),
-        ...(answer.input === undefined ? {} : { changed: { input: answer.input } }),
-        ...(answer.consent === undefined ? {} : { consents: answer.consent }),
-        ...(answer.context === undefined
-          ? {}
-          : { contexts: [...decided.contexts ?? [], contextOf(answer.context)] })
-      }
+/** Asks the hooks before a call; the first that denies ends it. */
+const preToolUse = Effect.fnUntraced(function*(
+  of: Find,
+  { tool, ...payload }: Omit<HookPayload<"PreToolUse">, "tool"> & { readonly tool: Caller }
+) {
+  let decided: BeforeCall = {}
+  for (const hook of of("PreToolUse", tool)) {
+    const input = decided.changed === undefined ? payload.input : decided.changed.input
+    const answer = yield* Effect.mapError(
+      consult<"PreToolUse">(hook, { ...payload, tool: tool.name, input }),
+      (why) => closed(hook, why, "The call was not made")
+    )
+    if (answer.decision === "deny") return yield* blocked(hook, answer, "The call was blocked")
+    decided = {
+      ...decided,
+      ...(answer.decision === "ask"
+        ? { asks: words(answer.reason ?? `The hook ${hook.name} asks for consent.`) }
+        : {}),
+      ...(answer.input === undefined ? {} : { changed: { input: answer.input } }),
+      ...(answer.consent === undefined ? {} : { consents: answer.consent }),
+      ...(answer.context === undefined
+        ? {}
+        : { contexts: [...decided.contexts ?? [], contextOf(answer.context)] })
     }
-    return decided
-  })
+  }
+  return decided
+})
 
-  const permissionRequest = Effect.fnUntraced(function*(payload: HookPayload<"PermissionRequest">, tool: Caller) {
+/** Asks the hooks before a person is asked; one that asks outweighs those that allow. */
+const permissionRequest = Effect.fnUntraced(
+  function*(of: Find, payload: HookPayload<"PermissionRequest">, tool: Caller) {
     let allows = false
     let asks = false
     let changed: QuestionAnswered["changed"]
@@ -112,72 +100,98 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
       if (answer.decision === "allow" && answer.input !== undefined) changed = { input: answer.input }
     }
     return { allows: allows && !asks, ...(changed === undefined || asks ? {} : { changed }) }
-  })
+  }
+)
 
-  const postToolUse = Effect.fnUntraced(function*(payload: HookPayload<"PostToolUse">, tool: Caller) {
-    let { output } = payload
-    let ends = false
-    for (const hook of of("PostToolUse", tool)) {
-      const answer = yield* heeded<"PostToolUse">(hook, { ...payload, output })
-      if (answer?.decision === "deny") {
-        const what = payload.failed === true
-          ? "The call failed, and its error was withheld"
-          : "The call was made, and its result withheld"
-        return yield* blocked(hook, answer, what)
-      }
-      output = answer?.output?.toWellFormed() ?? output
-      ends ||= answer?.endsTurn === true
+/** Has the hooks after a call word its result. */
+const postToolUse = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"PostToolUse">, tool: Caller) {
+  let { output } = payload
+  let ends = false
+  for (const hook of of("PostToolUse", tool)) {
+    const answer = yield* heeded<"PostToolUse">(hook, { ...payload, output })
+    if (answer?.decision === "deny") {
+      const what = payload.failed === true
+        ? "The call failed, and its error was withheld"
+        : "The call was made, and its result withheld"
+      return yield* blocked(hook, answer, what)
     }
-    return { output, ...(ends ? { endsTurn: true as const } : {}) }
-  })
+    output = answer?.output?.toWellFormed() ?? output
+    ends ||= answer?.endsTurn === true
+  }
+  return { output, ...(ends ? { endsTurn: true as const } : {}) }
+})
 
-  const begins = Effect.fnUntraced(function*(payload: HookPayload<"SessionStart"> | HookPayload<"SubagentStart">) {
+/** Gathers what hooks tell at a beginning. */
+const begins = Effect.fnUntraced(
+  function*(of: Find, payload: HookPayload<"SessionStart"> | HookPayload<"SubagentStart">) {
     const contexts: Array<string> = []
     for (const hook of of(payload.event, agentOf(payload.path))) {
       const answer = yield* heeded<"SessionStart" | "SubagentStart">(hook, payload)
       if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
     }
     return contexts
-  })
+  }
+)
 
-  const stops = Effect.fnUntraced(function*(payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) {
-    const reasons: Array<string> = []
-    for (const hook of of(payload.event, agentOf(payload.path))) {
-      const answer = yield* heeded<"Stop" | "SubagentStop">(hook, payload)
-      if (answer?.decision === "deny") {
-        reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} has you go on.`)
-      }
+/** Gathers why hooks want a session to go on. */
+const stops = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) {
+  const reasons: Array<string> = []
+  for (const hook of of(payload.event, agentOf(payload.path))) {
+    const answer = yield* heeded<"Stop" | "SubagentStop">(hook, payload)
+    if (answer?.decision === "deny") {
+      reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} has you go on.`)
     }
-    return reasons.length === 0 ? undefined : reasons.join("\n\n")
-  })
+  }
+  return reasons.length === 0 ? undefined : reasons.join("\n\n")
+})
 
-  const userPromptSubmit = Effect.fnUntraced(function*(payload: HookPayload<"UserPromptSubmit">) {
-    const contexts: Array<string> = []
-    for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {
-      const answer = yield* heeded<"UserPromptSubmit">(hook, payload)
-      if (answer?.decision === "deny") return yield* blocked(hook, answer, "The prompt was blocked")
-      if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
-    }
-    return contexts
-  })
+/** Asks the hooks whether a prompt may be taken. */
+const userPromptSubmit = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"UserPromptSubmit">) {
+  const contexts: Array<string> = []
+  for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {
+    const answer = yield* heeded<"UserPromptSubmit">(hook, payload)
+    if (answer?.decision === "deny") return yield* blocked(hook, answer, "The prompt was blocked")
+    if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
+  }
+  return contexts
+})
+
+/** Makes the service of these hooks. */
+export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
+  const listeners = new Map<HookEvent, Array<Listener>>()
+  for (const hook of hooks) {
+    const known = listeners.get(hook.event)
+    const listener = { hook, means: matches(hook.matcher) }
+    if (known === undefined) listeners.set(hook.event, [listener])
+    else known.push(listener)
+  }
+
+  const of: Find = (event, whom) => listeners.get(event)?.flatMap(({ hook, means }) => means(whom) ? [hook] : []) ?? []
+
+  /** Tells those who only listen. */
+  const tell = (payload: HookPayload, whom = agentOf(payload.path)) =>
+    listeners.has(payload.event)
+      ? Effect.forEach(of(payload.event, whom), (hook) => heeded(hook, payload), { discard: true })
+      : Effect.void
 
   return {
     hears: (event: HookEvent, whom: Caller) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
     sessionStart: (at: HookPlace, source: HookPayload<"SessionStart">["source"] = "startup") =>
-      begins({ event: "SessionStart", ...at, source }),
+      begins(of, { event: "SessionStart", ...at, source }),
     sessionEnd: (at: HookPlace) => tell({ event: "SessionEnd", ...at }),
-    userPromptSubmit: (at: HookPlace, prompt: string) => userPromptSubmit({ event: "UserPromptSubmit", ...at, prompt }),
+    userPromptSubmit: (at: HookPlace, prompt: string) =>
+      userPromptSubmit(of, { event: "UserPromptSubmit", ...at, prompt }),
     preToolUse: (at: HookPlace, tool: Caller, input: unknown, callID?: string) =>
-      preToolUse({ event: "PreToolUse", ...at, tool, input, ...idOf(callID) }),
+      preToolUse(of, { event: "PreToolUse", ...at, tool, input, ...idOf(callID) }),
     permissionRequest: (at: HookPlace, tool: Caller, request: PermissionRequest, call?: AskedFor) =>
-      permissionRequest({ event: "PermissionRequest", ...at, tool: tool.name, request, ...call }, tool),
+      permissionRequest(of, { event: "PermissionRequest", ...at, tool: tool.name, request, ...call }, tool),
     postToolUse: (at: HookPlace, tool: Caller, input: unknown, end: HookEnd, callID?: string) =>
-      postToolUse({ event: "PostToolUse", ...at, tool: tool.name, input, ...end, ...idOf(callID) }, tool),
-    subagentStart: (at: HookPlace, prompt: string) => begins({ event: "SubagentStart", ...at, prompt }),
+      postToolUse(of, { event: "PostToolUse", ...at, tool: tool.name, input, ...end, ...idOf(callID) }, tool),
+    subagentStart: (at: HookPlace, prompt: string) => begins(of, { event: "SubagentStart", ...at, prompt }),
     subagentStop: (at: HookPlace, end: HookEnd, again = false) =>
-      stops({ event: "SubagentStop", ...at, ...end, ...(again ? { again } : {}) }),
+      stops(of, { event: "SubagentStop", ...at, ...end, ...(again ? { again } : {}) }),
     stop: (at: HookPlace, end: HookEnd, again = false) =>
-      stops({ event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
+      stops(of, { event: "Stop", ...at, ...end, ...(again ? { again } : {}) }),
     preCompact: (at: HookPlace, trigger: "auto" | "manual") => tell({ event: "PreCompact", ...at, trigger }),
     notification: (at: HookPlace, tool: Caller, request: PermissionRequest, call?: AskedFor) =>
       tell({ event: "Notification", ...at, tool: tool.name, request, ...call }, tool)

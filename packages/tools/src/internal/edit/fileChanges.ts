@@ -15,7 +15,7 @@ import { wholeFile } from "../files/wholeFile.ts"
 import { cannot, isMissing, refuse } from "../refusal.ts"
 
 /** A file as it is before a change. */
-export interface Existing {
+interface Existing {
   readonly bytes: Uint8Array
   readonly mode: number
 }
@@ -42,146 +42,167 @@ const temporaryOf = ({ partID }: Call): string => `.skein-${partID}-`
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/"
 
-/** The ways to change files. */
-export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => {
-  /** What is there now; `undefined` where nothing is. */
-  const existing = Effect.fnUntraced(function*(target: Target) {
-    const found = yield* holdPath(target.real, { make: false }).pipe(
-      Effect.flatMap((path) => wholeFile(target.real, maximumFile, path)),
-      Effect.asSome,
-      Effect.catchAll((error) =>
-        isMissing(error) ? Effect.succeedNone : Effect.fail(cannot("read", target.shown)(error))
+/** What is there now; `undefined` where nothing is. */
+const existing = Effect.fnUntraced(function*(target: Target) {
+  const found = yield* holdPath(target.real, { make: false }).pipe(
+    Effect.flatMap((path) => wholeFile(target.real, maximumFile, path)),
+    Effect.asSome,
+    Effect.catchAll((error) => isMissing(error) ? Effect.succeedNone : Effect.fail(cannot("read", target.shown)(error)))
+  )
+  if (Option.isNone(found)) return undefined
+  switch (found.value.type) {
+    case "file":
+      return found.value satisfies Existing
+    case "large":
+      return yield* refuse(
+        "too_large",
+        `${target.shown} has ${found.value.size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`
       )
-    )
-    if (Option.isNone(found)) return undefined
-    switch (found.value.type) {
-      case "file":
-        return found.value satisfies Existing
-      case "large":
-        return yield* refuse(
-          "too_large",
-          `${target.shown} has ${found.value.size} bytes, and ${maximumFile} is the most that can be changed here. Use bash.`
-        )
-      default: {
-        const what = found.value.type === "directory" ? "directory" : found.value.what
-        return yield* refuse("not_a_file", `${target.shown} is a ${what}, and only files can be changed.`)
-      }
+    default: {
+      const what = found.value.type === "directory" ? "directory" : found.value.what
+      return yield* refuse("not_a_file", `${target.shown} is a ${what}, and only files can be changed.`)
     }
-  }, Effect.scoped)
+  }
+}, Effect.scoped)
 
-  /** Refuses to overwrite what the session has not seen. */
-  const requireSeen = (
+/** Refuses to overwrite what the session has not seen. */
+const requireSeen = (
+  seen: typeof SeenFiles.Service,
+  session: SessionID,
+  target: Target,
+  bytes: Uint8Array,
+  options: { readonly orUnseen?: boolean } = {}
+) => {
+  switch (seen.compare(session, target.real, bytes)) {
+    case "same":
+      return Effect.void
+    case "changed":
+      return refuse(
+        "stale",
+        `${target.shown} has changed since this session read it. Read it again, then repeat the change.`
+      )
+    case "unseen":
+      return options.orUnseen === true
+        ? Effect.void
+        : refuse("unread", `${target.shown} exists and was not read in this session. Read it first, then change it.`)
+  }
+}
+
+const discard = (fs: FileSystem.FileSystem, temporary: string) =>
+  fs.remove(temporary, { force: true }).pipe(
+    Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
+  )
+
+/** Writes a file beside its place. */
+const stage = Effect.fnUntraced(function*(
+  fs: FileSystem.FileSystem,
+  call: Call,
+  path: string,
+  bytes: Uint8Array,
+  mode: number | undefined
+) {
+  const number = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
+  const temporary = `${parentOf(path)}/${temporaryOf(call)}${number}.tmp`
+  const write = Effect.scoped(
+    Effect.gen(function*() {
+      const file = yield* fs.open(temporary, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) })
+      if (bytes.length > 0) yield* file.writeAll(bytes)
+      // Opening it has taken away what the umask forbids.
+      if (mode !== undefined) yield* fs.chmod(temporary, mode)
+      yield* file.sync
+    })
+  )
+  return yield* Effect.as(Effect.onError(write, () => discard(fs, temporary)), temporary)
+})
+
+const put = (fs: FileSystem.FileSystem, call: Call, path: string, { bytes, mode }: Existing) =>
+  Effect.flatMap(stage(fs, call, path, bytes, mode), (temporary) => fs.rename(temporary, path))
+
+const undo = (fs: FileSystem.FileSystem, call: Call, done: ReadonlyArray<Held>) =>
+  Effect.forEach(
+    done.toReversed(),
+    ({ before, path, target }) =>
+      (before === undefined ? fs.remove(path) : put(fs, call, path, before)).pipe(
+        Effect.mapError(cannot("put back", target.shown))
+      ),
+    { discard: true }
+  )
+
+const hold = (change: Change) =>
+  holdPath(change.target.real, { make: change.after !== undefined }).pipe(
+    Effect.map((path): Held => ({ ...change, path })),
+    Effect.mapError(cannot(change.after === undefined ? "remove" : "write", change.target.shown))
+  )
+
+/** Removes what this call had written beside these files when a crash cut it off. */
+const tidy = (fs: FileSystem.FileSystem, call: Call, targets: ReadonlyArray<Target>) =>
+  Effect.forEach(targets, (target) =>
+    holdPath(target.real, { make: false }).pipe(
+      Effect.map(parentOf),
+      Effect.flatMap((directory) =>
+        Effect.flatMap(fs.readDirectory(directory), (names) =>
+          Effect.forEach(
+            names.filter((name) => name.startsWith(temporaryOf(call))),
+            (name) => discard(fs, `${directory}/${name}`),
+            { discard: true }
+          ))
+      ),
+      Effect.scoped,
+      Effect.catchAll((error) =>
+        isMissing(error) ? Effect.void : Effect.logWarning(`What a crash left beside ${target.shown} stays`, error)
+      )
+    ), { discard: true })
+
+/** Makes all changes, or none. */
+const apply = Effect.fnUntraced(function*(
+  fs: FileSystem.FileSystem,
+  seen: typeof SeenFiles.Service,
+  call: Call,
+  changes: ReadonlyArray<Change>
+) {
+  const held = yield* Effect.forEach(changes, hold)
+  const staged: Array<string> = []
+  const done: Array<Held> = []
+  const stageAll = Effect.forEach(
+    held,
+    ({ after, before, mode, path, target }) =>
+      after === undefined ? Effect.succeed(undefined) : stage(fs, call, path, after, before?.mode ?? mode).pipe(
+        Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
+        Effect.mapError(cannot("write", target.shown))
+      )
+  )
+  const place = (change: Held, temporary: string | undefined) =>
+    (temporary === undefined
+      ? fs.remove(change.path)
+      : Effect.zipRight(failpoint("write_tmp_before_rename"), fs.rename(temporary, change.path))).pipe(
+        Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
+        Effect.tap(() => Effect.sync(() => done.push(change)))
+      )
+  const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
+    Effect.forEach(held, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
+      Effect.catchAll((error) => Effect.zipRight(undo(fs, call, done), Effect.fail(error))),
+      Effect.uninterruptible
+    )
+  yield* Effect.flatMap(stageAll, placeAll).pipe(
+    Effect.onExit((exit) =>
+      Exit.isSuccess(exit) ? Effect.void : Effect.forEach(staged, (each) => discard(fs, each), { discard: true })
+    )
+  )
+  for (const { after, target } of changes) {
+    if (after === undefined) seen.forget(call.sessionID, target.real)
+    else seen.note(call.sessionID, target.real, after)
+  }
+}, Effect.scoped)
+
+/** The ways to change files. */
+export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => ({
+  existing,
+  requireSeen: (
     session: SessionID,
     target: Target,
     bytes: Uint8Array,
     options: { readonly orUnseen?: boolean } = {}
-  ) => {
-    switch (seen.compare(session, target.real, bytes)) {
-      case "same":
-        return Effect.void
-      case "changed":
-        return refuse(
-          "stale",
-          `${target.shown} has changed since this session read it. Read it again, then repeat the change.`
-        )
-      case "unseen":
-        return options.orUnseen === true
-          ? Effect.void
-          : refuse("unread", `${target.shown} exists and was not read in this session. Read it first, then change it.`)
-    }
-  }
-
-  const stage = Effect.fnUntraced(function*(call: Call, path: string, bytes: Uint8Array, mode: number | undefined) {
-    const number = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
-    const temporary = `${parentOf(path)}/${temporaryOf(call)}${number}.tmp`
-    const write = Effect.scoped(
-      Effect.gen(function*() {
-        const file = yield* fs.open(temporary, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) })
-        if (bytes.length > 0) yield* file.writeAll(bytes)
-        // Opening it has taken away what the umask forbids.
-        if (mode !== undefined) yield* fs.chmod(temporary, mode)
-        yield* file.sync
-      })
-    )
-    return yield* Effect.as(Effect.onError(write, () => discard(temporary)), temporary)
-  })
-
-  const discard = (temporary: string) =>
-    fs.remove(temporary, { force: true }).pipe(
-      Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
-    )
-
-  const put = (call: Call, path: string, { bytes, mode }: Existing) =>
-    Effect.flatMap(stage(call, path, bytes, mode), (temporary) => fs.rename(temporary, path))
-
-  const undo = (call: Call, done: ReadonlyArray<Held>) =>
-    Effect.forEach(
-      done.toReversed(),
-      ({ before, path, target }) =>
-        (before === undefined ? fs.remove(path) : put(call, path, before)).pipe(
-          Effect.mapError(cannot("put back", target.shown))
-        ),
-      { discard: true }
-    )
-
-  const hold = (change: Change) =>
-    holdPath(change.target.real, { make: change.after !== undefined }).pipe(
-      Effect.map((path): Held => ({ ...change, path })),
-      Effect.mapError(cannot(change.after === undefined ? "remove" : "write", change.target.shown))
-    )
-
-  /** Removes what this call had written beside these files when a crash cut it off. */
-  const tidy = (call: Call, targets: ReadonlyArray<Target>) =>
-    Effect.forEach(targets, (target) =>
-      holdPath(target.real, { make: false }).pipe(
-        Effect.map(parentOf),
-        Effect.flatMap((directory) =>
-          Effect.flatMap(fs.readDirectory(directory), (names) =>
-            Effect.forEach(
-              names.filter((name) => name.startsWith(temporaryOf(call))),
-              (name) => discard(`${directory}/${name}`),
-              { discard: true }
-            ))
-        ),
-        Effect.scoped,
-        Effect.catchAll((error) =>
-          isMissing(error) ? Effect.void : Effect.logWarning(`What a crash left beside ${target.shown} stays`, error)
-        )
-      ), { discard: true })
-
-  /** Makes all changes, or none. */
-  const apply = Effect.fnUntraced(function*(call: Call, changes: ReadonlyArray<Change>) {
-    const held = yield* Effect.forEach(changes, hold)
-    const staged: Array<string> = []
-    const done: Array<Held> = []
-    const stageAll = Effect.forEach(
-      held,
-      ({ after, before, mode, path, target }) =>
-        after === undefined ? Effect.succeed(undefined) : stage(call, path, after, before?.mode ?? mode).pipe(
-          Effect.tap((temporary) => Effect.sync(() => staged.push(temporary))),
-          Effect.mapError(cannot("write", target.shown))
-        )
-    )
-    const place = (change: Held, temporary: string | undefined) =>
-      (temporary === undefined
-        ? fs.remove(change.path)
-        : Effect.zipRight(failpoint("write_tmp_before_rename"), fs.rename(temporary, change.path))).pipe(
-          Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
-          Effect.tap(() => Effect.sync(() => done.push(change)))
-        )
-    const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
-      Effect.forEach(held, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
-        Effect.catchAll((error) => Effect.zipRight(undo(call, done), Effect.fail(error))),
-        Effect.uninterruptible
-      )
-    yield* Effect.flatMap(stageAll, placeAll).pipe(
-      Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.forEach(staged, discard, { discard: true }))
-    )
-    for (const { after, target } of changes) {
-      if (after === undefined) seen.forget(call.sessionID, target.real)
-      else seen.note(call.sessionID, target.real, after)
-    }
-  }, Effect.scoped)
-
-  return { existing, requireSeen, apply, tidy }
-}
+  ) => requireSeen(seen, session, target, bytes, options),
+  apply: (call: Call, changes: ReadonlyArray<Change>) => apply(fs, seen, call, changes),
+  tidy: (call: Call, targets: ReadonlyArray<Target>) => tidy(fs, call, targets)
+})

@@ -28,6 +28,91 @@ const refuseLoss = (taskID: SessionID, root: string, what: string) =>
       }, or remove it with force.`
   })
 
+/** What was changed in a worktree since it began. */
+const lookAt = ({ fs, git }: Workshop, entry: Entry, record: WorktreeRecord) =>
+  changesOf(git, fs, placeOf(entry, record.common), record.base, record.whole)
+
+/** The worktree of a task. */
+const find = ({ records }: Workshop, taskID: SessionID) =>
+  Effect.filterOrFail(records.find(taskID), (entry) => entry !== undefined, () =>
+    new IsolationRefused({
+      reason: "not_found",
+      message: `There is no worktree of ${taskID}. \`skein tasks clean\` lists those that there are.`
+    }))
+
+/** Ends the work in a worktree: it is kept where anything was changed in it. */
+const close = (workshop: Workshop, taskID: SessionID) =>
+  Effect.gen(function*() {
+    const entry = yield* find(workshop, taskID)
+    const { record, root } = entry
+    if (record === undefined) {
+      return yield* failed(
+        `There is no record of how ${root} began, so what was changed in it cannot be told. It is kept: take what you need from it, then remove it with force.`
+      )
+    }
+    const place = placeOf(entry, record.common)
+    const changes = yield* lookAt(workshop, entry, record)
+    if (changes === "none") {
+      yield* discard(workshop, place, record, false)
+      return { kept: false } satisfies WorkspaceEnd
+    }
+    return {
+      kept: true,
+      branch: yield* branchThere(workshop.git, workshop.fs, place),
+      directory: root,
+      ...changes
+    } satisfies WorkspaceEnd
+  })
+
+/** What is told of a worktree that is still there. */
+const leftover = Effect.fnUntraced(function*(workshop: Workshop, entry: Entry) {
+  const { record, root, taskID } = entry
+  const base = { taskID, directory: root, branch: branchOf(taskID) }
+  if (record === undefined) return { ...base, changes: "unknown" } satisfies Leftover
+  const changes = yield* Effect.catchAll(
+    lookAt(workshop, entry, record),
+    (error) => Effect.as(Effect.logDebug(`Git cannot tell what is in ${root}`, error), "unknown" as const)
+  )
+  return {
+    ...base,
+    origin: {
+      description: record.description,
+      repository: basename(record.common) === ".git" ? dirname(record.common) : record.common,
+      repositoryExists: yield* workshop.fs.exists(record.common),
+      base: record.base,
+      created: record.created
+    },
+    changes
+  } satisfies Leftover
+})
+
+/** Removes a worktree; without `force`, only where nothing is lost. */
+const remove = (workshop: Workshop, taskID: SessionID, force: boolean) =>
+  Effect.gen(function*() {
+    const entry = yield* find(workshop, taskID)
+    const { file, record, root } = entry
+    if (record === undefined) {
+      if (!force) return yield* refuseLoss(taskID, root, "there is no record of how it began")
+      yield* workshop.fs.remove(root, { recursive: true, force: true })
+      return yield* workshop.records.forget(file)
+    }
+    if (!force) {
+      const changes = yield* Effect.catchTag(
+        lookAt(workshop, entry, record),
+        "IsolationRefused",
+        ({ message }) => refuseLoss(taskID, root, message.replace(/\.$/, ""))
+      )
+      if (changes !== "none" && changes.onlyHere + changes.uncommitted > 0) {
+        const lost = [
+          ...(changes.onlyHere > 0 ? [counted(changes.onlyHere, "commit")] : []),
+          ...(changes.uncommitted > 0 ? [counted(changes.uncommitted, "uncommitted change")] : [])
+        ]
+        return yield* refuseLoss(taskID, root, `${lost.join(" and ")} would be lost`)
+      }
+    }
+    yield* discard(workshop, placeOf(entry, record.common), record, true)
+  })
+
 /** Isolation over git. */
 export const makeWorktrees = (options: {
   readonly dataDirectory: string
@@ -47,91 +132,14 @@ export const makeWorktrees = (options: {
     const told = <A>(effect: Effect.Effect<A, IsolationRefused | PlatformError>): Effect.Effect<A, IsolationRefused> =>
       Effect.mapError(effect, (error) => error._tag === "IsolationRefused" ? error : cannotKeep(top)(error))
 
-    const lookAt = (entry: Entry, record: WorktreeRecord) =>
-      changesOf(git, fs, placeOf(entry, record.common), record.base, record.whole)
-
-    const find = (taskID: SessionID) =>
-      Effect.filterOrFail(records.find(taskID), (entry) => entry !== undefined, () =>
-        new IsolationRefused({
-          reason: "not_found",
-          message: `There is no worktree of ${taskID}. \`skein tasks clean\` lists those that there are.`
-        }))
-
-    const close = (taskID: SessionID) =>
-      Effect.gen(function*() {
-        const entry = yield* find(taskID)
-        const { record, root } = entry
-        if (record === undefined) {
-          return yield* failed(
-            `There is no record of how ${root} began, so what was changed in it cannot be told. It is kept: take what you need from it, then remove it with force.`
-          )
-        }
-        const place = placeOf(entry, record.common)
-        const changes = yield* lookAt(entry, record)
-        if (changes === "none") {
-          yield* discard(workshop, place, record, false)
-          return { kept: false } satisfies WorkspaceEnd
-        }
-        return {
-          kept: true,
-          branch: yield* branchThere(git, fs, place),
-          directory: root,
-          ...changes
-        } satisfies WorkspaceEnd
-      })
-
-    const leftover = Effect.fnUntraced(function*(entry: Entry) {
-      const { record, root, taskID } = entry
-      const base = { taskID, directory: root, branch: branchOf(taskID) }
-      if (record === undefined) return { ...base, changes: "unknown" } satisfies Leftover
-      const changes = yield* Effect.catchAll(
-        lookAt(entry, record),
-        (error) => Effect.as(Effect.logDebug(`Git cannot tell what is in ${root}`, error), "unknown" as const)
-      )
-      return {
-        ...base,
-        origin: {
-          description: record.description,
-          repository: basename(record.common) === ".git" ? dirname(record.common) : record.common,
-          repositoryExists: yield* fs.exists(record.common),
-          base: record.base,
-          created: record.created
-        },
-        changes
-      } satisfies Leftover
-    })
-
-    const remove = (taskID: SessionID, force: boolean) =>
-      Effect.gen(function*() {
-        const entry = yield* find(taskID)
-        const { file, record, root } = entry
-        if (record === undefined) {
-          if (!force) return yield* refuseLoss(taskID, root, "there is no record of how it began")
-          yield* fs.remove(root, { recursive: true, force: true })
-          return yield* records.forget(file)
-        }
-        if (!force) {
-          const changes = yield* Effect.catchTag(
-            lookAt(entry, record),
-            "IsolationRefused",
-            ({ message }) => refuseLoss(taskID, root, message.replace(/\.$/, ""))
-          )
-          if (changes !== "none" && changes.onlyHere + changes.uncommitted > 0) {
-            const lost = [
-              ...(changes.onlyHere > 0 ? [counted(changes.onlyHere, "commit")] : []),
-              ...(changes.uncommitted > 0 ? [counted(changes.uncommitted, "uncommitted change")] : [])
-            ]
-            return yield* refuseLoss(taskID, root, `${lost.join(" and ")} would be lost`)
-          }
-        }
-        yield* discard(workshop, placeOf(entry, record.common), record, true)
-      })
-
     const forTask = (taskID: SessionID) => alone(`task ${taskID}`)
     return {
       open: (of) => forTask(of.taskID)(told(open(workshop, of))),
-      close: (taskID) => forTask(taskID)(told(close(taskID))),
-      list: told(Effect.flatMap(records.all, (entries) => Effect.forEach(entries, leftover, { concurrency }))),
-      remove: (taskID, { force = false } = {}) => forTask(taskID)(told(remove(taskID, force)))
+      close: (taskID) => forTask(taskID)(told(close(workshop, taskID))),
+      list: told(Effect.flatMap(records.all, (entries) =>
+        Effect.forEach(entries, (entry) =>
+          leftover(workshop, entry), { concurrency }))),
+      remove: (taskID, { force = false } = {}) =>
+        forTask(taskID)(told(remove(workshop, taskID, force)))
     }
   })
