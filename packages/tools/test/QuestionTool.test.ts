@@ -1,11 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Question } from "@skein/core/Question"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
 import { Tools } from "@skein/core/Tool"
 import { record, type RecordedEvents } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import { makeQuestion } from "@skein/tools/QuestionTool"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -24,12 +27,17 @@ const script = () =>
     worker: first(Scripted.call("question", { question: "Free?", multiple: true }))
   })
 
-const stack = (asks: "person" | "nobody" | "auto" = "person", scripted = script()) =>
+const stack = (
+  asks: "person" | "nobody" | "auto" = "person",
+  scripted = script(),
+  storage = SessionStorage.layerMemory
+) =>
   Layer.scopedDiscard(
     Effect.flatMap(Tools, (tools) => Effect.flatMap(makeQuestion, tools.register))
   ).pipe(
     Layer.provideMerge(SkeinTest.layer(scripted, {
       asks,
+      storage,
       agents: [SkeinTest.agent("lead", { mode: "primary" }), SkeinTest.agent("worker")]
     }))
   )
@@ -87,6 +95,29 @@ describe("question", () => {
         { id: properties.id, reply: "withdrawn", answers: [] }
       ])
     }).pipe(Effect.provide(stack())))
+
+  it.scoped("waits on where its answer cannot be stored, and can be answered again", () => {
+    let fails = false
+    const full = new StorageError({ operation: "commit", reason: "full", message: "The disk is full." })
+    const storage = Layer.map(SessionStorage.layerMemory, (context) => {
+      const inner = Context.get(context, SessionStorage)
+      const commit: typeof inner.commit = (writes) => fails ? Effect.fail(full) : inner.commit(writes)
+      return Context.make(SessionStorage, { ...inner, commit })
+    })
+    return Effect.gen(function*() {
+      const heard = yield* record()
+      const questions = yield* Question
+      const { asked, turn } = yield* begin("build", heard)
+      fails = true
+      expect(yield* Effect.flip(questions.reply(asked.id, ["red"]))).toBe(full)
+      expect(yield* Effect.flip(questions.dismiss(asked.id))).toBe(full)
+      fails = false
+      expect(yield* questions.pending()).toEqual([asked])
+      yield* questions.reply(asked.id, ["blue"])
+      expect((yield* Fiber.join(turn)).text).toContain("The user answers: blue")
+      expect(yield* questions.pending()).toEqual([])
+    }).pipe(Effect.provide(stack("person", script(), storage)))
+  })
 
   it.scoped("is withdrawn where its session is stopped", () =>
     Effect.gen(function*() {

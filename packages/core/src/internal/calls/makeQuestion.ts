@@ -21,6 +21,8 @@ interface Pending {
   readonly request: QuestionRequest
   readonly source: EventSource
   readonly ended: Deferred.Deferred<ReadonlyArray<string>, Unanswered>
+  /** Whether its end is being stored. */
+  isEnding: boolean
 }
 
 const unanswered = {
@@ -40,7 +42,10 @@ export const makeQuestion = Effect.gen(function*() {
 
   /** Ends a question that nobody has ended yet. */
   const withdraw = (each: Pending) =>
-    Effect.suspend(() => pending.delete(each.request.id) ? told(each, "withdrawn", []) : Effect.void)
+    Effect.suspend(() => {
+      if (each.isEnding || !pending.delete(each.request.id)) return Effect.void
+      return told(each, "withdrawn", [])
+    })
 
   const wait = (each: Pending) =>
     Deferred.await(each.ended).pipe(
@@ -66,7 +71,12 @@ export const makeQuestion = Effect.gen(function*() {
     if (!canAsk(rootID)) return yield* nobody
     const source = { id: sessionID, rootID, depth }
     const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
-    const each: Pending = { request, source, ended: yield* Deferred.make<ReadonlyArray<string>, Unanswered>() }
+    const each: Pending = {
+      request,
+      source,
+      ended: yield* Deferred.make<ReadonlyArray<string>, Unanswered>(),
+      isEnding: false
+    }
     const current = yield* FiberRef.get(currentCall)
     const waiting = Effect.gen(function*() {
       pending.set(partID, each)
@@ -82,9 +92,11 @@ export const makeQuestion = Effect.gen(function*() {
     answers: ReadonlyArray<string>
   ) {
     const found = pending.get(id)
-    if (found === undefined) return yield* notWaiting(id)
+    if (found === undefined || found.isEnding) return yield* notWaiting(id)
+    found.isEnding = true
+    // If its end cannot be stored, the question waits on: it can be answered again.
+    yield* Effect.onError(told(found, reply, answers), () => Effect.sync(() => void (found.isEnding = false)))
     pending.delete(id)
-    yield* told(found, reply, answers)
     if (reply === "answered") yield* Deferred.succeed(found.ended, answers)
     else yield* Deferred.fail(found.ended, unanswered.dismissed)
   }, Effect.uninterruptible)
@@ -96,8 +108,8 @@ export const makeQuestion = Effect.gen(function*() {
     dismiss: (id: PartID) => end(id, "dismissed", []),
     pending: (rootID?: SessionID) =>
       Effect.sync(() =>
-        [...pending.values()].map(({ request }) => request).filter((each) =>
-          rootID === undefined || each.rootID === rootID
+        [...pending.values()].flatMap(({ isEnding, request }) =>
+          !isEnding && (rootID === undefined || request.rootID === rootID) ? [request] : []
         )
       )
   }
