@@ -8,7 +8,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
+import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
 
@@ -62,6 +64,44 @@ describe("the governor", () => {
       expect(told).toEqual(["b 1", "c 2"])
       expect(yield* Effect.flatMap(Governor, (governor) => governor.load)).toEqual({ held: 1, waiting: 2 })
     }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("leaves nobody waiting when a call is interrupted that asks for the slot again, whatever it does just then", () => {
+    const isGoneOnWith = (operation: number) => {
+      let target: Fiber.RuntimeFiber<unknown, unknown> | undefined
+      let operations = 0
+      const interrupts: Scheduler.Scheduler = {
+        shouldYield: (fiber) => {
+          if (fiber === target && operations++ === operation) fiber.unsafeInterruptAsFork(FiberId.none)
+          return false
+        },
+        scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
+      }
+      return Effect.gen(function*() {
+        const governor = yield* Governor
+        const waited = yield* Effect.makeLatch()
+        const asks = Effect.fnUntraced(function*(call: Call) {
+          const asking = yield* Effect.fork(call.waiting(waited.await))
+          yield* Effect.yieldNow()
+          target = asking
+          yield* Fiber.await(asking)
+        })
+        const slot = governor.slot(rootID("r"), silent)
+        const calls = slot.calls([asks, (call: Call) => call.waiting(waited.await)], (body, call) => body(call))
+        const work = yield* Effect.fork(slot.work(calls))
+        yield* TestClock.adjust(1)
+        yield* waited.open
+        yield* TestClock.adjust(1)
+        const isOver = work.unsafePoll() !== null
+        yield* Fiber.interrupt(work)
+        return isOver && operations > 0
+      }).pipe(Effect.provide(governed(1)), Effect.withScheduler(interrupts))
+    }
+    return Effect.gen(function*() {
+      for (let operation = 0; operation < 60; operation++) {
+        expect(yield* isGoneOnWith(operation), `interrupted at operation ${operation}`).toBe(true)
+      }
+    })
   })
 
   it.effect("passes over the agents of a root that is full", () => {

@@ -71,12 +71,8 @@ export const makeQuestion = Effect.gen(function*() {
     if (!canAsk(rootID)) return yield* nobody
     const source = { id: sessionID, rootID, depth }
     const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
-    const each: Pending = {
-      request,
-      source,
-      ended: yield* Deferred.make<ReadonlyArray<string>, Unanswered>(),
-      isEnding: false
-    }
+    const ended = yield* Deferred.make<ReadonlyArray<string>, Unanswered>()
+    const each: Pending = { request, source, ended, isEnding: false }
     const current = yield* FiberRef.get(currentCall)
     const waiting = Effect.gen(function*() {
       pending.set(partID, each)

@@ -23,6 +23,8 @@ export const free: Slot = {
   calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
 
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
 interface Ticket {
   readonly rootID: SessionID
   /** How many agents of the root may have a slot. */
@@ -127,13 +129,13 @@ export const makeSlot = (
    * The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. What was
    * granted meanwhile goes back with the end of the work.
    */
-  const hold: Effect.Effect<void> = Effect.suspend(() => {
-    if (holds) return tell
-    if (acquiring !== undefined) return Effect.zipRight(Deferred.await(acquiring), hold)
-    const mine = acquiring = Deferred.unsafeMake<void>(noFiber)
-    const goesOn = started
-    started = true
-    return Effect.uninterruptibleMask((restore) => {
+  const holdFrom = (restore: Restore): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      if (holds) return tell
+      if (acquiring !== undefined) return Effect.zipRight(restore(Deferred.await(acquiring)), holdFrom(restore))
+      const mine = acquiring = Deferred.unsafeMake<void>(noFiber)
+      const goesOn = started
+      started = true
       const granted = Deferred.unsafeMake<void>(noFiber)
       const { position, withdraw } = take(goesOn, () => Deferred.unsafeDone(granted, Effect.void))
       const queued = goesOn || position === 0 ? Effect.void : news.queued(position)
@@ -146,7 +148,8 @@ export const makeSlot = (
         }))
       )
     })
-  })
+  // Only the waiting can be interrupted: what the others wait for must come to an end.
+  const hold = Effect.uninterruptibleMask(holdFrom)
 
   const call = <A, E, R>(body: (call: Call) => Effect.Effect<A, E, R>) =>
     Effect.suspend(() => {
