@@ -49,7 +49,6 @@ const maximumLines = 600
 const known = {
   circles: [],
   closures: [
-    ...["live", "runner", "session", "tasks"].map((room) => `packages/core/src/internal/${room}`),
     "packages/cli/src/internal/run/live.ts",
     "packages/config/src/internal/projectTrust.ts",
     "packages/core/src/internal/governor/slots.ts",

@@ -7,19 +7,43 @@ import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Governor } from "../../Governor.ts"
 import { Leases } from "../../Leases.ts"
 import { elapsed } from "../../MonotonicClock.ts"
-import type { Project, ProjectServices, ProjectUnavailable } from "../../Project.ts"
-import { Projects } from "../../Projects.ts"
+import type { ProjectServices, ProjectUnavailable } from "../../Project.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { endTasks } from "./endTasks.ts"
 import type { LiveMessage } from "./History.ts"
 import { Live } from "./Live.ts"
+import { makeProjectsInUse } from "./makeProjectsInUse.ts"
+import { readHistory, readInbox, readInfo } from "./readSession.ts"
+import { SessionMap } from "./SessionMap.ts"
+
+/** What is in memory, unless another process has changed it since; undefined where nothing is. */
+const inMemory = (
+  sessions: SessionMap,
+  leases: Context.Tag.Service<Leases>,
+  id: SessionID,
+  close: (id: SessionID) => Effect.Effect<void>
+): Effect.Effect<Live | undefined, SessionNotFound | StorageError> =>
+  Effect.suspend((): Effect.Effect<Live | undefined, SessionNotFound | StorageError> => {
+    const live = sessions.get(id)
+    if (live === undefined) return Effect.succeed(live)
+    if (live.isLeaving) return notFound(id)
+    const { rootID } = live.info
+    if (leases.epoch(rootID) > 0) return Effect.succeed(live)
+    return Effect.flatMap(
+      leases.isFresh(rootID),
+      (isFresh) => isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
+    )
+  })
+
+/** Does something while this process holds a tree. */
+const holding = <A, E, R>(leases: Context.Tag.Service<Leases>, rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(leases.hold(rootID), () => effect, (done) => Effect.sync(done))
 
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
@@ -63,18 +87,14 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   static readonly layer = Layer.scoped(
     SessionTable,
     Effect.gen(function*() {
-      const storage = yield* SessionStorage
       const governor = yield* Governor
       const leases = yield* Leases
-      const ids = yield* Ids
       const clock = yield* Effect.clock
-      const projects = yield* Projects
+      // Before the scopes of sessions: it is closed after them.
+      const projects = yield* makeProjectsInUse
       const scope = yield* Effect.scope
-      // Made before the sessions' scopes, and so closed after them.
-      const ofProjects = yield* Scope.fork(scope, ExecutionStrategy.parallel)
-      const opened = new Map<SessionID, { readonly project: Project; readonly scope: Scope.CloseableScope }>()
-      const table = new Map<SessionID, Live>()
-      const children = new Map<SessionID, Set<Live>>()
+      const context = yield* Effect.context<Ids | SessionStorage>()
+      const sessions = new SessionMap()
 
       const add = Effect.fnUntraced(function*(
         info: SessionInfo,
@@ -82,55 +102,31 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         waiting: ReadonlyArray<InboxRow> = []
       ) {
         const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
-        // Somebody else may have opened it meanwhile: theirs counts. From here to its place in the table is one moment.
-        const known = table.get(info.id)
+        // Somebody else may have opened it meanwhile: theirs counts. From here to its place in the map is one moment.
+        const known = sessions.get(info.id)
         if (known !== undefined) {
           yield* Scope.close(own, Exit.void)
           return known
         }
-        const live = new Live({
-          info,
-          parent,
-          scope: own,
-          now: () => elapsed(clock),
-          slot: governor.free,
-          inbox: waiting.filter(({ kind }) => kind !== "stop")
-        })
-        table.set(info.id, live)
+        const inbox = waiting.filter(({ kind }) => kind !== "stop")
+        const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, inbox })
+        sessions.add(live)
         leases.note(info.id, info.rootID)
-        if (parent !== undefined) {
-          const siblings = children.get(parent.info.id) ?? new Set()
-          children.set(parent.info.id, siblings.add(live))
-        }
         // Runs that wait for a slot have no fiber that would end with the scope.
         yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks.running)))
         return live
       })
 
-      /** What is in memory, unless another process has changed it since; undefined where nothing is. */
-      const known = (id: SessionID): Effect.Effect<Live | undefined, SessionNotFound | StorageError> =>
-        Effect.suspend((): Effect.Effect<Live | undefined, SessionNotFound | StorageError> => {
-          const live = table.get(id)
-          if (live === undefined) return Effect.succeed(live)
-          if (live.isLeaving) return notFound(id)
-          const { rootID } = live.info
-          if (leases.epoch(rootID) > 0) return Effect.succeed(live)
-          return Effect.flatMap(
-            leases.isFresh(rootID),
-            (isFresh) => isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
-          )
-        })
+      const load = Effect.fnUntraced(function*(id: SessionID) {
+        const info = yield* readInfo(id)
+        const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
+        return yield* add(info, parent, yield* readInbox(id))
+      }, Effect.provide(context))
 
       const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
-        Effect.flatMap(known(id), (live) => live === undefined ? load(id) : Effect.succeed(live))
-
-      const rootOfStored = (id: SessionID) =>
         Effect.flatMap(
-          storage.session(id),
-          Option.match({
-            onNone: () => notFound(id),
-            onSome: ({ rootID }) => Effect.succeed(rootID)
-          })
+          inMemory(sessions, leases, id, close),
+          (live) => live === undefined ? load(id) : Effect.succeed(live)
         )
 
       const use = <A, E, R>(
@@ -138,109 +134,35 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         change: (live: Live) => Effect.Effect<A, E, R>
       ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
         Effect.gen(function*() {
-          const rootID = table.get(id)?.info.rootID ?? (yield* rootOfStored(id))
-          return yield* Effect.acquireUseRelease(
-            leases.hold(rootID),
-            () => Effect.flatMap(open(id), change),
-            (done) => Effect.sync(done)
-          )
+          const { rootID } = sessions.get(id)?.info ?? (yield* Effect.provide(readInfo(id), context))
+          return yield* holding(leases, rootID, Effect.flatMap(open(id), change))
         })
-
-      /** Opens the project of a tree that is held. */
-      const enter = (live: Live): Effect.Effect<void, ProjectUnavailable> =>
-        Effect.suspend(() => {
-          const { directory, id: rootID } = live.root.info
-          if (opened.has(rootID)) return Effect.void
-          return Effect.uninterruptibleMask((restore) =>
-            Effect.gen(function*() {
-              const own = yield* Scope.fork(ofProjects, ExecutionStrategy.sequential)
-              const exit = yield* Effect.exit(restore(Scope.extend(projects.open(directory), own)))
-              // Somebody else may have opened it meanwhile: theirs counts.
-              if (Exit.isSuccess(exit) && !opened.has(rootID)) {
-                return void opened.set(rootID, { project: exit.value, scope: own })
-              }
-              yield* Scope.close(own, Exit.void)
-              yield* exit
-            })
-          )
-        })
-
-      const exitProject = (rootID: SessionID): Effect.Effect<void> =>
-        Effect.suspend(() => {
-          const found = opened.get(rootID)
-          opened.delete(rootID)
-          return found === undefined ? Effect.void : Scope.close(found.scope, Exit.void)
-        })
-
-      const load = Effect.fnUntraced(function*(id: SessionID) {
-        const found = yield* storage.session(id)
-        if (Option.isNone(found)) return yield* notFound(id)
-        const info = found.value
-        const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
-        const { rows, unreadable } = yield* storage.inbox(id)
-        for (const row of unreadable) {
-          yield* Effect.logError(
-            `${row.id} waits for ${id} and cannot be read (${row.reason}): the session goes on without it. `
-              + "Use the version of Skein that wrote it."
-          )
-        }
-        for (const row of rows) ids.after(row.id)
-        return yield* add(info, parent, rows)
-      })
-
-      const history = Effect.fnUntraced(function*(live: Live) {
-        if (live.messages !== undefined) return live.messages
-        const found = yield* storage.messages(live.info.id)
-        const last = found.rows.at(-1)
-        // Messages and parts are in the order of their ids, also those of another process with another clock.
-        if (last !== undefined) { for (const { id } of [last.info, ...last.parts]) ids.after(id) }
-        return live.history.load(found.rows)
-      })
 
       const close = (id: SessionID): Effect.Effect<void> =>
         Effect.suspend(() => {
-          const live = table.get(id)
+          const live = sessions.get(id)
           if (live === undefined) return Effect.void
-          const gone: Array<SessionID> = []
-          forget(live, gone)
+          const gone = sessions.forget(live)
           // What ends now still belongs to the tree, and is stored only while that is held.
-          return Effect.zipRight(
-            Scope.close(live.scope, Exit.void),
-            Effect.suspend(() => {
-              for (const each of gone) if (!table.has(each)) leases.forget(each)
-              return live.parent === undefined && !table.has(id) ? exitProject(id) : Effect.void
-            })
-          )
+          return Effect.flatMap(Scope.close(live.scope, Exit.void), () => {
+            for (const each of gone) if (!sessions.has(each)) leases.forget(each)
+            return live.parent === undefined && !sessions.has(id) ? projects.exit(id) : Effect.void
+          })
         })
 
-      const forget = (live: Live, gone: Array<SessionID>): void => {
-        for (const child of children.get(live.info.id) ?? []) forget(child, gone)
-        children.delete(live.info.id)
-        table.delete(live.info.id)
-        gone.push(live.info.id)
-        if (live.parent !== undefined) children.get(live.parent.info.id)?.delete(live)
-      }
-
       leases.onStale(close)
-      leases.onRest(exitProject)
+      leases.onRest(projects.exit)
 
       return {
         open,
         use,
-        work: (id, change) => use(id, (live) => Effect.zipRight(enter(live), change(live))),
-        inProject: (live, effect) =>
-          Effect.suspend(() => {
-            const { rootID } = live.info
-            return opened.get(rootID)?.project.use(effect)
-              ?? Effect.dieMessage(`The project of ${rootID} is not open: nothing works in that tree`)
-          }),
+        work: (id, change) => use(id, (live) => Effect.zipRight(projects.enter(live), change(live))),
+        inProject: (live, effect) => projects.use(live.info.rootID, effect),
         add,
-        peek: (id) => table.get(id),
-        below: (id) => [...(children.get(id) ?? [])],
-        history,
-        rest: (live) => {
-          if (live.running === undefined) live.history.forget()
-        },
+        peek: (id) => sessions.get(id),
+        below: (id) => sessions.below(id),
+        history: (live) => Effect.provide(readHistory(live), context),
+        rest: (live) => live.running === undefined ? live.history.forget() : undefined,
         close
       }
     })

@@ -61,6 +61,23 @@ const endBudget = ({ live, reservation }: RunningTask): boolean => {
   return true
 }
 
+/** The outcome of a run. A worktree that no other run needs is closed with it. */
+const outcomeOf = Effect.fnUntraced(function*(parent: Live, task: RunningTask, end: End, start: Start) {
+  const { live, row: run } = task
+  const isApart = live.info.worktree !== undefined
+  const isNeeded = isApart && parent.tasks.running.some((each) => each.live === live && each !== task)
+  const worktree = isApart && !isNeeded ? yield* closeWorkspace(parent, run.taskID) : undefined
+  return {
+    ...end,
+    ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
+    taskID: run.taskID,
+    runID: run.id,
+    text: (end.status === "failed" && end.text) || lastWords(live, start),
+    usage: since(start.usage, live.info.usage.subtree),
+    durationMs: live.clock.now() - task.since
+  } as Outcome
+})
+
 /** Stores the outcome of a run and tells who is to know: the call that waits, or the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
@@ -85,18 +102,7 @@ export const settleRun = Effect.fnUntraced(function*(
   const { row: run } = task
   // Who holds the tree next goes on with the run, and with its worktree.
   if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
-  const isApart = live.info.worktree !== undefined
-  const isNeeded = isApart && parent.tasks.running.some((each) => each.live === live && each !== task)
-  const worktree = isApart && !isNeeded ? yield* closeWorkspace(parent, run.taskID) : undefined
-  const outcome = {
-    ...end,
-    ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
-    taskID: run.taskID,
-    runID: run.id,
-    text: (end.status === "failed" && end.text) || lastWords(live, start),
-    usage: since(start.usage, live.info.usage.subtree),
-    durationMs: live.clock.now() - task.since
-  } as Outcome
+  const outcome = yield* outcomeOf(parent, task, end, start)
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
   const isDone = end.status === "completed"
   const properties = { ...factsOf(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }

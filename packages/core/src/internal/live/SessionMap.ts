@@ -1,0 +1,43 @@
+/** Owns which sessions are in memory, and which of them are below which. */
+import type { SessionID } from "@skein/domain/Id"
+import type { Live } from "./Live.ts"
+
+/** The sessions in memory. */
+export class SessionMap {
+  readonly #sessions = new Map<SessionID, Live>()
+  readonly #children = new Map<SessionID, Set<Live>>()
+
+  /** The session of an id. */
+  get(id: SessionID): Live | undefined {
+    return this.#sessions.get(id)
+  }
+
+  /** Whether there is a session of an id. */
+  has(id: SessionID): boolean {
+    return this.#sessions.has(id)
+  }
+
+  /** The sessions directly below one. */
+  below(id: SessionID): ReadonlyArray<Live> {
+    return [...(this.#children.get(id) ?? [])]
+  }
+
+  /** Adds a session. */
+  add(live: Live): void {
+    const { parent } = live
+    this.#sessions.set(live.info.id, live)
+    if (parent === undefined) return
+    const siblings = this.#children.get(parent.info.id) ?? new Set()
+    this.#children.set(parent.info.id, siblings.add(live))
+  }
+
+  /** Forgets a session and all below it; gives their ids. */
+  forget(live: Live): ReadonlyArray<SessionID> {
+    const { id } = live.info
+    const below = this.below(id).flatMap((child) => this.forget(child))
+    this.#children.delete(id)
+    this.#sessions.delete(id)
+    if (live.parent !== undefined) this.#children.get(live.parent.info.id)?.delete(live)
+    return [...below, id]
+  }
+}

@@ -1,0 +1,72 @@
+/** Makes sessions: roots, and sessions below others. */
+import { open } from "@skein/domain/Budget"
+import { Ids, type SessionID } from "@skein/domain/Id"
+import { type SessionInfo, version } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
+import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
+import { Projects } from "../../Projects.ts"
+import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
+import { checkBudget } from "../budget/checkBudget.ts"
+import { childInfo } from "../live/childInfo.ts"
+import { SessionTable } from "../live/SessionTable.ts"
+import { untitled } from "../summary/makeTitle.ts"
+
+const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
+
+/** What a project says of a session that begins. */
+const startOf = Effect.fnUntraced(function*(options: SessionOptions) {
+  const { settings } = yield* Config
+  return { settings, agent: yield* agentOf(options.agent ?? settings.default_agent) }
+})
+
+/** Makes a root session. */
+export const createSession = Effect.fn("Session.create")(function*(options: SessionOptions) {
+  const ids = yield* Ids
+  const journal = yield* Journal
+  const leases = yield* Leases
+  const table = yield* SessionTable
+  const { agent, settings } = yield* Projects.use(options.directory, startOf(options))
+  const now = yield* Clock.currentTimeMillis
+  const id = yield* ids.make("ses")
+  const budget = options.budget ?? settings.budget
+  yield* checkBudget(budget)
+  const info: SessionInfo = {
+    id,
+    rootID: id,
+    depth: 0,
+    projectID: options.projectID ?? options.directory,
+    directory: options.directory,
+    title: options.title ?? untitled,
+    agent: agent.name,
+    ...(options.model === undefined ? {} : { model: options.model }),
+    permission: options.permission ?? [],
+    usage: { own: none, subtree: none },
+    ...(budget === undefined ? {} : { budget: open(budget, now) }),
+    version,
+    time: { created: now, updated: now }
+  }
+  yield* leases.begin(id, (hold) => journal.commit([{ _tag: "Session", info, isNew: true }, hold]))
+  const live = yield* table.add(info, undefined)
+  live.markRecovered()
+  return info
+}, Effect.uninterruptible)
+
+/** Makes a session below another. */
+export const createChild = Effect.fnUntraced(function*(parentID: SessionID, options: ChildOptions) {
+  const ids = yield* Ids
+  const journal = yield* Journal
+  const table = yield* SessionTable
+  return yield* table.use(parentID, (parent) =>
+    Effect.gen(function*() {
+      const now = yield* Clock.currentTimeMillis
+      const info = childInfo(parent.info, yield* ids.make("ses"), options, now)
+      yield* journal.commit([{ _tag: "Session", info, isNew: true }])
+      yield* table.add(info, parent)
+      return info
+    }))
+})

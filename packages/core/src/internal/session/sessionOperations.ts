@@ -1,0 +1,96 @@
+/** What callers ask of a session that is there. */
+
+import { type MessageID, type SessionID } from "@skein/domain/Id"
+import type { PartInput } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
+import type { PromptOptions } from "../../Turn.ts"
+import { checkBudget } from "../budget/checkBudget.ts"
+import { snapshot } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
+import { asParts, checkParts } from "../runner/submitPrompt.ts"
+import { promptHooks } from "../sessionHooks/turnHooks.ts"
+import { Recovery } from "../tasks/Recovery.ts"
+import { forkSession } from "./forkSession.ts"
+
+const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
+
+type Submitted = ReturnType<typeof promptHooks>["submitted"]
+
+/** Prompts a session: hooks hear of it first, and what a crash has left of its tree continues before. */
+export const promptSession = Effect.fnUntraced(function*(
+  id: SessionID,
+  input: string | ReadonlyArray<PartInput>,
+  options: PromptOptions,
+  submitted: Submitted
+) {
+  const table = yield* SessionTable
+  const runner = yield* SessionRunner
+  const recovery = yield* Recovery
+  const parts = asParts(input)
+  yield* checkParts(parts)
+  yield* checkBudget(options.budget)
+  return yield* table.work(id, (live) => {
+    const { stops } = live.run
+    const named = options.agent === undefined ? Effect.void : agentOf(options.agent)
+    return table.inProject(live, named).pipe(
+      Effect.zipRight(recovery.recover(live)),
+      Effect.zipRight(table.inProject(live, submitted(live, parts))),
+      Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))
+    )
+  })
+})
+
+/** Stores a message without answering it. */
+export const appendTo = Effect.fn("Session.append")(function*(
+  id: SessionID,
+  input: string | ReadonlyArray<PartInput>
+) {
+  const table = yield* SessionTable
+  const runner = yield* SessionRunner
+  const parts = asParts(input)
+  yield* checkParts(parts)
+  yield* table.use(id, (live) => runner.note(live, parts))
+})
+
+/** Copies a session. A copy of a root is a tree of its own, and the original is only read. */
+export const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, messageID: MessageID | undefined) {
+  const table = yield* SessionTable
+  const { parentID } = (yield* table.open(id)).info
+  const forked = (live: Live) => forkSession(live, messageID)
+  return yield* parentID === undefined ? Effect.flatMap(table.open(id), forked) : table.use(id, forked)
+})
+
+/** Ends what runs here of a tree, and stores nothing of that. */
+export const leaveTree = Effect.fn("Session.leave")(function*(id: SessionID) {
+  const table = yield* SessionTable
+  const storage = yield* SessionStorage
+  const { rootID } = (yield* table.open(id)).info
+  yield* (yield* Leases).leave(rootID)
+  const { rows } = yield* storage.runs({ rootID, unsettled: true })
+  return rows.filter(({ background }) => background)
+})
+
+/** Gives a session another title. */
+export const renameSession = Effect.fnUntraced(function*(id: SessionID, title: string) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  yield* table.use(
+    id,
+    (live) => Effect.flatMap(Clock.currentTimeMillis, (now) => journal.commit([live.record.change(now, { title })]))
+  )
+})
+
+/** The messages of a session, without bringing them into memory. */
+export const messagesOf = Effect.fnUntraced(function*(id: SessionID) {
+  const table = yield* SessionTable
+  const storage = yield* SessionStorage
+  const { messages } = yield* table.open(id)
+  return messages !== undefined ? messages.map(snapshot) : (yield* storage.messages(id)).rows
+})
