@@ -51,7 +51,6 @@ const known = {
   closures: [
     "packages/cli/src/internal/run/live.ts",
     "packages/config/src/internal/projectTrust.ts",
-    "packages/core/src/internal/governor/slots.ts",
     "packages/core/src/internal/leases/makeLeases.ts",
     "packages/core/src/internal/permission/broker.ts",
     "packages/tools/src/internal/bash/readLine.ts",

@@ -81,144 +81,180 @@ export const makePool = (perRoot: number, perProcess: number) => {
   return { ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
 }
 
-/** A slot for an agent below a root, taken from a pool. */
-export const makeSlot = (
-  pool: ReturnType<typeof makePool>,
-  rootID: SessionID,
-  news: SlotNews
-): Slot => {
-  let started = false
+/** Whether an agent has its slot, and which of its calls need it. */
+class Holding {
+  readonly #pool: ReturnType<typeof makePool>
+  readonly #rootID: SessionID
+  readonly #news: SlotNews
+  #started = false
   /** Whether it was told that the first slot is there. */
-  let told = false
-  let holds = false
+  #told = false
+  #holds = false
   /** Whether the slot was granted before there was work, and there was none since. */
-  let unused = false
-  let acquiring: Deferred.Deferred<void> | undefined
+  #unused = false
+  #acquiring: Deferred.Deferred<void> | undefined
   /** Calls that have not ended, and those among them that wait. */
-  let open = 0
-  let waiting = 0
+  #open = 0
+  #waiting = 0
 
-  const give = () => {
-    if (!holds) return
-    holds = false
-    unused = false
-    pool.release(rootID)
+  constructor(pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews) {
+    this.#pool = pool
+    this.#rootID = rootID
+    this.#news = news
   }
 
-  const giveIfAllWait = () => {
-    if (open > 0 && waiting === open) give()
+  get holds(): boolean {
+    return this.#holds
   }
 
-  const tell = Effect.suspend(() => {
-    unused = false
-    if (told) return Effect.void
-    told = true
-    return news.granted
-  })
+  give(): void {
+    if (!this.#holds) return
+    this.#holds = false
+    this.#unused = false
+    this.#pool.release(this.#rootID)
+  }
 
-  /** Asks for the slot. Somebody else may have got it meanwhile: it is one, and a second one goes back at once. */
-  const take = (goesOn: boolean, then: (took: boolean) => void) =>
-    pool.ask(rootID, goesOn, () => {
-      const took = !holds
-      holds = true
-      if (!took) pool.release(rootID)
-      then(took)
-    }, news.most)
+  beginCalls(count: number): void {
+    this.#open += count
+  }
 
-  /**
-   * The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. What was
-   * granted meanwhile goes back with the end of the work.
-   */
-  const holdFrom = (restore: Restore): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      if (holds) return tell
-      if (acquiring !== undefined) return Effect.zipRight(restore(Deferred.await(acquiring)), holdFrom(restore))
-      const mine = acquiring = Deferred.unsafeMake<void>(noFiber)
-      const goesOn = started
-      started = true
-      const granted = Deferred.unsafeMake<void>(noFiber)
-      const { position, withdraw } = take(goesOn, () => Deferred.unsafeDone(granted, Effect.void))
-      const queued = goesOn || position === 0 ? Effect.void : news.queued(position)
-      return restore(Effect.zipRight(queued, Deferred.await(granted))).pipe(
-        Effect.onInterrupt(() => Effect.sync(withdraw)),
-        Effect.zipLeft(tell),
-        Effect.ensuring(Effect.suspend(() => {
-          acquiring = undefined
-          return Deferred.succeed(mine, undefined)
-        }))
-      )
-    })
-  // Only the waiting can be interrupted: what the others wait for must come to an end.
-  const hold = Effect.uninterruptibleMask(holdFrom)
+  beginWaiting(): void {
+    this.#waiting++
+    this.#giveIfAllWait()
+  }
 
-  const call = <A, E, R>(body: (call: Call) => Effect.Effect<A, E, R>) =>
-    Effect.suspend(() => {
-      /** In how many places it waits: what it runs at the same time may wait as well. */
-      let waits = 0
-      const rest = () => {
-        if (waits++ > 0) return
-        waiting++
-        giveIfAllWait()
-      }
-      const goOn = () => {
-        if (waits > 0 && --waits === 0) waiting--
-      }
-      // What waits there and is given up does not wait for a slot: the step does, before it goes on.
-      const wait: Call["waiting"] = (effect) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.suspend(() => {
-            rest()
-            return Effect.flatMap(Effect.exit(restore(effect)), (exit) => {
-              goOn()
-              return waits > 0 ? exit : Effect.zipRight(restore(hold), exit)
-            })
-          })
-        )
-      const end = Effect.sync(() => {
-        if (waits > 0) waiting--
-        waits = 0
-        open--
-        giveIfAllWait()
-      })
-      return Effect.ensuring(body({ waiting: wait }), end)
-    })
+  endWaiting(): void {
+    this.#waiting--
+  }
 
-  const first: Slot["first"] = (start) => {
-    started = true
+  endCall(): void {
+    this.#open--
+    this.#giveIfAllWait()
+  }
+
+  /** Asks for the first slot before there is work. */
+  first(start: () => void): ReturnType<Slot["first"]> {
+    this.#started = true
     let waits = true
-    const { position, withdraw } = take(false, (took) => {
+    const { position, withdraw } = this.#take(false, (took) => {
       waits = false
-      unused = took
+      this.#unused = took
       start()
     })
     const giveUp = () => {
       if (waits) withdraw()
-      else if (unused) give()
+      else if (this.#unused) this.give()
       waits = false
     }
     return { position, giveUp }
   }
 
+  // Only the waiting can be interrupted: what the others wait for must come to an end.
+  readonly hold: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => this.#holdFrom(restore))
+
+  /**
+   * The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. What was
+   * granted meanwhile goes back with the end of the work.
+   */
+  #holdFrom(restore: Restore): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#holds) return this.#tell()
+      if (this.#acquiring !== undefined) {
+        return Effect.zipRight(restore(Deferred.await(this.#acquiring)), this.#holdFrom(restore))
+      }
+      const mine = this.#acquiring = Deferred.unsafeMake<void>(noFiber)
+      const goesOn = this.#started
+      this.#started = true
+      const granted = Deferred.unsafeMake<void>(noFiber)
+      const { position, withdraw } = this.#take(goesOn, () => Deferred.unsafeDone(granted, Effect.void))
+      const queued = goesOn || position === 0 ? Effect.void : this.#news.queued(position)
+      return restore(Effect.zipRight(queued, Deferred.await(granted))).pipe(
+        Effect.onInterrupt(() => Effect.sync(withdraw)),
+        Effect.zipLeft(Effect.suspend(() => this.#tell())),
+        Effect.ensuring(Effect.suspend(() => {
+          this.#acquiring = undefined
+          return Deferred.succeed(mine, undefined)
+        }))
+      )
+    })
+  }
+
+  #giveIfAllWait(): void {
+    if (this.#open > 0 && this.#waiting === this.#open) this.give()
+  }
+
+  #tell(): Effect.Effect<void> {
+    this.#unused = false
+    if (this.#told) return Effect.void
+    this.#told = true
+    return this.#news.granted
+  }
+
+  /** Asks for the slot. Somebody else may have got it meanwhile: it is one, and a second one goes back at once. */
+  #take(goesOn: boolean, then: (took: boolean) => void) {
+    return this.#pool.ask(this.#rootID, goesOn, () => {
+      const took = !this.#holds
+      this.#holds = true
+      if (!took) this.#pool.release(this.#rootID)
+      then(took)
+    }, this.#news.most)
+  }
+}
+
+/** One call of an agent, which may give the slot away while it waits. */
+const call = <A, E, R>(holding: Holding, body: (call: Call) => Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    /** In how many places it waits: what it runs at the same time may wait as well. */
+    let waits = 0
+    const rest = () => {
+      if (waits++ === 0) holding.beginWaiting()
+    }
+    const goOn = () => {
+      if (waits > 0 && --waits === 0) holding.endWaiting()
+    }
+    // What waits there and is given up does not wait for a slot: the step does, before it goes on.
+    const waiting: Call["waiting"] = (effect) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.suspend(() => {
+          rest()
+          return Effect.flatMap(Effect.exit(restore(effect)), (exit) => {
+            goOn()
+            return waits > 0 ? exit : Effect.zipRight(restore(holding.hold), exit)
+          })
+        })
+      )
+    const end = Effect.sync(() => {
+      if (waits > 0) holding.endWaiting()
+      waits = 0
+      holding.endCall()
+    })
+    return Effect.ensuring(body({ waiting }), end)
+  })
+
+/** A slot for an agent below a root, taken from a pool. */
+export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews): Slot => {
+  const holding = new Holding(pool, rootID, news)
+  const give = Effect.sync(() => holding.give())
   return {
-    first,
-    work: (effect) => Effect.ensuring(Effect.zipRight(hold, effect), Effect.sync(give)),
+    first: (start) => holding.first(start),
+    work: (effect) => Effect.ensuring(Effect.zipRight(holding.hold, effect), give),
     away: (effect) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.suspend(() => {
-          if (!holds) return restore(effect)
-          give()
+          if (!holding.holds) return restore(effect)
+          holding.give()
           return Effect.flatMap(
             Effect.exit(restore(effect)),
-            (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(hold), exit)
+            (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(holding.hold), exit)
           )
         })
       ),
     calls: (inputs, body) =>
       Effect.suspend(() => {
-        open += inputs.length
+        holding.beginCalls(inputs.length)
         return Effect.zipLeft(
-          together(inputs, (input) => call((each) => body(input, each))),
-          hold
+          together(inputs, (input) => call(holding, (each) => body(input, each))),
+          holding.hold
         )
       })
   }
