@@ -1,4 +1,4 @@
-/** Turns what a caller asks for into rows, before it waits for its turn: later changes of the values change nothing. */
+/** Says which rows a write changes. A row is encoded only when it is put: most rows of a session are replaced before. */
 import type { Write } from "@skein/core/SessionStorage"
 import { ephemeral } from "@skein/domain/Event"
 import { approval, event, inbox, message, part, run, session, type Table, todo, type Value } from "./tables.ts"
@@ -8,7 +8,12 @@ export type LeaseOp = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence"
 
 /** One change as rows and keys. */
 export type Op =
-  | { readonly _tag: "Put"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
+  | {
+    readonly _tag: "Put"
+    readonly table: TableName
+    readonly key: string
+    readonly values: () => ReadonlyArray<Value>
+  }
   | { readonly _tag: "Remove"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
   | { readonly _tag: "Take"; readonly id: string; readonly sessionID: string; readonly at: number }
   | { readonly _tag: "Delete"; readonly sessionID: string }
@@ -20,11 +25,12 @@ export const tables = { session, message, part, run, inbox, approval, todo, even
 /** The name of a table. */
 export type TableName = keyof typeof tables
 
-const put = <Row>(name: TableName, table: Table<Row>, row: Row): Op => {
-  const values = table.values(row)
-  // Every table begins with its key.
-  return { _tag: "Put", table: name, key: values.slice(0, table.key.length).join("/"), values }
-}
+const put = <Row>(name: TableName, table: Table<Row>, row: Row): Op => ({
+  _tag: "Put",
+  table: name,
+  key: table.keyOf(row),
+  values: () => table.values(row)
+})
 
 const remove = (table: TableName, ...values: ReadonlyArray<Value>): Op => ({
   _tag: "Remove",
@@ -33,7 +39,7 @@ const remove = (table: TableName, ...values: ReadonlyArray<Value>): Op => ({
   values
 })
 
-/** The rows of a write; none for an event of a kind that is not kept. Throws where a value has no JSON. */
+/** The changes of a write; none for an event of a kind that is not kept. */
 export const toOps = (write: Write): ReadonlyArray<Op> => {
   switch (write._tag) {
     case "Session":

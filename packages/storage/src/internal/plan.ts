@@ -1,7 +1,7 @@
 /**
  * Decides by which statements a group of commits is made: as few as can be, with the effect of all in their order.
  *
- * It is more lenient in this: a row that a later one of the group replaces is not written, and so not refused; and since
+ * It is more lenient in this: a row that a later one of the group replaces is not encoded or written, and so not refused; since
  * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
  */
 import { batches, insertText, makeTexts } from "./batches.ts"
@@ -29,14 +29,14 @@ export interface Statement {
 /** One step of a transaction. */
 export type Planned = Statement | Append
 
-/** Plans a list of changes. */
+/** Plans a list of changes. Throws where a value has no JSON. */
 export type Plan = (ops: ReadonlyArray<Op>) => ReadonlyArray<Planned>
 
 type Take = Extract<Op, { _tag: "Take" }>
 
 /** What is left of the rows of a table when later changes have taken the place of earlier ones. */
 interface Changes {
-  readonly put: Map<string, ReadonlyArray<Value>>
+  readonly put: Map<string, () => ReadonlyArray<Value>>
   readonly removed: Map<string, ReadonlyArray<Value>>
 }
 
@@ -124,7 +124,7 @@ export const makePlan = (dialect: Dialect): Plan => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
-      const rows = [...of.put.values()]
+      const rows = Array.from(of.put.values(), (values) => values())
       put(about, about === "session" ? rows.toSorted(fromTheTop) : rows, out)
       for (const params of of.removed.values()) {
         out.push({ about, params, sql: text(`${about} remove`, () => removeText(about)) })

@@ -1,14 +1,14 @@
 /** Puts the port together on one connection of any SQL database. */
 import type { Places } from "@skein/core/LoggedEvent"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
-import { StorageError } from "@skein/core/StorageError"
+import type { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Database } from "./database.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import { makeMail } from "./mail.ts"
-import { type Op, toOps } from "./op.ts"
+import { toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
@@ -16,19 +16,6 @@ import { makeSelect } from "./select.ts"
 import { makeTransaction, onConnection } from "./transaction.ts"
 import { makeTurns, type Turns } from "./turns.ts"
 import { makeWriter, noPlaces } from "./writer.ts"
-
-const encode = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<Op>, StorageError> =>
-  Effect.try({
-    try: () => writes.flatMap(toOps),
-    catch: (cause) =>
-      new StorageError({
-        operation: "commit",
-        reason: "other",
-        message: `A value has no JSON and cannot be stored (${
-          String(cause)
-        }). Keep functions, big integers and cycles out of it.`
-      })
-  })
 
 /**
  * One connection for all. Reading and writing share a connection: the next read sees what a commit
@@ -77,7 +64,10 @@ export const makeSqlStorage = (
       ? undefined
       : yield* makeMail(turns.read(othersVersion), read)
     const store = (writes: ReadonlyArray<Write>) =>
-      Effect.flatMap(encode(writes), (ops) => (ops.length === 0 ? Effect.succeed(noPlaces) : commit(ops)))
+      Effect.suspend(() => {
+        const ops = writes.flatMap(toOps)
+        return ops.length === 0 ? Effect.succeed(noPlaces) : commit(ops)
+      })
     return {
       ...(mail === undefined ? {} : { mail }),
       ...(intact === undefined ? {} : { intact }),

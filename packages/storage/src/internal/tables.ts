@@ -18,6 +18,9 @@ export interface Table<Row> {
   readonly key: ReadonlyArray<string>
   /** What a second row of the same key does: it takes the place of the first, or is dropped. */
   readonly second: "replaces" | "is dropped"
+  /** What tells the row from the others of its table. */
+  readonly keyOf: (row: Row) => string
+  /** The values of the columns. Throws where a value has no JSON. */
   readonly values: (row: Row) => ReadonlyArray<Value>
 }
 
@@ -28,7 +31,15 @@ const table = <Row>(
   second: Table<Row>["second"] = "replaces"
 ): Table<Row> => {
   const read = Object.values(columns)
-  return { name, key, columns: Object.keys(columns), second, values: (row) => read.map((of) => of(row) ?? null) }
+  const readKey = key.flatMap((column) => columns[column] ?? [])
+  return {
+    name,
+    key,
+    columns: Object.keys(columns),
+    second,
+    keyOf: (row) => readKey.map((of) => of(row)).join("/"),
+    values: (row) => read.map((of) => of(row) ?? null)
+  }
 }
 
 const json = (row: unknown): string => JSON.stringify(row)

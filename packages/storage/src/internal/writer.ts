@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Op } from "./op.ts"
-import type { Plan } from "./plan.ts"
+import type { Plan, Planned } from "./plan.ts"
 import { isRefusal, type Result, type Transaction } from "./transaction.ts"
 import type { Turns } from "./turns.ts"
 
@@ -74,6 +74,15 @@ const closed = () =>
       "The storage was closed before this was stored: keep its layer open until everything that uses it has ended."
   })
 
+const noJson = (cause: unknown) =>
+  new StorageError({
+    operation: "commit",
+    reason: "other",
+    message: `A value has no JSON and cannot be stored (${
+      String(cause)
+    }). Keep functions, big integers and cycles out of it.`
+  })
+
 /** Starts the writer. When its scope closes, what waits is still made, and later commits are refused. */
 export const makeWriter = ({ flush, plan, transaction, turns }: {
   readonly plan: Plan
@@ -99,15 +108,34 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
         })
       })
 
-    const separately = (group: ReadonlyArray<Waiting>) =>
-      retryBusy(turns.write(transaction.each(group.map(({ ops }) => plan(ops)))))
+    const planOf = (ops: ReadonlyArray<Op>): Either.Either<ReadonlyArray<Planned>, StorageError> =>
+      Either.try({ try: () => plan(ops), catch: noJson })
+
+    const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
+      const plans = group.map(({ ops }) => planOf(ops))
+      return Effect.map(
+        retryBusy(turns.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
+        (
+          results
+        ) => {
+          const made = results.values()
+          return plans.map((each): Result =>
+            Either.isLeft(each) ? Either.left(each.left) : made.next().value ?? Either.right(noPlaces)
+          )
+        }
+      )
+    }
 
     const together = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> =>
-      Effect.suspend(() => retryBusy(turns.write(transaction.all(plan(group.flatMap(({ ops }) => ops)))))).pipe(
-        Effect.map((places) => group.map((): Result => Either.right(places))),
-        // One commit must not fail because another one, which happened to wait beside it, is refused.
-        Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
-      )
+      Effect.suspend(() => {
+        const planned = planOf(group.flatMap(({ ops }) => ops))
+        // One commit must not fail because another one, which happened to wait beside it, cannot be encoded or is refused.
+        if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
+        return retryBusy(turns.write(transaction.all(planned.right))).pipe(
+          Effect.map((places) => group.map((): Result => Either.right(places))),
+          Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
+        )
+      })
 
     const make = (group: ReadonlyArray<Waiting>) =>
       Effect.map(Effect.exit(Effect.zipLeft(together(group), flush)), (exit) => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
+import { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -12,6 +14,7 @@ import { migrate } from "../../src/internal/sqliteMigrate.ts"
 import { makeSqlStorage } from "../../src/internal/sqlStorage.ts"
 import { retryBusy } from "../../src/internal/writer.ts"
 import { ask, gate } from "../support/gate.ts"
+import { sessionOf } from "../support/rows.ts"
 
 const approval = (id: string, pattern = "*"): Write => ({
   _tag: "Approval",
@@ -84,6 +87,46 @@ describe("writer", () => {
       const refused = yield* Effect.flip(storage.commit([{ _tag: "Todos", sessionID: "ses_a" as never, todos }]))
       expect(refused.message).toMatch(/has no JSON/)
       yield* storage.commit([approval("a")])
+    }))
+
+  it.scoped("lets a value that has no JSON fail alone among the commits that wait with it", () =>
+    Effect.gen(function*() {
+      const { storage } = yield* make()
+      const todos = [{ content: 1n }] as never
+      const results = yield* Effect.forEach(
+        [
+          [approval("a")],
+          [approval("b"), { _tag: "Todos", sessionID: "ses_a" as never, todos } as Write],
+          [approval("c")]
+        ],
+        (writes) => Effect.either(storage.commit(writes)),
+        { concurrency: "unbounded" }
+      )
+      expect(results.map((result) => Either.isLeft(result) ? result.left.message : "stored")).toEqual([
+        "stored",
+        expect.stringMatching(/has no JSON/),
+        "stored"
+      ])
+      expect((yield* storage.approvals("project")).map(({ id }) => id)).toEqual(["a", "c"])
+    }))
+
+  it.scoped("encodes the last of the rows that take each other's place while they wait, and no other", () =>
+    Effect.gen(function*() {
+      const flush = yield* gate
+      const { storage } = yield* make(flush.pass)
+      const encoded: Array<string> = []
+      const titled = (title: string): Write => {
+        const info = sessionOf(SessionID.make("ses_a"), title)
+        // JSON.stringify asks a value for what stands for it.
+        return { _tag: "Session", info: { ...info, toJSON: () => (encoded.push(title), info) } as SessionInfo }
+      }
+      const first = yield* ask(storage.commit([titled("first")]))
+      yield* flush.reached
+      const waiting = yield* Effect.forEach(["a", "b", "c"], (title) => ask(storage.commit([titled(title)])))
+      yield* flush.open
+      yield* Fiber.joinAll([first, ...waiting])
+      expect(encoded).toEqual(["first", "c"])
+      expect((yield* storage.sessions({})).rows.map(({ title }) => title)).toEqual(["c"])
     }))
 
   it.scoped("makes what waits when it is closed, and refuses what comes later", () =>
