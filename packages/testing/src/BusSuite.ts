@@ -88,7 +88,7 @@ const listeners = (layer: Layer.Layer<Bus>): void => {
     }).pipe(Effect.provide(layer)))
 }
 
-/** Who is told of growing text, and who is waited for. */
+/** Who gets the pieces of growing text, and whom the bus waits for. */
 const deltas = (layer: Layer.Layer<Bus>): void => {
   it.scoped("leaves out the pieces of growing text where they are not wanted, and says whether anybody wants them", () =>
     Effect.gen(function*() {

@@ -29,7 +29,7 @@ const excessText = `DELETE FROM event WHERE position IN (
   SELECT position FROM event WHERE root_id = ? AND tree_seq <= ? ORDER BY tree_seq LIMIT ?
 ) RETURNING position`
 
-/** Of trees that are gone with all that was told of them: nothing will be told of them any more. */
+/** Counters of trees that have neither sessions nor events left: such a tree gets no new events. */
 const countersText = `DELETE FROM event_counter
   WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = event_counter.root_id)
   AND NOT EXISTS (SELECT 1 FROM event WHERE event.root_id = event_counter.root_id)`

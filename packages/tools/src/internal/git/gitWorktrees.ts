@@ -64,7 +64,7 @@ const close = (workshop: Workshop, taskID: SessionID) =>
     } satisfies WorkspaceEnd
   })
 
-/** What is told of a worktree that is still there. */
+/** Describes a worktree that is still there. */
 const leftover = Effect.fnUntraced(function*(workshop: Workshop, entry: Entry) {
   const { record, root, taskID } = entry
   const base = { taskID, directory: root, branch: branchOf(taskID) }
