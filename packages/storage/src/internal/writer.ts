@@ -83,6 +83,42 @@ const noJson = (cause: unknown) =>
     }). Keep functions, big integers and cycles out of it.`
   })
 
+/** Stores what several commits ask for: in one transaction where it can, and each for itself where one of them is refused. */
+const transactions = ({ plan, transaction, turns }: {
+  readonly plan: Plan
+  readonly transaction: Transaction
+  readonly turns: Turns
+}): (group: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Result>, StorageError> => {
+  const planOf = (ops: ReadonlyArray<Op>): Either.Either<ReadonlyArray<Planned>, StorageError> =>
+    Either.try({ try: () => plan(ops), catch: noJson })
+
+  const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
+    const plans = group.map(({ ops }) => planOf(ops))
+    return Effect.map(
+      retryBusy(turns.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
+      (
+        results
+      ) => {
+        const made = results.values()
+        return plans.map((each): Result =>
+          Either.isLeft(each) ? Either.left(each.left) : made.next().value ?? Either.right(noPlaces)
+        )
+      }
+    )
+  }
+
+  return (group) =>
+    Effect.suspend(() => {
+      const planned = planOf(group.flatMap(({ ops }) => ops))
+      // One commit must not fail because another one, which happened to wait beside it, cannot be encoded or is refused.
+      if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
+      return retryBusy(turns.write(transaction.all(planned.right))).pipe(
+        Effect.map((places) => group.map((): Result => Either.right(places))),
+        Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
+      )
+    })
+}
+
 /** Starts the writer. When its scope closes, what waits is still made, and later commits are refused. */
 export const makeWriter = ({ flush, plan, transaction, turns }: {
   readonly plan: Plan
@@ -108,37 +144,9 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
         })
       })
 
-    const planOf = (ops: ReadonlyArray<Op>): Either.Either<ReadonlyArray<Planned>, StorageError> =>
-      Either.try({ try: () => plan(ops), catch: noJson })
-
-    const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
-      const plans = group.map(({ ops }) => planOf(ops))
-      return Effect.map(
-        retryBusy(turns.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
-        (
-          results
-        ) => {
-          const made = results.values()
-          return plans.map((each): Result =>
-            Either.isLeft(each) ? Either.left(each.left) : made.next().value ?? Either.right(noPlaces)
-          )
-        }
-      )
-    }
-
-    const together = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> =>
-      Effect.suspend(() => {
-        const planned = planOf(group.flatMap(({ ops }) => ops))
-        // One commit must not fail because another one, which happened to wait beside it, cannot be encoded or is refused.
-        if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
-        return retryBusy(turns.write(transaction.all(planned.right))).pipe(
-          Effect.map((places) => group.map((): Result => Either.right(places))),
-          Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
-        )
-      })
-
+    const inTransactions = transactions({ plan, transaction, turns })
     const make = (group: ReadonlyArray<Waiting>) =>
-      Effect.map(Effect.exit(Effect.zipLeft(together(group), flush)), (exit) => {
+      Effect.map(Effect.exit(Effect.zipLeft(inTransactions(group), flush)), (exit) => {
         for (const [index, { resume }] of group.entries()) {
           resume(Exit.isSuccess(exit) ? exit.value[index] ?? Either.right(noPlaces) : Either.left(failure(exit.cause)))
         }
