@@ -12,6 +12,7 @@ import { sessions } from "./commands/sessions.ts"
 import { skills } from "./commands/skills.ts"
 import { tasks } from "./commands/tasks.ts"
 import { trust } from "./commands/trust.ts"
+import { upgrade } from "./commands/upgrade.ts"
 import type { CommandSpec } from "./CommandSpec.ts"
 
 /** The commands, in the order in which the help names them. */
@@ -28,5 +29,6 @@ export const commands: ReadonlyArray<CommandSpec> = [
   config,
   init,
   doctor,
+  upgrade,
   completions(() => commands)
 ]

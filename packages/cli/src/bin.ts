@@ -1,13 +1,10 @@
 /** The program `skein`: understands the command line, and loads only what the command needs. */
 import { commands } from "./Commands.ts"
 import { parse } from "./internal/arguments.ts"
-
-declare const __SKEIN_VERSION__: string | undefined
+import { version } from "./internal/version.ts"
 
 /** Tells the launcher that this run is one whose compiled code is worth keeping; the program as modules has no such thing. */
 declare const __skeinPrompts: (() => void) | undefined
-
-const version = typeof __SKEIN_VERSION__ === "undefined" ? "0.0.0-source" : __SKEIN_VERSION__
 
 const parsed = parse(commands, process.argv.slice(2), process.stdin.isTTY === true)
 
