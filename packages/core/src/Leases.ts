@@ -16,10 +16,10 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   /** A session is no longer in memory. */
   readonly forget: (id: SessionID) => void
   /**
-   * Takes hold of a tree unless it is held, and keeps it until the function that it gives is called. A holder that is about to let go is waited
-   * for; while another is at work, it fails with reason `held`.
+   * Runs an effect while this process holds a tree. Waits for a holder that is about to let go. Fails with reason `held` while
+   * another process works in the tree.
    */
-  readonly hold: (rootID: SessionID) => Effect.Effect<() => void, StorageError>
+  readonly hold: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StorageError, R>
   /** Whether what is in memory of a tree is how it stands: it is held, or nobody else held it since. */
   readonly isFresh: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
   /** Takes hold of a new tree with the commit that begins it. */
@@ -27,7 +27,7 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
     rootID: SessionID,
     store: (hold: Hold) => Effect.Effect<void, E>
   ) => Effect.Effect<void, E>
-  /** Keeps a tree that is held from being let go, until the function that it gives is called. */
+  /** Keeps a held tree in use until you call the function that it returns. It is called by observers of fibers. */
   readonly use: (rootID: SessionID) => () => void
   /** How often the tree was taken hold of, this time included; 0 where it is not held. */
   readonly epoch: (rootID: SessionID) => number

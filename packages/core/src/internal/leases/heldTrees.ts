@@ -1,17 +1,20 @@
-/** The trees that this process holds, for as long as something goes on in them and a moment longer. */
+/**
+ * Keeps the trees that this process holds: while they are in use, and a moment longer.
+ *
+ * An `RcMap` does not fit. It times idleness by the wall clock, which jumps. An old entry that was invalidated in use removes
+ * the new entry of its key. And it keeps failed lookups. See docs/decisions/0053.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import * as ExecutionStrategy from "effect/ExecutionStrategy"
-import * as Exit from "effect/Exit"
-import * as Runtime from "effect/Runtime"
-import * as Scope from "effect/Scope"
+import * as FiberSet from "effect/FiberSet"
+import type * as Scope from "effect/Scope"
 import type { Lease } from "../../Lease.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 
-/** How long a tree is kept that nothing goes on in (ms): the next prompt may be about to come. */
+/** How long an idle tree is kept (ms): the next prompt may be about to come. */
 const linger = 250
 
-/** A time on two clocks (ms): one that cannot be set, and one that goes on while the machine sleeps. */
+/** A time on two clocks (ms): one that nobody can set, and one that runs while the machine sleeps. */
 export interface Moment {
   readonly steady: number
   readonly wall: number
@@ -20,7 +23,7 @@ export interface Moment {
 /** A tree that is held. */
 export interface Held {
   readonly lease: Lease
-  /** When the renewal was sent that was acknowledged last, or the taking where there was none. */
+  /** When the last acknowledged renewal was sent; before the first one, when the tree was taken. */
   renewed: Moment
   uses: number
   /** When it was last used (ms). */
@@ -28,35 +31,31 @@ export interface Held {
   isResting: boolean
 }
 
-/** What is held. */
+/** The held trees. */
 export interface HeldTrees {
   readonly get: (rootID: SessionID) => Held | undefined
   readonly all: () => ReadonlyArray<Held>
-  /** Puts a tree among them; one that nobody uses is let go soon. */
+  /** Adds a tree. It is let go soon unless somebody uses it. */
   readonly keep: (lease: Lease, renewed: Moment) => Held
-  /** Takes a tree from among them; says whether it was. */
+  /** Removes a tree; false where it is not held any more. */
   readonly drop: (tree: Held) => boolean
-  /** Marks that something goes on in a tree, until the function that it gives is called. */
+  /** Keeps a tree in use until you call the function that it returns. */
   readonly use: (tree: Held) => () => void
-  /** Begins something that nobody waits for; it ends with the scope. */
+  /** Starts a fiber that ends with the scope. */
   readonly begin: (effect: Effect.Effect<void>) => void
 }
 
-/** Makes them; `letGo` is called for a tree in which nothing has gone on for a moment, and decides again. */
+/** Calls `letGo` for each tree that was idle for a moment; `letGo` looks again whether it still is. */
 export const makeHeldTrees = (
   letGo: (tree: Held) => Effect.Effect<void>
 ): Effect.Effect<HeldTrees, never, Scope.Scope> =>
   Effect.gen(function*() {
     const clock = yield* Effect.clock
-    const runtime = yield* Effect.runtime<never>()
-    const scope = yield* Effect.acquireRelease(
-      Scope.make(ExecutionStrategy.parallel),
-      (made) => Scope.close(made, Exit.void)
-    )
+    const run = yield* FiberSet.makeRuntime<never>()
     const now = () => elapsed(clock)
     const trees = new Map<SessionID, Held>()
     const isHeld = (tree: Held) => trees.get(tree.lease.rootID) === tree
-    const begin = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { scope })
+    const begin = (effect: Effect.Effect<void>) => void run(effect)
 
     const rest = (tree: Held): Effect.Effect<void> =>
       Effect.suspend(() => {

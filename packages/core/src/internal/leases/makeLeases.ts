@@ -164,7 +164,7 @@ export const makeLeases = () =>
         return yield* Effect.catchIf(taking, isRefused, () => take(rootID, since))
       })
 
-    const hold = (rootID: SessionID): Effect.Effect<() => void, StorageError> =>
+    const acquire = (rootID: SessionID): Effect.Effect<() => void, StorageError> =>
       Effect.suspend(() => {
         if (leaving.has(rootID)) return heldByAnother("hold", { rootID })
         const tree = held.get(rootID)
@@ -180,7 +180,7 @@ export const makeLeases = () =>
               : yield* take(rootID, elapsed(clock))
           })
         )
-      }).pipe(Effect.uninterruptible)
+      })
 
     const commit = makeGuard(storage.commit, {
       treeOf: (id) => trees.get(id),
@@ -207,7 +207,8 @@ export const makeLeases = () =>
           turns.delete(id)
         }
       },
-      hold,
+      hold: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(acquire(rootID), () => effect, (done) => Effect.sync(done)),
       isFresh: (rootID: SessionID) =>
         Effect.suspend(() => {
           if (held.get(rootID) !== undefined) return Effect.succeed(true)

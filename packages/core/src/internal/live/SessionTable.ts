@@ -41,10 +41,6 @@ const inMemory = (
     )
   })
 
-/** Does something while this process holds a tree. */
-const holding = <A, E, R>(leases: Context.Tag.Service<Leases>, rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
-  Effect.acquireUseRelease(leases.hold(rootID), () => effect, (done) => Effect.sync(done))
-
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
   /** Brings a session, and those above it, into memory. */
@@ -135,7 +131,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
         Effect.gen(function*() {
           const { rootID } = sessions.get(id)?.info ?? (yield* Effect.provide(readInfo(id), context))
-          return yield* holding(leases, rootID, Effect.flatMap(open(id), change))
+          return yield* leases.hold(rootID, Effect.flatMap(open(id), change))
         })
 
       const close = (id: SessionID): Effect.Effect<void> =>
