@@ -21,7 +21,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
   /** Why it has to, once it has to. */
   readonly reason: () => StopReason | undefined
   /** Says whether somebody has told the user why already; `true` notes that it was told now. */
-  readonly isTold: (now?: boolean) => boolean
+  readonly isReported: (now?: boolean) => boolean
 }>() {
   /** Listens for the signals of the process. A second one ends it at once, whatever it is doing. */
   static readonly layer: Layer.Layer<Stop, never, Stdio> = Layer.scoped(
@@ -58,11 +58,11 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
             : { by: "output", exitCode: ExitCode.failed, message: `Standard output cannot be written (${code}).` }
         )
       )
-      let told = false
+      let reported = false
       return {
         awaited: Deferred.await(stopped),
         reason: () => reason,
-        isTold: (now = false) => told ||= now
+        isReported: (now = false) => reported ||= now
       }
     })
   )

@@ -32,7 +32,7 @@ interface Watching {
   readonly last: string
 }
 
-type Told = Effect.Effect<readonly [Read, Watching], never, DataDirs | FileSystem.FileSystem>
+type NextRead = Effect.Effect<readonly [Read, Watching], never, DataDirs | FileSystem.FileSystem>
 
 /** How files stand: what is there, when it was changed, how long it is. Looking costs a call for each and reads nothing. */
 const standing = Effect.fnUntraced(function*(paths: ReadonlySet<string>) {
@@ -62,7 +62,7 @@ const readAll = Effect.fnUntraced(function*(options: ConfigOptions, known: Reado
   return { read, paths, stood: isStill ? yield* standing(paths) : "" } satisfies Watched
 })
 
-const told = (read: Read): string =>
+const fingerprint = (read: Read): string =>
   JSON.stringify(
     Either.isLeft(read) ? read.left.issues : [read.right.settings, read.right.entries, read.right.warnings]
   )
@@ -71,7 +71,7 @@ const told = (read: Read): string =>
 export const watch = (
   options: ConfigOptions
 ): Stream.Stream<Read, never, DataDirs | FileSystem.FileSystem> => {
-  const next = ({ last, seen, watched }: Watching): Told =>
+  const next = ({ last, seen, watched }: Watching): NextRead =>
     Effect.flatMap(
       Effect.zipRight(Effect.sleep(interval), standing(watched.paths)),
       (now) =>
@@ -81,15 +81,15 @@ export const watch = (
     )
 
   /** Tells what was read where it is something else. */
-  const step = (watched: Watched, last: string): Told => {
-    const words = told(watched.read)
+  const step = (watched: Watched, last: string): NextRead => {
+    const words = fingerprint(watched.read)
     const state = { watched, seen: watched.stood, last: words }
     return words === last ? next(state) : Effect.succeed([watched.read, state])
   }
 
   return Stream.unwrap(
     Effect.map(readAll(options, new Set()), (first) => {
-      const begin: Watching = { watched: first, seen: first.stood, last: told(first.read) }
+      const begin: Watching = { watched: first, seen: first.stood, last: fingerprint(first.read) }
       return Stream.concat(
         Stream.make(first.read),
         Stream.unfoldEffect(begin, (state) => Effect.map(next(state), Option.some))

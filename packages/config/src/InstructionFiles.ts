@@ -133,7 +133,7 @@ export const layer = (
     Instructions,
     Effect.gen(function*() {
       const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
-      const told = new Set<string>()
+      const reported = new Set<string>()
       const of = yield* TimedCache.make({
         capacity: 256,
         timeToLive: fresh,
@@ -141,8 +141,8 @@ export const layer = (
           Effect.gen(function*() {
             const { text, warnings } = yield* load(directory, named)
             for (const issue of warnings.map(formatIssue)) {
-              if (told.has(issue)) continue
-              told.add(issue)
+              if (reported.has(issue)) continue
+              reported.add(issue)
               yield* Effect.logWarning("Instructions", issue)
             }
             return text

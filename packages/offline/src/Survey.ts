@@ -12,7 +12,7 @@ import { explorePart } from "./internal/explorer.ts"
 import { leadSurvey } from "./internal/lead/lead.ts"
 import { shorten } from "./internal/short/shorten.ts"
 import { surveyInfo } from "./internal/surveyInfo.ts"
-import { type Decision, toolboxOf, type Wanted } from "./internal/toolbox.ts"
+import { type Decision, type PlannedCall, toolboxOf } from "./internal/toolbox.ts"
 
 const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
   const turn = readTurn(request.messages)
@@ -27,7 +27,7 @@ const decide = (request: ModelRequest): Decision & { readonly callCount: number 
 }
 
 /** Removes duplicate calls within a step. */
-const distinct = (calls: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => [
+const distinct = (calls: ReadonlyArray<PlannedCall>): ReadonlyArray<PlannedCall> => [
   ...new Map(calls.map((call) => [JSON.stringify(call), call])).values()
 ]
 

@@ -131,7 +131,7 @@ describe("a workspace of npm packages", () => {
         )
     ))
 
-  it.effect("reports import circles", () =>
+  it.effect("reports import cycles", () =>
     Effect.map(
       report({
         ...monorepo,
@@ -140,7 +140,7 @@ describe("a workspace of npm packages", () => {
           "export const pad = launchRocket"
         )
       }),
-      (text) => expect(arrows(text)).toContain("- In a circle: core, domain")
+      (text) => expect(arrows(text)).toContain("- Import cycle: core, domain")
     ))
 })
 

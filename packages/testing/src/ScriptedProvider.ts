@@ -48,8 +48,8 @@ export const call = (tool: string, ...inputs: ReadonlyArray<unknown>): ScriptedS
 })
 
 /** Asks for a task of each agent at the same time: `tasks({ explore: "Find the entry" })`. */
-export const tasks = (...wanted: ReadonlyArray<Readonly<Record<string, string>>>): ScriptedStep => ({
-  calls: wanted.flatMap((each) =>
+export const tasks = (...prompts: ReadonlyArray<Readonly<Record<string, string>>>): ScriptedStep => ({
+  calls: prompts.flatMap((each) =>
     Object.entries(each).map(([agent, prompt]) => ({
       tool: "task",
       input: { description: `${agent} task`, prompt, subagent_type: agent }

@@ -51,7 +51,7 @@ const askedOf = (input: BashInput) => {
 }
 
 /** What may be why a command failed: a model that does not know of the sandbox looks for the reason elsewhere. */
-const limitsTold = (limits: SandboxLimits | undefined, readsOnly: boolean): string =>
+const limitsText = (limits: SandboxLimits | undefined, readsOnly: boolean): string =>
   limits === undefined
     ? ""
     : `, in a sandbox${limits.network ? "" : " without a network"}, where ${
@@ -129,7 +129,7 @@ export const makeBash: Effect.Effect<
       const told = exit === 0
         ? (output === "" ? "(no output)" : output)
         : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit}${
-          limitsTold(yield* shell.limits, context.readsOnly)
+          limitsText(yield* shell.limits, context.readsOnly)
         })`
       return { title: titleOf(input), output: told, metadata: { exit, timedOut } }
     })

@@ -7,17 +7,17 @@ import { parseDuration } from "./duration.ts"
 export const wrongValue = (flag: Flag, raw: string, value: string | undefined, inline: boolean): string | undefined => {
   const got = value === undefined ? "nothing" : JSON.stringify(value)
   if (flag.type === "switch") return value === undefined ? undefined : `${raw} takes no value, and got ${got}.`
-  if (value === undefined || value.trim() === "") return `${raw} needs ${wanted(flag)}, and got ${got}.`
+  if (value === undefined || value.trim() === "") return `${raw} needs ${expectedBy(flag)}, and got ${got}.`
   // A prompt may begin with a dash after `=` or `--`; elsewhere it is a flag whose predecessor has no value.
   if (!inline && flag.type === "text" && value.startsWith("-") && value !== "-") {
-    return `${raw} needs ${wanted(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
+    return `${raw} needs ${expectedBy(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
   }
   const isRight = flag.type === "text" || valueOf(flag, [value]) !== undefined
   const meant = flag.type === "choice" ? didYouMean(value, flag.choices) : ""
-  return isRight ? undefined : `${raw} needs ${wanted(flag)}, and got ${got}.${meant}`
+  return isRight ? undefined : `${raw} needs ${expectedBy(flag)}, and got ${got}.${meant}`
 }
 
-const wanted = (flag: Flag): string => {
+const expectedBy = (flag: Flag): string => {
   switch (flag.type) {
     case "switch":
       return "no value"

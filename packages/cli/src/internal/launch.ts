@@ -58,13 +58,13 @@ const written = Effect.gen(function*() {
 const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { isTold, reason } = yield* Stop
+    const { isReported, reason } = yield* Stop
     const stopped = reason()
     const exitCode = stopped?.exitCode ?? (Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose))
     const isWritten = yield* written
     const late = reason()
     if (late !== undefined && !isWritten) return late.exitCode
-    if (late?.by !== "output" || isTold()) return exitCode
+    if (late?.by !== "output" || isReported()) return exitCode
     stdio.err(errorLine(late.message))
     yield* written
     return late.exitCode
@@ -76,8 +76,8 @@ const errorsOnly = Layer.unwrapEffect(
     Logger.replace(
       Logger.defaultLogger,
       Logger.make(({ logLevel, message }) => {
-        const told = Array.isArray(message) ? message.map(String).join(": ") : String(message)
-        if (LogLevel.greaterThanEqual(logLevel, LogLevel.Error)) stdio.err(errorLine(told))
+        const reported = Array.isArray(message) ? message.map(String).join(": ") : String(message)
+        if (LogLevel.greaterThanEqual(logLevel, LogLevel.Error)) stdio.err(errorLine(reported))
       })
     ))
 )

@@ -100,7 +100,7 @@ describe("a choice", () => {
     expect(desk.type("2", "\r")).toMatchObject([{ reply: "reject", message: undefined }])
     const other = asked(permission("per_1", { always: [] }))
     expect(other.type("4\r")).toEqual([])
-    expect(other.state).toMatchObject({ selected: undefined, deafFor: quiet - 20 })
+    expect(other.state).toMatchObject({ selected: undefined, ignoresKeysFor: quiet - 20 })
   })
 
   it("of no opens a line for the reason, which a paste cannot send", () => {
@@ -126,7 +126,7 @@ describe("quiet", () => {
   it("is needed from the moment in which the question is on the screen", () => {
     const desk = new Desk(permission("per_1"))
     expect(desk.type("1\r")).toEqual([])
-    expect(desk.state).toMatchObject({ selected: undefined, deafFor: quiet - 20 })
+    expect(desk.state).toMatchObject({ selected: undefined, ignoresKeysFor: quiet - 20 })
     desk.wait(quiet - 40)
     expect(desk.type("1\r")).toEqual([])
     desk.wait(quiet)

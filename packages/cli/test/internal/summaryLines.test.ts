@@ -12,8 +12,8 @@ it("names each failed task with its reason, except those whose failure was told"
       .end(`t${i}`, { status: "failed", error: { tag: "t", message: `Reason ${i}.` } })
   }
   const result = { outcome: "completed", usage: none, sessionID: "ses_root", text: "" } as unknown as RunResult
-  const told = new Set(["ses_t0", "ses_t1"] as ReadonlyArray<string> as ReadonlyArray<SessionID>)
-  const lines = summaryLines(story.tree, result, { files: [], now: 0, told })
+  const reported = new Set(["ses_t0", "ses_t1"] as ReadonlyArray<string> as ReadonlyArray<SessionID>)
+  const lines = summaryLines(story.tree, result, { files: [], now: 0, reported })
   expect(lines.slice(0, 10)).toEqual(
     Array.from({ length: 10 }, (_, i) => `✗ general  Part ${i + 2}  failed: Reason ${i + 2}.`)
   )

@@ -27,7 +27,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
     ...onlyIssues(source.path, issues),
     name: source.name
   })
-  const told = issueIn(source.path)
+  const issueAt = issueIn(source.path)
   const start = { line: 1, column: 1 }
   const read = yield* Effect.either(readText(source.path))
   if (Either.isLeft(read)) return failed({ file: source.path, ...read.left })
@@ -37,15 +37,15 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   }
   const matter = split(whole)
   if (matter === undefined) {
-    return failed(told({ at: start, message: "the front matter does not end; close it with a line of ---" }))
+    return failed(issueAt({ at: start, message: "the front matter does not end; close it with a line of ---" }))
   }
   const front = yield* Effect.either(parseFront(matter.front))
-  if (Either.isLeft(front)) return failed(told({ at: start, message: front.left }))
+  if (Either.isLeft(front)) return failed(issueAt({ at: start, message: front.left }))
   const { faults, tree } = front.right
-  if (faults.length > 0) return failed(...faults.map(told))
+  if (faults.length > 0) return failed(...faults.map(issueAt))
   if (tree.kind !== "object") {
     return failed(
-      told({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
+      issueAt({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
     )
   }
 

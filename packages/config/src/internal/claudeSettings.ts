@@ -20,7 +20,7 @@ const unused: ReadonlyMap<string, string> = new Map([
 ])
 
 /** What is noted about such a file. */
-interface Told {
+interface Remarks {
   readonly notes: Array<Fault>
   /** Restrictions that could not be read. */
   readonly loud: Array<Fault>
@@ -30,8 +30,8 @@ interface Told {
 export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSource, whyNot: WhyNot) {
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return parsed.content
-  const told: Told = { notes: [...parsed.notes], loud: [] }
-  const entries = settingsOf(parsed.tree, whyNot, told)
+  const remarks: Remarks = { notes: [...parsed.notes], loud: [] }
+  const entries = settingsOf(parsed.tree, whyNot, remarks)
   // `{env:X}` and `{file:p}` mean nothing in these files.
   const settled = (kept: ReadonlyArray<LocatedEntry>) =>
     settleContent({ tree: { ...parsed.tree, entries: kept }, faults: [], refused: [] }, path)
@@ -40,23 +40,23 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   const content = whole.issues.length === 0
     ? whole
     : settled(entries.filter(({ key }) => key !== "hooks" && key !== "env"))
-  const loud = [...told.loud.map(issueIn(path)), ...whole.issues].map((issue): ConfigIssue => ({
+  const loud = [...remarks.loud.map(issueIn(path)), ...whole.issues].map((issue): ConfigIssue => ({
     ...issue,
     kind: "restriction"
   }))
   return {
     ...content,
     issues: [],
-    warnings: [...told.notes.map(issueIn(path)).map(asNote), ...loud, ...content.warnings.map(asNote)]
+    warnings: [...remarks.notes.map(issueIn(path)).map(asNote), ...loud, ...content.warnings.map(asNote)]
   }
 })
 
-const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyArray<LocatedEntry> => {
+const settingsOf = (tree: LocatedObject, whyNot: WhyNot, remarks: Remarks): ReadonlyArray<LocatedEntry> => {
   const hasNoHooks = tree.entries.some(({ key, value }) => key === "disableAllHooks" && plain(value) === true)
   return tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { key, value } = each
     const noteAt = (place: Pick<LocatedEntry, "at" | "key">, message: string) =>
-      told.notes.push({ at: place.at, key: place.key, message: `${place.key}: ${message}` })
+      remarks.notes.push({ at: place.at, key: place.key, message: `${place.key}: ${message}` })
     const note = (message: string) => noteAt(each, message)
     switch (key) {
       case "$schema":
@@ -74,11 +74,11 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, told: Told): ReadonlyAr
       case "hooks":
         return isNothing(value) || hasNoHooks ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
-        return permissionsOf(each, told)
+        return permissionsOf(each, remarks)
       default:
         // Their keys are many and change; what may be rules under another name must not be passed over.
         if (isNothing(value)) return []
-        if (nearest(key, ["permissions"]) !== undefined) return permissionsOf(each, told)
+        if (nearest(key, ["permissions"]) !== undefined) return permissionsOf(each, remarks)
         note(unused.get(key) ?? "Skein has no use for it")
         return []
     }
@@ -113,10 +113,10 @@ const unread = (at: Fault["at"], key: string): Fault => ({
     `${key}: what this restricts is not understood, so that everything asks; write it as permission in skein.json`
 })
 
-const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): ReadonlyArray<LocatedEntry> => {
+const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks): ReadonlyArray<LocatedEntry> => {
   if (isNothing(value)) return []
   if (value.kind !== "object") {
-    told.loud.push(unread(value.at, top))
+    remarks.loud.push(unread(value.at, top))
     return [entry("permission", at, text("ask", at))]
   }
   const settings: Array<LocatedEntry> = []
@@ -126,7 +126,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): Reado
     const { key } = each
     if (isNothing(each.value)) continue
     const path = `${top}.${key}`
-    const note = (message: string) => told.notes.push({ at: each.at, key: path, message: `${path}: ${message}` })
+    const note = (message: string) => remarks.notes.push({ at: each.at, key: path, message: `${path}: ${message}` })
     const action = actions.find((name) => name === key) ?? actions.find((name) => name === nearest(key, actions))
     if (action !== undefined) {
       const items = each.value.kind === "array" ? each.value.items : [each.value]
@@ -134,7 +134,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): Reado
       else if (action === "allow") note("this is no list of rules such as \"Bash(git status)\"")
       else {
         isUnclear = true
-        told.loud.push(unread(each.at, path))
+        remarks.loud.push(unread(each.at, path))
       }
     } else if (key === "defaultMode" && plain(each.value) === "plan") {
       settings.push(entry("default_agent", each.at, text("plan", each.value.at)))
@@ -145,7 +145,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): Reado
       seemsToRestrict(key) && each.value.kind !== "boolean" && !/^(?:disable|skip)/.test(key)
     ) {
       isUnclear = true
-      told.loud.push(unread(each.at, path))
+      remarks.loud.push(unread(each.at, path))
     } else note("Skein has no use for it")
   }
   const rules = actions.flatMap((action) =>
@@ -161,8 +161,8 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, told: Told): Reado
       const message = `${path}: ${
         JSON.stringify(plain(item))
       } is no rule; write Tool or Tool(what), such as "Read(./.env)"`
-      if (action === "allow") told.notes.push({ at: item.at, key: path, message })
-      else told.loud.push({ at: item.at, key: path, message })
+      if (action === "allow") remarks.notes.push({ at: item.at, key: path, message })
+      else remarks.loud.push({ at: item.at, key: path, message })
       return []
     })
   )

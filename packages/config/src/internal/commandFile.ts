@@ -43,31 +43,31 @@ export const readCommandFile = Effect.fnUntraced(function*(file: string, name: s
     warnings: []
   })
   const start = { line: 1, column: 1 }
-  const told = issueIn(file)
+  const issueAt = issueIn(file)
   const read = yield* Effect.either(readText(file))
   if (Either.isLeft(read)) return failed({ file, ...read.left })
   const matter = split(read.right.replaceAll("\r\n", "\n"))
   if (matter === undefined) {
-    return failed(told({ at: start, message: "the front matter does not end; close it with a line of ---" }))
+    return failed(issueAt({ at: start, message: "the front matter does not end; close it with a line of ---" }))
   }
   const front = yield* Effect.either(parseFront(matter.front))
-  if (Either.isLeft(front)) return failed(told({ at: start, message: front.left }))
+  if (Either.isLeft(front)) return failed(issueAt({ at: start, message: front.left }))
   const { faults, tree } = front.right
-  if (faults.length > 0) return failed(...faults.map(told))
+  if (faults.length > 0) return failed(...faults.map(issueAt))
   if (tree.kind !== "object") {
     return failed(
-      told({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
+      issueAt({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
     )
   }
   const template = matter.body.trim()
   const at = { line: matter.lines + 1, column: 1 }
   if (template === "") {
-    return failed(told({ at, message: "there is no template; write below the front matter what is to be prompted" }))
+    return failed(issueAt({ at, message: "there is no template; write below the front matter what is to be prompted" }))
   }
   const second = tree.entries.find(({ key }) => key === "template")
   if (second !== undefined) {
     return failed(
-      told({
+      issueAt({
         at: second.at,
         key: "template",
         message: "the text below the front matter is the template; keep one of them"

@@ -29,7 +29,7 @@ export interface ForeignAgentContent extends AgentContent {
 /** Reads a file. Its issues are why it cannot be used, its warnings what means nothing here. */
 export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgentSource) {
   const { foreign, path, whyNot } = source
-  const told = issueIn(path)
+  const issueAt = issueIn(path)
   const start = { line: 1, column: 1 }
   const left = (
     kind: NonNullable<ConfigIssue["kind"]>,
@@ -62,14 +62,14 @@ export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgent
     }, source.name)
   }
   if (adapted.refused !== undefined) {
-    const { message, ...refused } = told(adapted.refused)
+    const { message, ...refused } = issueAt(adapted.refused)
     return {
       ...left(
         "restriction",
         { ...refused, message: `the agent ${JSON.stringify(name)} is left out: ${message}` },
         name
       ),
-      warnings: [...matter.notes, ...adapted.notes].map(told).map(asNote)
+      warnings: [...matter.notes, ...adapted.notes].map(issueAt).map(asNote)
     }
   }
   const notes: Array<Fault> = [...matter.notes, ...adapted.notes]
@@ -91,7 +91,7 @@ export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgent
   const content = settleContent({ tree: agentTree(name, entries, start), faults: [], refused: [] }, path)
   const [wrong] = content.issues
   return wrong === undefined
-    ? { ...content, name, isAgent: true, warnings: notes.map(told).map(asNote) } satisfies ForeignAgentContent
+    ? { ...content, name, isAgent: true, warnings: notes.map(issueAt).map(asNote) } satisfies ForeignAgentContent
     : left(
       "restriction",
       { ...wrong, message: `the agent ${JSON.stringify(name)} is left out: ${wrong.message}` },

@@ -99,16 +99,16 @@ const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray
 /** A command that is written at a place of a file. */
 export const foreignCommandAt = (source: ForeignCommandSource, value: Located): CommandContent => {
   const { file, name } = source
-  const told = issueIn(file)
+  const issueAt = issueIn(file)
   if (value.kind !== "object") return leftOut(source, { ...value.at, message: "it is no object with a template" })
   const { entries, notes, refused } = adapt(source, value.entries)
-  if (refused !== undefined) return leftOut(source, told(refused), "restriction")
+  if (refused !== undefined) return leftOut(source, issueAt(refused), "restriction")
   if (!isName(name) || hasBlanks(name)) {
     return leftOut(source, { ...value.at, message: "this is no name for a command" })
   }
   const blank = entries.find((each) => each.value.kind === "string" && hasPromptBlanks(each.value.value))
   if (blank !== undefined) {
-    return leftOut(source, told({ at: blank.at, key: blank.key, message: "it is a template; fill in its blanks" }))
+    return leftOut(source, issueAt({ at: blank.at, key: blank.key, message: "it is a template; fill in its blanks" }))
   }
   const last = new Map(entries.map((each) => [each.key, each]))
   const tree: Located = { ...value, entries: [...last.values()] }
@@ -119,9 +119,9 @@ export const foreignCommandAt = (source: ForeignCommandSource, value: Located): 
       origin: `${file}:${value.at.line}`,
       // The schema has validated it, so it has that type.
       said: Either.right(plain(tree) as CommandConfig),
-      warnings: notes.map(told).map(asNote)
+      warnings: notes.map(issueAt).map(asNote)
     }
-    : leftOut(source, told(fault))
+    : leftOut(source, issueAt(fault))
 }
 
 /** Reads a Markdown file, whose text is the template. */

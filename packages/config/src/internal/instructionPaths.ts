@@ -18,8 +18,8 @@ const skipped = new Set(["node_modules", ".git"])
 export const placeInstructions = (content: ConfigContent, { home, path, project }: ConfigSource): ConfigContent => {
   const leaf = at(content.tree, "leaf", ["instructions"])
   if (leaf === undefined || !Array.isArray(leaf.value)) return content
-  const beside = dirname(path)
-  const base = basename(beside) === ".opencode" ? dirname(beside) : beside
+  const folder = dirname(path)
+  const base = basename(folder) === ".opencode" ? dirname(folder) : folder
   const refused: Array<string> = []
   const kept = leaf.value.map(String).flatMap((name) => {
     const whole = /^~(?=\/|$)/.test(name) ? join(home, name.slice(1)) : resolve(base, name)

@@ -74,9 +74,9 @@ const lookForFile = Effect.fnUntraced(function*({ isThere, issues }: Looking, pl
 })
 
 /** The settings of another program. */
-const lookForForeign = ({ isThere }: Looking, program: Foreign, place: string, wanted: ReadonlyArray<string>) =>
+const lookForForeign = ({ isThere }: Looking, program: Foreign, place: string, fileNames: ReadonlyArray<string>) =>
   Effect.map(
-    Effect.filter(wanted.map((name) => join(place, name)), isThere),
+    Effect.filter(fileNames.map((name) => join(place, name)), isThere),
     (paths) => paths.map((path) => ({ program, path }))
   )
 

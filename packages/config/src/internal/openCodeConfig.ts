@@ -58,14 +58,14 @@ export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSour
   const { path } = source
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return { ...parsed.content, broken: [] }
-  const told = issueIn(path)
+  const issueAt = issueIn(path)
   const tree = yield* fillModels(parsed.tree, source)
   const adapted = adaptConfig(tree, whyNot)
   const filled = yield* substitute({ ...tree, entries: adapted.entries }, source)
   // What cannot be filled in is left out: the rest counts.
   const content = settleContent({ ...filled, faults: [], refused: [...filled.refused, ...filled.faults] }, path)
   const placed = placeInstructions({ ...content, issues: [] }, source)
-  const loud = [...adapted.loud.map(told), ...content.issues].map((issue): ConfigIssue => ({
+  const loud = [...adapted.loud.map(issueAt), ...content.issues].map((issue): ConfigIssue => ({
     ...issue,
     kind: "restriction"
   }))
@@ -73,9 +73,9 @@ export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSour
     ...placed,
     broken: adapted.broken.map(({ fault, name }): BrokenAgent => ({
       name,
-      issues: [{ ...told(fault), kind: "restriction" }]
+      issues: [{ ...issueAt(fault), kind: "restriction" }]
     })),
-    warnings: [...[...parsed.notes, ...adapted.notes].map(told).map(asNote), ...loud, ...placed.warnings.map(asNote)]
+    warnings: [...[...parsed.notes, ...adapted.notes].map(issueAt).map(asNote), ...loud, ...placed.warnings.map(asNote)]
   }
 })
 

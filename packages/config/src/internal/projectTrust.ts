@@ -191,7 +191,7 @@ export const admit = (
 
   const rules = (path: ReadonlyArray<string>) => at(user, "rules", path)?.rules ?? []
   const trusted = new Map<SourcedRule, boolean>()
-  const wanted = (path: ReadonlyArray<string>) => at(project, "rules", path)?.rules ?? []
+  const rulesAt = (path: ReadonlyArray<string>) => at(project, "rules", path)?.rules ?? []
 
   /**
    * A project's `allow` can, unless it is trusted, only take back what the project itself restricts; then holds what `base`
@@ -203,7 +203,7 @@ export const admit = (
     above: ReadonlyArray<SourcedRule> = []
   ): ReadonlyArray<SourcedRule> => {
     const restricts = above.filter(({ action }) => action !== "allow")
-    return wanted(path).flatMap((rule): ReadonlyArray<SourcedRule> => {
+    return rulesAt(path).flatMap((rule): ReadonlyArray<SourcedRule> => {
       if (rule.action !== "allow") {
         restricts.push(rule)
         return [rule]
@@ -231,7 +231,7 @@ export const admit = (
     // The user's rules for an agent stand after those for all agents, and so must what the project says to all agents.
     const over = [
       ...(mine.length === 0 ? [] : soften(["permission"], base)),
-      ...soften([...path, "permission"], base, wanted(["permission"]))
+      ...soften([...path, "permission"], base, rulesAt(["permission"]))
     ]
     const confined = narrow([...rules(["permission"]), ...mine], over)
     if (kept === undefined && confined.length === 0) return undefined

@@ -46,7 +46,7 @@ const trimmed = (each: LocatedEntry): LocatedEntry =>
 /** Reads one of Skein. */
 export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
-  const told = issueIn(file)
+  const issueAt = issueIn(file)
   const failed = (...issues: ReadonlyArray<ConfigIssue>): SkillContent => ({
     name: folderName,
     origin: file,
@@ -57,22 +57,22 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
   if (Either.isLeft(read)) return failed({ file, ...read.left })
   const matter = split(read.right.replaceAll("\r\n", "\n"))
   if (matter === undefined) {
-    return failed(told({ at: start, message: "the front matter does not end; close it with a line of ---" }))
+    return failed(issueAt({ at: start, message: "the front matter does not end; close it with a line of ---" }))
   }
   const front = yield* Effect.either(parseFront(matter.front))
-  if (Either.isLeft(front)) return failed(told({ at: start, message: front.left }))
+  if (Either.isLeft(front)) return failed(issueAt({ at: start, message: front.left }))
   const { faults, tree } = front.right
-  if (faults.length > 0) return failed(...faults.map(told))
+  if (faults.length > 0) return failed(...faults.map(issueAt))
   const written = tree.kind === "object" ? tree.entries.filter(({ key }) => key === "allowed-tools") : []
   const left: Located = tree.kind === "object"
     ? { ...tree, entries: tree.entries.filter((each) => !written.includes(each)).map(trimmed) }
     : tree
   const wrong = checkShape(Front.ast, left, ["skill"])
-  if (wrong.length > 0) return failed(...wrong.map(told))
+  if (wrong.length > 0) return failed(...wrong.map(issueAt))
   const text = matter.body.trim()
   if (text === "") {
     return failed(
-      told({ at: { line: matter.lines + 1, column: 1 }, message: "there is no text below the front matter" })
+      issueAt({ at: { line: matter.lines + 1, column: 1 }, message: "there is no text below the front matter" })
     )
   }
   // The schema has validated it, so it has that type.
@@ -81,7 +81,7 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
     name,
     origin: file,
     said: Either.right({ description, text, folder }),
-    warnings: written.map(({ at, key }) => told({ at, key, message: grantsNothing(key) }))
+    warnings: written.map(({ at, key }) => issueAt({ at, key, message: grantsNothing(key) }))
   } satisfies SkillContent
 })
 
@@ -106,7 +106,7 @@ const firstParagraph = (text: string): string =>
 /** Reads one of another tool as that does; one that cannot be used is left out. */
 export const readForeignSkill = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
-  const told = issueIn(file)
+  const issueAt = issueIn(file)
   const leftOut = (message: string, kind: ConfigIssue["kind"] = "left_out", at: Fault["at"] = start): SkillContent => ({
     name: folderName,
     origin: file,
@@ -149,6 +149,6 @@ export const readForeignSkill = Effect.fnUntraced(function*(folder: string, fold
     name: called,
     origin: file,
     said: Either.right({ description, text, folder }),
-    warnings: notes.map(told).map(asNote)
+    warnings: notes.map(issueAt).map(asNote)
   } satisfies SkillContent
 })

@@ -40,9 +40,9 @@ const wordsOf = (line: string): ReadonlyArray<string> =>
 /** The files of the project that hooks name, with what they hold: who trusts a command has trusted what it runs. */
 const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { directory, root }: ProjectPlace) {
   const fs = yield* FileSystem.FileSystem
-  const beside = dirname(origin.name)
-  const bounds = root ?? beside
-  const bases = [...new Set([beside, bounds, directory])]
+  const folder = dirname(origin.name)
+  const bounds = root ?? folder
+  const bases = [...new Set([folder, bounds, directory])]
   const paths = new Set(
     textsIn(value).flatMap(wordsOf).flatMap((word) => bases.map((base) => resolve(join(base, "."), word)))
       .filter((path) => isBelow(path, bounds))

@@ -11,7 +11,7 @@ import { readTrusted, trustFile } from "./trustFile.ts"
 
 const nameOf = ({ origin, path, written }: Widening): string => JSON.stringify([origin.name, path, written])
 
-const mendOf = ({ id, state }: TrustItem): string => {
+const adviceOf = ({ id, state }: TrustItem): string => {
   switch (state) {
     case "fixed":
       return ""
@@ -27,7 +27,7 @@ const issueOf = (item: TrustItem, why: string): ConfigIssue => ({
   file: item.file,
   ...(item.line === undefined ? {} : { line: item.line }),
   key: item.key,
-  message: `${item.key} is ignored: ${why}${mendOf(item)}`,
+  message: `${item.key} is ignored: ${why}${adviceOf(item)}`,
   kind: "trust"
 })
 

@@ -136,8 +136,8 @@ export const readNumbered = (
     const match = /^\s*(\d+)(?:\t|\| |→|: )(.*)$/.exec(raw)
     return match === null ? [] : [{ path, line: Number(match[1]), text: match[2] ?? "" }]
   })
-  const told = notesOf(output).map((line) => /\b(?:of|total:?) (\d+)|\b(\d+) lines in all/i.exec(line)).find((match) =>
+  const count = notesOf(output).map((line) => /\b(?:of|total:?) (\d+)|\b(\d+) lines in all/i.exec(line)).find((match) =>
     match !== null
   )
-  return { lines, total: told === undefined ? undefined : Number(told[1] ?? told[2]) }
+  return { lines, total: count === undefined ? undefined : Number(count[1] ?? count[2]) }
 }

@@ -30,9 +30,9 @@ const nameOf = (modules: ReadonlyArray<Module>): string => {
 /** Groups modules into parts. It joins the smallest neighbours first. */
 export const partsOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Part> => {
   const files = filesOf(modules)
-  const wanted = files < 6 ? 1 : Math.min(most, Math.max(3, Math.ceil(files / 6)))
+  const count = files < 6 ? 1 : Math.min(most, Math.max(3, Math.ceil(files / 6)))
   const groups = modules.map((module): ReadonlyArray<Module> => [module])
-  while (groups.length > wanted) {
+  while (groups.length > count) {
     let best = -1
     let least = Infinity
     for (let i = 0; i + 1 < groups.length; i++) {

@@ -3,7 +3,7 @@ import type { ModelRequest, ToolSpec } from "@skein/core/Provider"
 import { isSecret } from "./language.ts"
 
 /** A call to make. */
-export interface Wanted {
+export interface PlannedCall {
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
 }
@@ -11,21 +11,24 @@ export interface Wanted {
 /** The text and the calls of a step. Without calls, the turn ends. */
 export interface Decision {
   readonly text: string
-  readonly calls: ReadonlyArray<Wanted>
+  readonly calls: ReadonlyArray<PlannedCall>
 }
 
 /** Drops calls that were already made: a repeated call returns nothing new, and would be a loop. */
-export const notMade = (wanted: ReadonlyArray<Wanted>, made: ReadonlyArray<Wanted>): ReadonlyArray<Wanted> => {
-  const keyOf = ({ input, name }: Wanted): string => JSON.stringify([name, input])
+export const notMade = (
+  planned: ReadonlyArray<PlannedCall>,
+  made: ReadonlyArray<PlannedCall>
+): ReadonlyArray<PlannedCall> => {
+  const keyOf = ({ input, name }: PlannedCall): string => JSON.stringify([name, input])
   const known = new Set(made.map(keyOf))
-  return wanted.filter((call) => !known.has(keyOf(call)))
+  return planned.filter((call) => !known.has(keyOf(call)))
 }
 
 /** The maximum number of lines from grep. */
 const mostLines = 1_900
 
 /** One call, or none if the tool is not offered. */
-type Calls = ReadonlyArray<Wanted>
+type Calls = ReadonlyArray<PlannedCall>
 
 /** The tools of a request. */
 export interface Toolbox {

@@ -62,9 +62,9 @@ export class TooLarge extends Error {}
 /** A request that this API cannot express. */
 export class Unaskable extends Error {
   /** How to fix it, if that is not obvious. */
-  readonly mend: string | undefined
-  constructor(message: string, mend?: string) {
+  readonly advice: string | undefined
+  constructor(message: string, advice?: string) {
     super(message)
-    this.mend = mend
+    this.advice = advice
   }
 }

@@ -35,19 +35,19 @@ export const gather = (cause: unknown): Evidence => {
   const error = fields(cause) ?? { message: String(cause) }
   const socket = socketError(error)
   const body = bodyOf(error)
-  const told = tell(body)
+  const response = tell(body)
   const headers = (fields(error["responseHeaders"]) ?? {}) as Readonly<Record<string, string>>
   // The AI SDK invents a status for an error event before any output.
-  const status = socket === undefined ? httpStatus(error["statusCode"]) ?? told.status : undefined
+  const status = socket === undefined ? httpStatus(error["statusCode"]) ?? response.status : undefined
   return {
     status,
     headers,
-    codes: [...told.codes, text(error["code"]), text(error["type"])]
+    codes: [...response.codes, text(error["code"]), text(error["type"])]
       .flatMap((code) => code === undefined ? [] : [code.toLowerCase()]),
-    text: socket?.message ?? told.text ?? text(body) ?? text(error["message"]) ?? "",
+    text: socket?.message ?? response.text ?? text(body) ?? text(error["message"]) ?? "",
     network: socket,
     location: headers["location"],
-    origin: originOf(cause, told.found)
+    origin: originOf(cause, response.found)
   }
 }
 

@@ -35,7 +35,7 @@ export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelE
       retryable: verdict.retryable,
       message: place.redact(
         sentence(`${place.model} ${verdict.says}${detail === "" ? "" : `: ${detail}`}`) +
-          (verdict.mend === undefined ? "" : ` ${verdict.mend}`)
+          (verdict.advice === undefined ? "" : ` ${verdict.advice}`)
       ),
       ...evidence.status === undefined ? {} : { status: evidence.status },
       ...retryAfter === undefined ? {} : { retryAfter },
@@ -61,7 +61,7 @@ const brokenOff = ({ reason }: BrokenStream, place: Place): Verdict => ({
   reason,
   retryable: true,
   says: "broke off its answer",
-  ...reason === "empty_response" ? { mend: `If this persists, check ${settingOf(place)}.${versionHint(place)}` } : {}
+  ...reason === "empty_response" ? { advice: `If this persists, check ${settingOf(place)}.${versionHint(place)}` } : {}
 })
 
 const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Verdict | undefined => {
@@ -73,7 +73,7 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
       says: `redirects (${status}) to ${
         location ?? "another place"
       }, which is not followed, so that no key goes astray`,
-      mend: `Set ${settingOf(place)} to the address that answers.`
+      advice: `Set ${settingOf(place)} to the address that answers.`
     }
   }
   if (status === 401 || status === 403) return refused(`(${status})`, place)
@@ -90,7 +90,7 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
     retryable: false,
     says: `refused the request (${status})`,
     ...status === 404 || status === 405
-      ? { mend: `Check the name of the model and ${settingOf(place)}.${versionHint(place)}` }
+      ? { advice: `Check the name of the model and ${settingOf(place)}.${versionHint(place)}` }
       : {}
   }
 }
@@ -116,20 +116,20 @@ const byOrigin = (cause: unknown, { origin }: Evidence): Verdict => {
     case "stream":
       return { reason: "bad_response", retryable: true, says: "sent an answer that cannot be read" }
     case "request": {
-      const mend = mendOf(cause)
+      const advice = adviceOf(cause)
       return {
         reason: "invalid_request",
         retryable: false,
         says: "cannot be asked this",
-        ...mend === undefined ? {} : { mend }
+        ...advice === undefined ? {} : { advice }
       }
     }
   }
 }
 
-const mendOf = (cause: unknown): string | undefined =>
+const adviceOf = (cause: unknown): string | undefined =>
   cause instanceof Unaskable
-    ? cause.mend
+    ? cause.advice
     : cause instanceof Error && cause.name === "AI_InvalidArgumentError"
     ? unknownVariant
     : undefined
@@ -142,14 +142,14 @@ const outOfFunds: Verdict = {
   reason: "rate_limit",
   retryable: false,
   says: "will not answer until its account is paid for",
-  mend: "Check the plan and the billing of the account."
+  advice: "Check the plan and the billing of the account."
 }
 
 const refused = (status: string, place: Place): Verdict => ({
   reason: "auth",
   retryable: false,
   says: `refused the key ${status}`.trimEnd(),
-  mend: place.key === undefined ? "Set key_env for the provider." : `Check ${place.key}.`
+  advice: place.key === undefined ? "Set key_env for the provider." : `Check ${place.key}.`
 })
 
 const says = (codes: ReadonlyArray<string>, pattern: RegExp): boolean => codes.some((code) => pattern.test(code))

@@ -9,7 +9,7 @@ export interface Verdict {
   /** What happened. */
   readonly says: string
   /** How to fix it, if that is not obvious. */
-  readonly mend?: string
+  readonly advice?: string
   /** The maximum number of tries, if less than usual. */
   readonly tries?: number
 }
@@ -53,11 +53,11 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
     return { reason: "network", retryable: true, says: `lost the connection (${code})` }
   }
   const { url } = cause
-  const failed = (what: string, mend: string, more: Partial<Verdict> = {}): Verdict => ({
+  const failed = (what: string, advice: string, more: Partial<Verdict> = {}): Verdict => ({
     reason: "network",
     retryable: true,
     says: `could not be reached: ${what} (${code})`,
-    mend,
+    advice,
     ...more
   })
   const fewer = { tries: triesForAddress }
@@ -75,8 +75,8 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
     return failed(`the host ${url.hostname} could not be looked up`, `Check the network and the host in ${setting}.`)
   }
   if (certificates.test(code)) {
-    const mend = `For a private authority set NODE_EXTRA_CA_CERTS, or check the host in ${setting}.`
-    return failed(`the certificate of ${url.host} is not trusted`, mend, { retryable: false })
+    const advice = `For a private authority set NODE_EXTRA_CA_CERTS, or check the host in ${setting}.`
+    return failed(`the certificate of ${url.host} is not trusted`, advice, { retryable: false })
   }
   if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
     return failed(`${url.host} does not speak TLS`, `Use http:// in ${setting}.`, { retryable: false })
@@ -89,5 +89,5 @@ export const wrongAnswer = ({ kind, status, url }: WrongAnswer, address: Address
   reason: "bad_response",
   retryable: /json/i.test(kind),
   says: `did not get an event stream: ${plain(url)} answered ${status} with ${kind}`,
-  mend: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
+  advice: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
 })

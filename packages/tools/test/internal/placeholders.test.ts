@@ -7,7 +7,7 @@ import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { writeRecord } from "../../src/internal/sandbox/placeholderRecords.ts"
-import { makePlaceholders, type Wanted } from "../../src/internal/sandbox/placeholders.ts"
+import { makePlaceholders, type PlannedPlaceholder } from "../../src/internal/sandbox/placeholders.ts"
 import { reapPlaceholders } from "../../src/internal/sandbox/reapPlaceholders.ts"
 
 const owner = (id: string): typeof Owner.Service => ({
@@ -26,7 +26,7 @@ const world = Effect.gen(function*() {
   fs.mkdirSync(records)
   fs.mkdirSync(tree)
   const at = (name: string) => join(tree, name)
-  const wanted: ReadonlyArray<Wanted> = [[at("skein.json"), "file"], [at(".skein"), "directory"]]
+  const wanted: ReadonlyArray<PlannedPlaceholder> = [[at("skein.json"), "file"], [at(".skein"), "directory"]]
   const skein = (id: string) => makePlaceholders(records, owner(id))
   const hold = (placeholders: Effect.Effect.Success<ReturnType<typeof skein>>) =>
     Effect.gen(function*() {

@@ -36,12 +36,12 @@ const wordRows = ({ dialog }: DialogState, words: string, columns: number, style
   return wrap(`${label}${escapeLine(words)}▏`, columns - 2).slice(-least).map((row) => style.bold(`  ${row}`))
 }
 
-const hint = ({ choices, deafFor, dialog, words }: DialogState): string => {
+const hint = ({ choices, ignoresKeysFor, dialog, words }: DialogState): string => {
   if (words !== undefined) {
     const empty = words.trim() === "" && dialog.kind === "permission" ? " (without words it is a plain no)" : ""
     return `Enter sends it${empty}, Esc goes back`
   }
-  if (deafFor > 0) return `Keys do not count yet: type nothing for ${formatDuration(deafFor)}`
+  if (ignoresKeysFor > 0) return `Keys do not count yet: type nothing for ${formatDuration(ignoresKeysFor)}`
   return `↑ ↓ or 1-${Math.min(9, choices.length)} selects, Enter confirms`
 }
 

@@ -19,7 +19,7 @@ export interface DialogState {
   /** How many questions wait, this one included. */
   readonly count: number
   /** For how many milliseconds keys do not count yet. */
-  readonly deafFor: number
+  readonly ignoresKeysFor: number
 }
 
 /** The questions that wait for a person at the terminal. Times are milliseconds of a clock that only goes forward. */
@@ -73,7 +73,7 @@ export class DialogQueue {
       words: this.#words,
       page: this.#page,
       count: this.#permissions.length + this.#questions.length,
-      deafFor: this.#deafFor(now)
+      ignoresKeysFor: this.#ignoresKeysFor(now)
     }
   }
 
@@ -93,7 +93,7 @@ export class DialogQueue {
     const dialog = this.#current
     if (dialog === undefined || this.#isAnswered) this.#typedAt = now
     else if (this.#words !== undefined) { for (const key of keys) this.#write(key, dialog) }
-    else if (this.#deafFor(now) > 0 || !isSelection(keys, choicesOf(dialog, this.#marked).length)) {
+    else if (this.#ignoresKeysFor(now) > 0 || !isSelection(keys, choicesOf(dialog, this.#marked).length)) {
       this.#typedAt = now
       this.#selected = undefined
     } else for (const key of keys) this.#select(key, dialog)
@@ -114,7 +114,7 @@ export class DialogQueue {
     return replies
   }
 
-  #deafFor(now: number): number {
+  #ignoresKeysFor(now: number): number {
     return Math.max(0, Math.max(this.#shownAt, this.#typedAt) + quiet - now)
   }
 

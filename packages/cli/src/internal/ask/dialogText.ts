@@ -40,12 +40,12 @@ const reasonOf = ({ metadata: { reason, reasons } }: PermissionRequest): string 
   return several.length > 0 ? several.join(" ") : "The rules say that this is asked for."
 }
 
-const isTold = new Set(["reason", "reasons"])
+const isShown = new Set(["reason", "reasons"])
 
 /** The rest of what is known of the call; what stands there already is not said twice. */
 const details = (request: PermissionRequest, subject: string, columns: number, style: Style): ReadonlyArray<string> =>
   Object.entries(request.metadata).flatMap(([key, value]) => {
-    const text = value === undefined || isTold.has(key) ? "" : textOf(value)
+    const text = value === undefined || isShown.has(key) ? "" : textOf(value)
     if (text === "" || text === subject || request.patterns.includes(text)) return []
     if (key === "diff") return [`    ${key}:`, ...marked(text, "    │ ", columns, paintDiff(style))]
     return text.includes("\n")

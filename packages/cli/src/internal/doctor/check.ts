@@ -9,5 +9,5 @@ export interface Check {
   readonly essential: boolean
   readonly detail: string
   /** How to get it, or to fix it. */
-  readonly mend?: string
+  readonly fix?: string
 }

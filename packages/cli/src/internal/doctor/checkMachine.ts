@@ -24,7 +24,7 @@ export const checkGit: Effect.Effect<Check> = Effect.map(probe("git", ["--versio
   state: works ? "ok" : "missing",
   essential: false,
   detail: works ? said : `git cannot be run: ${said}`,
-  ...(works ? {} : { mend: install("git", "git") })
+  ...(works ? {} : { fix: install("git", "git") })
 }))
 
 const bundled = Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
@@ -56,7 +56,7 @@ export const checkRipgrep: Effect.Effect<Check> = Effect.map(
       ...base,
       state: "missing",
       detail: `grep and glob cannot work: that of Skein cannot be used (${own.said}), and on the PATH there is none`,
-      mend: install("ripgrep", "ripgrep")
+      fix: install("ripgrep", "ripgrep")
     }
   }
 )
@@ -67,7 +67,7 @@ export const checkShell: Effect.Effect<Check> = Effect.map(probe("bash", ["--ver
   state: works ? "ok" : "warn",
   essential: false,
   detail: works ? said.split("\n", 1).join("") : `bash cannot be run (${said}): commands run in sh`,
-  ...(works ? {} : { mend: install("bash", "bash") })
+  ...(works ? {} : { fix: install("bash", "bash") })
 }))
 
 /** Bubblewrap: whether it is there, and whether the system lets it work. */
@@ -86,7 +86,7 @@ export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
       ...base,
       state: "missing",
       detail: "bubblewrap is not installed: commands run without a sandbox, and are asked for",
-      mend: "Get it with: apt install bubblewrap"
+      fix: "Get it with: apt install bubblewrap"
     } satisfies Check
   }
   // What Skein itself tries: to start is not to confine.
@@ -96,7 +96,7 @@ export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
       ...base,
       state: "warn",
       detail: `${message}; commands run without a sandbox, and are asked for`,
-      mend: "User namespaces may be turned off: see `man bwrap`"
+      fix: "User namespaces may be turned off: see `man bwrap`"
     })
   })
 })

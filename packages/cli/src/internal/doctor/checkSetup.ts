@@ -47,7 +47,7 @@ export const checkConfig = (directory: string | undefined) =>
         essential: false,
         state: "warn",
         detail,
-        mend: `${warnings.length} of its values do not count: see \`skein config\``
+        fix: `${warnings.length} of its values do not count: see \`skein config\``
       }
   })
 
@@ -107,7 +107,7 @@ export const checkKeys = (directory: string | undefined) =>
         state: "warn",
         essential: false,
         detail: "no key is set: offline/survey answers, which is no AI",
-        mend: `Set one of ${
+        fix: `Set one of ${
           keyNames.join(", ")
         }, or configure a server of your own: "model" and "provider" in skein.json`
       }

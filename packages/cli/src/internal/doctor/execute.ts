@@ -9,9 +9,9 @@ import type { Check } from "./check.ts"
 import { checkGit, checkNode, checkRipgrep, checkShell, checkTerminal } from "./checkMachine.ts"
 import { checkConfig, checkConfined, checkDatabase, checkKeys } from "./checkSetup.ts"
 
-const lineOf = ({ detail, mend, name, state }: Check): string =>
+const lineOf = ({ detail, fix, name, state }: Check): string =>
   `${state.padEnd(7)}  ${name.padEnd(9)}  ${escapeLine(detail)}${
-    mend === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(mend)}`
+    fix === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(fix)}`
   }\n`
 
 /** Checks everything; 1 where something that cannot be done without is broken. */

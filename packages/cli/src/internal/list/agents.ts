@@ -21,8 +21,8 @@ export const listAgents = ({ flags }: {
       (directory) => settle(directory)
     )
     yield* remark(warnings)
-    const told = warnings.map(formatIssue)
-    for (const { message } of broken) if (!told.includes(message)) stdio.err(errorLine(message))
+    const reported = warnings.map(formatIssue)
+    for (const { message } of broken) if (!reported.includes(message)) stdio.err(errorLine(message))
     const sorted = agents.toSorted((a, b) => (a.name < b.name ? -1 : 1))
     return yield* printList({
       format: flags.format,

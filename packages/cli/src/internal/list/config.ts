@@ -29,11 +29,11 @@ const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settle
   const commands = yield* loadCommands(directory, { ...settled, whyNot: yield* providerCheck })
   const skills = yield* loadSkills(directory)
   const broken = [...commands.broken, ...skills.broken].map(({ message }) => message)
-  const told = new Set(settled.warnings.map(formatIssue))
+  const reported = new Set(settled.warnings.map(formatIssue))
   return {
     warnings: [...commands.warnings, ...skills.warnings],
     // What is left out for a restriction is among the warnings.
-    broken: [...settled.broken.map(({ message }) => message).filter((message) => !told.has(message)), ...broken]
+    broken: [...settled.broken.map(({ message }) => message).filter((message) => !reported.has(message)), ...broken]
   }
 })
 

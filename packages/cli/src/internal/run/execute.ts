@@ -28,8 +28,8 @@ import { errorLine, explain } from "../explain.ts"
 import { hideConfigured, Redaction } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { closingLines } from "./closing.ts"
+import { continueSession } from "./continueSession.ts"
 import { Denials } from "./denials.ts"
-import { goneOn } from "./goOn.ts"
 import { leaveBackground } from "./leaveBackground.ts"
 import { LeftOut, leftOutText } from "./leftOut.ts"
 import { checkModels, defaultNote, readModel } from "./models.ts"
@@ -166,7 +166,7 @@ const prompted = Effect.fnUntraced(function*(
     ...budgetOf(flags, current.budget?.limit)
   }
   const going: Effect.Effect<Turn, CommandError, Command | Session> = asked === undefined
-    ? goneOn(current, presenter.note)
+    ? continueSession(current, presenter.note)
     : answered({ session: current, prompt: prompt(current, asked, command, options), waits: !flags["no-wait"] })
   const turn = yield* runTurn({
     session: current,
@@ -253,7 +253,7 @@ export const executeRun = (
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const onTerminal = stdio.isTerminal.output && stdio.isTerminal.error
         const asked = { auto: flags.auto, canAsk: shown.canAsk, onTerminal, readerIsGone }
-        if (stop.reason() !== undefined) stop.isTold(true)
+        if (stop.reason() !== undefined) stop.isReported(true)
         if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) {

@@ -55,7 +55,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     )
   )
 
-  const told = (reply: DialogReply) =>
+  const reported = (reply: DialogReply) =>
     Effect.gen(function*() {
       if (reply.kind === "permission") {
         const { id, message, reply: given, scope } = reply
@@ -75,7 +75,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const replies = Effect.forever(
     answered.await.pipe(
       Effect.zipRight(answered.close),
-      Effect.zipRight(Effect.suspend(() => Effect.forEach(view?.dialogs.take() ?? [], told, { discard: true })))
+      Effect.zipRight(Effect.suspend(() => Effect.forEach(view?.dialogs.take() ?? [], reported, { discard: true })))
     )
   )
 
@@ -126,7 +126,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       const summary = summaryLines(view.tree, result, {
         files: view.changed.names,
         now: clock.unsafeCurrentTimeMillis(),
-        told: view.transcript.failedTasks
+        reported: view.transcript.failedTasks
       })
       for (const line of summary) stdio.err(style.dim(line))
       view = undefined

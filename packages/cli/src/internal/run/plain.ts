@@ -64,7 +64,7 @@ const prefix = (depth: number): string => depth === 0 ? "" : "subagent:"
 
 /** The calls of a tree, each printed once: when a hook before it runs, or else when it begins. */
 class Calls {
-  readonly #told = new Set<string>()
+  readonly #shown = new Set<string>()
   readonly #pending = new Map<string, ToolPart>()
   /** The calls that run now, by session, and whether another one of the session has run beside them. */
   readonly #running = new Map<SessionID, Map<string, { isAlone: boolean }>>()
@@ -116,25 +116,25 @@ class Calls {
   heard({ input, path, sessionID, tool }: HookPayload<"PreToolUse">): ReadonlyArray<string> {
     const written = JSON.stringify(input)
     for (const { id, sessionID: of, state, tool: name } of this.#pending.values()) {
-      if (of !== sessionID || name !== tool || this.#told.has(id) || state.status !== "pending") continue
+      if (of !== sessionID || name !== tool || this.#shown.has(id) || state.status !== "pending") continue
       if (sameCall(state.input, written)) return this.#begins(id, tool, input, path.length - 1)
     }
     return []
   }
 
   #begins(id: string, tool: string, input: unknown, depth: number): ReadonlyArray<string> {
-    if (this.#told.has(id)) return []
-    this.#told.add(id)
+    if (this.#shown.has(id)) return []
+    this.#shown.add(id)
     return [`> ${prefix(depth)}${callLine(tool, input)}`]
   }
 }
 
 /** Whether what a model wrote is what a hook was told: its JSON, or its text where it is none. */
-const sameCall = (raw: string, told: string): boolean => {
+const sameCall = (raw: string, shown: string): boolean => {
   try {
-    return JSON.stringify(JSON.parse(raw)) === told
+    return JSON.stringify(JSON.parse(raw)) === shown
   } catch {
-    return JSON.stringify(raw) === told
+    return JSON.stringify(raw) === shown
   }
 }
 

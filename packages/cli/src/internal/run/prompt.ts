@@ -8,8 +8,8 @@ import type { Input } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { currentDirectory } from "../place.ts"
+import { continueText } from "./continueSession.ts"
 import type { runFlags } from "./flags.ts"
-import { continueText } from "./goOn.ts"
 import { readStdin } from "./stdin.ts"
 
 /** What was typed after `skein run`. */

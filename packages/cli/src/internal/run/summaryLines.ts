@@ -12,14 +12,14 @@ const named = { files: 8 }
 
 const taskLines = (
   tree: AgentTree,
-  told: ReadonlySet<SessionID>
+  reported: ReadonlySet<SessionID>
 ): { readonly counted: ReadonlyArray<string>; readonly failed: ReadonlyArray<string> } => {
   const outcomes = new Map<string, number>()
   const failed: Array<string> = []
   for (const { agent, id, state, title } of tree.all.slice(1)) {
     const outcome = state.type === "settled" ? state.outcome : "unfinished"
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    if (outcome === "completed" || told.has(id)) continue
+    if (outcome === "completed" || reported.has(id)) continue
     const why = state.type === "settled" ? `: ${escapeLine(state.reason.slice(0, 200))}` : ""
     failed.push(`✗ ${escapeLine(agent)}  ${escapeLine(title.slice(0, 80))}  ${outcome.replaceAll("_", " ")}${why}`)
   }
@@ -48,13 +48,13 @@ const sessionLine = ({ error, outcome, sessionID }: RunResult): ReadonlyArray<st
 export const summaryLines = (
   tree: AgentTree,
   result: RunResult,
-  { files, now, told }: {
+  { files, now, reported }: {
     readonly files: ReadonlyArray<string>
     readonly now: number
-    readonly told: ReadonlySet<SessionID>
+    readonly reported: ReadonlySet<SessionID>
   }
 ): ReadonlyArray<string> => {
-  const { counted, failed } = taskLines(tree, told)
+  const { counted, failed } = taskLines(tree, reported)
   const { cost, steps, tokens } = result.usage
   return [
     ...failed,

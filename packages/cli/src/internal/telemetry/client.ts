@@ -17,11 +17,11 @@ const reasonOf = (error: HttpClientError.HttpClientError): string => {
 /** An HTTP client for telemetry; when `end.is` is set nothing is tried again. */
 export const client = (end: { readonly is: boolean }): Effect.Effect<Layer.Layer<HttpClient.HttpClient>> =>
   Effect.map(Redaction, ({ redact }) => {
-    let told = false
+    let reported = false
     const tell = (error: HttpClientError.HttpClientError) =>
       Effect.suspend(() => {
-        if (told) return Effect.void
-        told = true
+        if (reported) return Effect.void
+        reported = true
         const { origin } = new URL(error.request.url)
         return Effect.logWarning(
           `Telemetry cannot be sent to ${origin}: ${redact(reasonOf(error))}. The run goes on without it.`

@@ -48,7 +48,7 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
       if (decoder.isPending) pending.unsafeOpen()
     }
     const onClosed = () => listener.onClosed()
-    const goOn = () => {
+    const onContinue = () => {
       keyboard.setRawMode(true)
       listener.write(markPastes)
       listener.onResume()
@@ -65,11 +65,11 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
         keyboard.setRawMode(true)
         listener.write(markPastes)
         keyboard.on("data", onData).on("end", onClosed).on("close", onClosed).on("error", onClosed).resume()
-        process.on("SIGCONT", goOn)
+        process.on("SIGCONT", onContinue)
       }),
       () =>
         Effect.sync(() => {
-          process.off("SIGCONT", goOn)
+          process.off("SIGCONT", onContinue)
           // A keyboard that is gone says so here, and somebody has to hear it.
           keyboard.setRawMode(false)
           keyboard.off("data", onData).off("end", onClosed).off("close", onClosed).off("error", onClosed).pause()

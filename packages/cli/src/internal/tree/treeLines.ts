@@ -16,10 +16,10 @@ const kindOf = ({ asks, state }: AgentNode): typeof kinds[number] => {
 const restLine = (hidden: ReadonlyArray<AgentNode>, { columns }: Frame): TreeLine => {
   const counts = new Map<string, number>()
   for (const node of hidden) counts.set(kindOf(node), (counts.get(kindOf(node)) ?? 0) + 1)
-  const told = kinds.flatMap((kind) => counts.has(kind) ? [`${counts.get(kind)} ${kind}`] : [])
+  const counted = kinds.flatMap((kind) => counts.has(kind) ? [`${counts.get(kind)} ${kind}`] : [])
   const tones = new Set(hidden.map(toneOf))
   const tone = (["active", "waiting", "failed"] as const).find((each) => tones.has(each)) ?? "done"
-  return { tone, text: fit(`… and ${hidden.length} more: ${told.join(", ")}`, columns - 1) }
+  return { tone, text: fit(`… and ${hidden.length} more: ${counted.join(", ")}`, columns - 1) }
 }
 
 /** The agents in the order in which they get lines: by urgency, those in the queue by their places, else as they began. */

@@ -22,7 +22,7 @@ export interface Need {
   /** The least output without which it is not sent. */
   readonly least: number
   /** The output that it waits for while requests under way may free it. */
-  readonly wanted: number
+  readonly preferred: number
 }
 
 const perToken = (price: Cost | undefined): Amount =>

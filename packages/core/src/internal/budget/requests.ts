@@ -13,7 +13,7 @@ import { addHeld, heldOf } from "./held.ts"
 import { amountOf, type Need, outputWithin } from "./need.ts"
 import { canComeBack } from "./progress.ts"
 import { holdersOf, isPromised, lineOf } from "./reservations.ts"
-import { mend, whose } from "./review.ts"
+import { budgetFlags, whose } from "./review.ts"
 
 /** One budget, as it stands for a request. */
 interface Room {
@@ -73,7 +73,7 @@ const exhaustedBy = (
       : `The budget of ${amount} for ${whose(node, holder)} does not suffice for another request: ${
         plainDecimal(spent)
       } are used${kept}, and the request needs about ${needs}.`) +
-      ` What was done is kept; to go on, give it a new budget (${mend[bound]}).`
+      ` What was done is kept; to go on, give it a new budget (${budgetFlags[bound]}).`
   })
 }
 
@@ -114,11 +114,11 @@ const decide = (waiter: Waiter, closed: Closed): Grant | BudgetExhausted | Block
   if (tight !== undefined && free < smallest) return { by: tight, isShort: true }
   // A little now would cut the answer off; requests under way may soon leave it enough.
   const scarce = rooms.find((room) =>
-    within(room) < Math.min(need.most, need.wanted) && BigDecimal.isPositive(minus(room.drained, room.free))
+    within(room) < Math.min(need.most, need.preferred) && BigDecimal.isPositive(minus(room.drained, room.free))
   )
   if (scarce !== undefined) return { by: scarce, isShort: false }
   const [, share] = least(rooms, (room) => Math.floor(within(room) / (room.holder.work.turns + 1)))
-  return grantOf(node, need, tight, Math.min(need.most, free, Math.max(need.wanted, share)))
+  return grantOf(node, need, tight, Math.min(need.most, free, Math.max(need.preferred, share)))
 }
 
 const grantOf = (node: BudgetNode, need: Need, tight: Room | undefined, output: number): Grant => {
@@ -204,16 +204,16 @@ export const grantWaiting = (node: BudgetNode): void => {
 
 /** Holds what a request may take, or waits for it. `told` hears what it waits for; `away` is how it waits. */
 export const holdFor = (
-  wanted: Pick<Waiter, "granted" | "inLoop" | "node" | "need" | "said">,
-  told: (why: NonNullable<Waiter["why"]>) => Effect.Effect<void>,
+  request: Pick<Waiter, "granted" | "inLoop" | "node" | "need" | "said">,
+  onWaiting: (why: NonNullable<Waiter["why"]>) => Effect.Effect<void>,
   away: (waiting: Effect.Effect<Grant, BudgetExhausted>) => Effect.Effect<Grant, BudgetExhausted>
 ): Effect.Effect<Grant, BudgetExhausted> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
-      const { inLoop, node } = wanted
+      const { inLoop, node } = request
       const { waiters } = rootOf(node)
       const done = Deferred.unsafeMake<Grant, BudgetExhausted>(noFiber)
-      const waiter: Waiter = { ...wanted, done, grant: undefined, why: undefined, isOver: false }
+      const waiter: Waiter = { ...request, done, grant: undefined, why: undefined, isOver: false }
       waiters.add(waiter)
       grantNow(waiters)
       if (waiter.isOver) return Deferred.await(done)
@@ -222,7 +222,7 @@ export const holdFor = (
       grantWaiting(node)
       if (waiter.isOver) return Deferred.await(done)
       const waiting = Effect.zipRight(
-        Effect.suspend(() => told(waiter.why ?? { which: "tokens", message: "waits for budget" })),
+        Effect.suspend(() => onWaiting(waiter.why ?? { which: "tokens", message: "waits for budget" })),
         Deferred.await(done)
       )
       return Effect.onError(restore(away(waiting)), () =>

@@ -105,9 +105,9 @@ const rest = ({ limit, promised, spent }: Left): Amount =>
 const charactersPerToken = 4
 
 /** What the first request of a task takes at least: what it is told and a short answer, at the prices that were paid so far. */
-const estimateOf = ({ session }: BudgetNode, told: string): ReadonlyMap<Bound, Amount> => {
+const estimateOf = ({ session }: BudgetNode, promptText: string): ReadonlyMap<Bound, Amount> => {
   const { cost, tokens } = session.used
-  const count = BigDecimal.fromBigInt(BigInt(Math.ceil(told.length / charactersPerToken) + leastOutput))
+  const count = BigDecimal.fromBigInt(BigInt(Math.ceil(promptText.length / charactersPerToken) + leastOutput))
   const before = BigDecimal.fromBigInt(BigInt(Math.max(1, tokens.input + tokens.output)))
   return new Map<Bound, Amount>([
     ["tokens", count],
@@ -132,8 +132,8 @@ const refused = ({ bound, limit, promised, spent }: Left): TaskRefused => {
 const least = (a: string | number, b: Amount): Amount => BigDecimal.min(toAmount(a) ?? zero, b)
 
 /** What a task may have of what it wants: never more than is left above it. */
-const cap = (wanted: Budget, left: ReadonlyArray<Left>): Budget => {
-  const capped: Partial<Record<Bound, string | number | undefined>> = { ...wanted }
+const cap = (requested: Budget, left: ReadonlyArray<Left>): Budget => {
+  const capped: Partial<Record<Bound, string | number | undefined>> = { ...requested }
   for (const each of left) {
     const present = capped[each.bound]
     if (present === undefined) continue
@@ -151,17 +151,17 @@ const one = BigDecimal.fromBigInt(1n)
  */
 export const reserve = (
   parent: BudgetNode,
-  wanted: Budget | undefined,
-  told: string
+  requested: Budget | undefined,
+  promptText: string
 ): Reservation | TaskRefused => {
   const left = leftFor(parent)
-  const estimate = left.length === 0 ? new Map<Bound, Amount>() : estimateOf(parent, told)
+  const estimate = left.length === 0 ? new Map<Bound, Amount>() : estimateOf(parent, promptText)
   const short = left.find((each) => {
     const free = rest(each)
     return !BigDecimal.isPositive(free) || BigDecimal.greaterThan(estimate.get(each.bound) ?? zero, free)
   })
   if (short !== undefined) return refused(short)
-  const limit = wanted === undefined ? undefined : cap(wanted, left)
+  const limit = requested === undefined ? undefined : cap(requested, left)
   const reservation: Reservation = { limit, node: undefined, kept: new Map(), isCounted: true }
   parent.reservations.add(reservation)
   if (limit !== undefined) keepAll(parent, reservation, limit)

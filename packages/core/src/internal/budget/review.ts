@@ -12,7 +12,7 @@ import { type Left, leftFor, lineOf } from "./reservations.ts"
 const late = BigDecimal.unsafeFromString("0.8")
 
 /** Where a budget is set. */
-export const mend: Record<Exclude<Bound, "tasks">, string> = {
+export const budgetFlags: Record<Exclude<Bound, "tasks">, string> = {
   tokens: "--budget-tokens",
   usd: "--budget-usd",
   steps: "budget.steps",
@@ -40,7 +40,7 @@ export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted
       holder: left.holder.session.id,
       which: bound,
       text: said(),
-      message: `${why(node, left)} What was done is kept; to go on, give it a new budget (${mend[bound]}).`
+      message: `${why(node, left)} What was done is kept; to go on, give it a new budget (${budgetFlags[bound]}).`
     })
   }
   return undefined
@@ -55,7 +55,7 @@ export const cutOff = (node: BudgetNode, which: "tokens" | "usd" | "steps", text
     text,
     message:
       `The answer was cut off: the budget of ${which} of ${id} does not suffice for the rest of it. What was done is kept; to go on, give it a new budget (${
-        mend[which]
+        budgetFlags[which]
       }).`
   })
 }

@@ -18,7 +18,7 @@ import type { AnyTool, ToolContext, ToolError, Tools } from "../../Tool.ts"
 import { askedOf } from "../conversation/askedOf.ts"
 import { notRun } from "../conversation/closeTurn.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
-import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
@@ -26,8 +26,8 @@ import { readsOnly } from "../permission/verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { checkCall } from "./checkCall.ts"
 import { callerOf } from "./offer.ts"
+import { disposeOf, takeNews } from "./reportedRuns.ts"
 import { toolOf } from "./startCalls.ts"
-import { disposeOf, takeNews } from "./toldRuns.ts"
 
 /** The call to make. */
 export interface CallOptions {
@@ -43,7 +43,7 @@ export interface CallOptions {
   /** Whether the turn continues after a crash: the previous process may have begun a call that is stored as running. */
   readonly resumes?: boolean
   /** The answer that this turn has to give, and the tool that takes it. */
-  readonly wanted: Wanted | undefined
+  readonly structuredOutput: StructuredOutput | undefined
 }
 
 /** The services that a call needs. */
@@ -76,14 +76,14 @@ export class CallRecord {
   #cutOff: ToolError | undefined
   #reached: string | undefined
   /** Runs whose outcome the result tells. */
-  readonly #told = new Set<RunID>()
+  readonly #reportedRuns = new Set<RunID>()
 
   constructor(options: CallOptions, services: CallServices) {
-    const { part, wanted } = options
+    const { part, structuredOutput } = options
     this.options = options
     this.services = services
-    this.tool = toolOf(services.tools, part.tool, wanted)
-    this.isAnswer = wanted !== undefined && this.tool === wanted.tool
+    this.tool = toolOf(services.tools, part.tool, structuredOutput)
+    this.isAnswer = structuredOutput !== undefined && this.tool === structuredOutput.tool
     this.#current = part
     // A call that began with its answer was checked then.
     this.#checked = this.wasBegun ? Either.right(part.state.input) : checkCall(part, options.step, this.tool)
@@ -161,7 +161,7 @@ export class CallRecord {
 
   /** Forgets which runs the result was to tell of: they are told of in another way. */
   tellNothing(): void {
-    this.#told.clear()
+    this.#reportedRuns.clear()
   }
 
   /** Words a failure: the model did not make a call of the user, so that one says what failed. */
@@ -184,11 +184,11 @@ export class CallRecord {
   close(state: ToolState, blocked = false) {
     return Effect.uninterruptible(Effect.suspend(() => {
       const { live } = this.options
-      const news = takeNews(live, this.#told, this.now())
+      const news = takeNews(live, this.#reportedRuns, this.now())
       const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, this.now()) : []
       return this.become({ ...this.#current, state: wellFormed(state) }, [...news.writes, ...charged]).pipe(
         Effect.tapError(() => news.putBack),
-        Effect.zipRight(disposeOf(live, this.#told))
+        Effect.zipRight(disposeOf(live, this.#reportedRuns))
       )
     }))
   }
@@ -224,7 +224,7 @@ export class CallRecord {
       readsOnly: readsOnly(subject),
       tells: (runs) =>
         Effect.sync(() => {
-          for (const run of runs) this.#told.add(run)
+          for (const run of runs) this.#reportedRuns.add(run)
         }),
       ifCutOff: (end) =>
         Effect.sync(() => {

@@ -51,10 +51,10 @@ const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | und
   })
   if (Either.isRight(decoded)) return Either.right(decoded.right)
   const issues = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
-  const told = issues.slice(0, 8).map(({ message, path }) =>
+  const messages = issues.slice(0, 8).map(({ message, path }) =>
     `${[tool.name, ...path.map(String)].join(".")}: ${message}`
   )
-  return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: ${told.join("; ")}`))
+  return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: ${messages.join("; ")}`))
 }
 
 /** A second call with the id of an earlier one of the same message. */

@@ -37,14 +37,14 @@ export const makeQuestion = Effect.gen(function*() {
   const canAsk = (rootID: SessionID) => answerer.of(rootID) === "person"
   const pending = new Map<PartID, Pending>()
 
-  const told = ({ request, source }: Pending, reply: QuestionReply, answers: ReadonlyArray<string>) =>
+  const publishReply = ({ request, source }: Pending, reply: QuestionReply, answers: ReadonlyArray<string>) =>
     journal.commit([journal.fact(source, "question.replied", { id: request.id, reply, answers })])
 
   /** Ends a question that nobody has ended yet. */
   const withdraw = (each: Pending) =>
     Effect.suspend(() => {
       if (each.isEnding || !pending.delete(each.request.id)) return Effect.void
-      return told(each, "withdrawn", [])
+      return publishReply(each, "withdrawn", [])
     })
 
   const wait = (each: Pending) =>
@@ -91,7 +91,7 @@ export const makeQuestion = Effect.gen(function*() {
     if (found === undefined || found.isEnding) return yield* notWaiting(id)
     found.isEnding = true
     // If its end cannot be stored, the question waits on: it can be answered again.
-    yield* Effect.onError(told(found, reply, answers), () => Effect.sync(() => void (found.isEnding = false)))
+    yield* Effect.onError(publishReply(found, reply, answers), () => Effect.sync(() => void (found.isEnding = false)))
     pending.delete(id)
     if (reply === "answered") yield* Deferred.succeed(found.ended, answers)
     else yield* Deferred.fail(found.ended, unanswered.dismissed)

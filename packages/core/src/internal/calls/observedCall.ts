@@ -3,7 +3,7 @@ import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { countCall } from "../../Metrics.ts"
 import { Tools } from "../../Tool.ts"
-import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { sessionAttributes } from "../live/spanAttributes.ts"
@@ -20,17 +20,17 @@ const outcomeOf = (message: LiveMessage, { id }: ToolPart): string => {
 
 /** Runs a call of a message so that it can be seen. */
 export const observedCall = <A, E, R>(
-  { live, message, part, wanted }: {
+  { live, message, part, structuredOutput }: {
     readonly live: Live
     readonly message: LiveMessage
     readonly part: ToolPart
-    readonly wanted: Wanted | undefined
+    readonly structuredOutput: StructuredOutput | undefined
   },
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R | Tools> =>
   Effect.flatMap(Tools, (tools) => {
     // A name that a model made up is its words, of which there is no end.
-    const name = toolOf(tools, part.tool, wanted)?.name ?? "unknown"
+    const name = toolOf(tools, part.tool, structuredOutput)?.name ?? "unknown"
     const span = traced(
       `Tool.${name}`,
       () => ({

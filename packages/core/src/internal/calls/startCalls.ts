@@ -6,7 +6,7 @@ import { Hooks } from "../../Hooks.ts"
 import { Leases } from "../../Leases.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
-import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
@@ -20,8 +20,11 @@ export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: numb
 })
 
 /** The tool of a call, which may be the one that takes the answer. */
-export const toolOf = (tools: { readonly get: (name: string) => AnyTool | undefined }, name: string, wanted?: Wanted) =>
-  name === wanted?.tool.name ? wanted.tool : tools.get(name)
+export const toolOf = (
+  tools: { readonly get: (name: string) => AnyTool | undefined },
+  name: string,
+  structuredOutput?: StructuredOutput
+) => name === structuredOutput?.tool.name ? structuredOutput.tool : tools.get(name)
 
 /**
  * Begins what can begin, so that it is stored together with the answer: one wait for the disk less in every step. Every
@@ -32,7 +35,7 @@ export const startCalls = Effect.fnUntraced(function*(
   answered: Answered,
   subject: Subject,
   caller: ToolCaller,
-  wanted: Wanted | undefined
+  structuredOutput: StructuredOutput | undefined
 ) {
   const tools = yield* Tools
   const permission = yield* Permission
@@ -50,9 +53,9 @@ export const startCalls = Effect.fnUntraced(function*(
   })
 
   for (const [at, part] of answered.calls.entries()) {
-    const tool = toolOf(tools, part.tool, wanted)
+    const tool = toolOf(tools, part.tool, structuredOutput)
     // Hooks come before all else, and may take their time.
-    if (tool !== undefined && tool !== wanted?.tool && hooks.hears("PreToolUse", tool)) continue
+    if (tool !== undefined && tool !== structuredOutput?.tool && hooks.hears("PreToolUse", tool)) continue
     const input = checkCall(part, answered, tool)
     if (tool === undefined || Either.isLeft(input) || isDoomLoop(live, history, part, input.right)) continue
     parts[at] = yield* mayBegin(part, tool, input.right).pipe(

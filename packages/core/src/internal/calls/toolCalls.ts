@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { Config } from "../../Config.ts"
 import type { Subject } from "../../Permission.ts"
-import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
 import { makePlaces } from "./currentCall.ts"
@@ -15,7 +15,7 @@ export const toolCalls = Effect.fnUntraced(function*(
   live: Live,
   step: Step,
   subject: Subject,
-  wanted: Wanted | undefined,
+  structuredOutput: StructuredOutput | undefined,
   resumes = false
 ) {
   const { settings: { limits } } = yield* Config
@@ -25,8 +25,8 @@ export const toolCalls = Effect.fnUntraced(function*(
     step.calls,
     (part, call) =>
       observedCall(
-        { live, message: step.message, part, wanted },
-        toolCall({ live, step, part, subject, call, places, wanted, byUser: false, resumes })
+        { live, message: step.message, part, structuredOutput },
+        toolCall({ live, step, part, subject, call, places, structuredOutput, byUser: false, resumes })
       )
   )
   return results.some((result) => result.endsTurn)

@@ -75,8 +75,8 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
     : undefined
   const by = before?.changed === undefined ? undefined : yield* changedBy(tool, before.changed.input)
   const input = by === undefined ? call.input : call.changed?.(by) ?? by
-  const ask = (wanted: PermissionAsk) => {
-    const each = call.consented ? { ...wanted, consented: true } : wanted
+  const ask = (requested: PermissionAsk) => {
+    const each = call.consented ? { ...requested, consented: true } : requested
     return Effect.flatMap(
       permission.decide(subject, tool, each),
       (action) => action === "allow" ? Effect.void : whileAsking(live, permission.authorise(subject, tool, each))

@@ -15,9 +15,9 @@ import { Session } from "../../Session.ts"
 import { stoppedBefore } from "../../SessionError.ts"
 import type { Spill } from "../../Spill.ts"
 import type { PromptOptions } from "../../Turn.ts"
-import { beside } from "../live/beside.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { startSideFiber } from "../live/startSideFiber.ts"
 import { servicesForLater } from "../traced.ts"
 import { attach } from "./attach.ts"
 import { withBuiltins } from "./builtins.ts"
@@ -46,7 +46,7 @@ export const makeCommand = Effect.gen(function*() {
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function*() {
           const { stops } = live.run
-          const fiber = yield* Effect.provide(beside(live, table.inProject(live, work(live))), context)
+          const fiber = yield* Effect.provide(startSideFiber(live, table.inProject(live, work(live))), context)
           const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
           if (live.run.stops !== stops || (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))) {
             return yield* stoppedBefore(id, "it was prompted")

@@ -151,8 +151,8 @@ const shortening = Effect.fnUntraced(function*(live: Live, goal: Goal) {
   const last = old.at(-1)?.info.id
   const gone = messages.filter(({ info }) => last !== undefined && info.id <= last)
   const facts = yield* compactFacts(live.info.id, gone, Math.max(least, room * shares.facts))
-  const told = live.parent === undefined ? yield* (yield* Hooks).sessionStart(placeOf(live), "compact") : []
-  const text = [prompts.compacted, `<summary>\n${summary}\n</summary>`, ...facts, ...told].join("\n\n")
+  const contexts = live.parent === undefined ? yield* (yield* Hooks).sessionStart(placeOf(live), "compact") : []
+  const text = [prompts.compacted, `<summary>\n${summary}\n</summary>`, ...facts, ...contexts].join("\n\n")
   // What came meanwhile was not summarised.
   return yield* store(live, goal, messages, (sent[at] ?? messages[count])?.info.id, text)
 })

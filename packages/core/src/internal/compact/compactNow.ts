@@ -6,10 +6,10 @@ import * as Fiber from "effect/Fiber"
 import { CompactionFailed, stoppedBefore } from "../../SessionError.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, sizeOf } from "../conversation/requestSize.ts"
-import { beside } from "../live/beside.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { startSideFiber } from "../live/startSideFiber.ts"
 import { compact } from "./compact.ts"
 
 const failedFor = ({ info: { id } }: Live, reason: CompactionFailed["reason"], why: string) =>
@@ -45,7 +45,7 @@ const work = Effect.fnUntraced(function*(live: Live) {
 export const compactNow = (live: Live) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      const fiber = yield* beside(live, inProject(live, work(live)))
+      const fiber = yield* startSideFiber(live, inProject(live, work(live)))
       const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
       if (Exit.isSuccess(exit)) return exit.value
       if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")

@@ -101,7 +101,7 @@ const prune = (live: Live, goal: number): boolean => {
 }
 
 /** What a summary was paid with may have been the last of a budget. */
-const heedBudget = Effect.fnUntraced(function*(live: Live) {
+const applyBudget = Effect.fnUntraced(function*(live: Live) {
   const end = exhausted(live.budget, () => saidNow(live))
   if (end !== undefined) return yield* end
 })
@@ -125,8 +125,8 @@ const shorten = Effect.fnUntraced(function*<EP, RP>(
   // Where that was not enough once, it is not relied on again.
   if (gained && now <= goal && tries.shortened < 2) return Either.right(lighter)
   const fixed = tokensOf(live, { ...request, messages: request.messages.filter(({ role }) => role === "system") })
-  const wanted: Goal = { auto: true, tokens: goal, fixed, tries: tries.summaries++ }
-  const done = yield* Effect.either(compact(live, wanted))
+  const target: Goal = { auto: true, tokens: goal, fixed, tries: tries.summaries++ }
+  const done = yield* Effect.either(compact(live, target))
   if (Either.isLeft(done)) {
     const error = done.left
     if (error._tag === "BudgetExhausted" || error._tag === "StorageError") return yield* error
@@ -139,7 +139,7 @@ const shorten = Effect.fnUntraced(function*<EP, RP>(
       : "its summary is no shorter than what it would stand for."
     return Either.left({ why, again: done.right === "no_gain" })
   }
-  yield* heedBudget(live)
+  yield* applyBudget(live)
   return Either.right(yield* prepare)
 })
 
@@ -192,8 +192,8 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
       return answer.right
     }
     if (!compaction.auto) {
-      const mend = `compaction.auto is off. \`skein sessions compact ${live.info.id}\` summarises it.`
-      return yield* overflow(live, model, tries.shortened, mend)
+      const advice = `compaction.auto is off. \`skein sessions compact ${live.info.id}\` summarises it.`
+      return yield* overflow(live, model, tries.shortened, advice)
     }
     const tokens = tokensOf(live, asked)
     const goal = Math.min(limit ?? tokens, tokens) * aim

@@ -12,7 +12,7 @@ export const finalAnswer = "final_answer"
 export const answerPointer = "#/properties/answer"
 
 /** An answer that is asked for, and what has become of it. */
-export interface Wanted {
+export interface StructuredOutput {
   readonly tool: AnyTool
   /** The answer, once it is right. */
   answer: { readonly value: unknown } | undefined
@@ -32,9 +32,9 @@ export const answerIn = (part: Part): string | undefined =>
 
 /** Asks for an answer of this shape. */
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
-export const want = (schema: Schema.Schema<any, any>): Wanted => {
+export const makeStructuredOutput = (schema: Schema.Schema<any, any>): StructuredOutput => {
   const encode = Schema.encode(schema)
-  const wanted: Wanted = {
+  const structuredOutput: StructuredOutput = {
     answer: undefined,
     failures: 0,
     tool: define({
@@ -47,10 +47,10 @@ export const want = (schema: Schema.Schema<any, any>): Wanted => {
       authorise: () => Effect.succeed([]),
       execute: ({ answer }) =>
         Effect.map(Effect.mapError(encode(answer), ({ message }) => unwritable(message)), (json) => {
-          wanted.answer = { value: answer }
+          structuredOutput.answer = { value: answer }
           return { title: "Final answer", output: "Accepted.", metadata: { answer: json } }
         })
     })
   }
-  return wanted
+  return structuredOutput
 }

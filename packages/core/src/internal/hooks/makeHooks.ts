@@ -41,7 +41,7 @@ const reported = ({ event, name }: Hook, why: string) =>
   Effect.logError(`The ${event} hook (${name}) failed: ${why}. Mend it, or remove it from the hooks.`)
 
 /** The answer of a hook that nobody is held up by. */
-const heeded = <E extends HookEvent>(hook: Hook, payload: HookPayload<E>): Effect.Effect<HookAnswer<E> | undefined> =>
+const answerOf = <E extends HookEvent>(hook: Hook, payload: HookPayload<E>): Effect.Effect<HookAnswer<E> | undefined> =>
   Effect.catchAll(consult(hook, payload), (why) => Effect.as(reported(hook, why), undefined))
 
 /** An agent as matchers see it. */
@@ -53,7 +53,7 @@ const agentOf = (path: ReadonlyArray<string>): Caller => {
 const idOf = (callID: string | undefined) => callID === undefined || callID === "" ? {} : { callID }
 
 /** Finds the hooks of an event that mean somebody, in order. */
-type Find = (event: HookEvent, whom: Caller) => ReadonlyArray<Hook>
+type Find = (event: HookEvent, caller: Caller) => ReadonlyArray<Hook>
 
 /** Asks the hooks before a call; the first that denies ends it. */
 const preToolUse = Effect.fnUntraced(function*(
@@ -108,7 +108,7 @@ const postToolUse = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"
   let { output } = payload
   let ends = false
   for (const hook of of("PostToolUse", tool)) {
-    const answer = yield* heeded<"PostToolUse">(hook, { ...payload, output })
+    const answer = yield* answerOf<"PostToolUse">(hook, { ...payload, output })
     if (answer?.decision === "deny") {
       const what = payload.failed === true
         ? "The call failed, and its error was withheld"
@@ -126,7 +126,7 @@ const begins = Effect.fnUntraced(
   function*(of: Find, payload: HookPayload<"SessionStart"> | HookPayload<"SubagentStart">) {
     const contexts: Array<string> = []
     for (const hook of of(payload.event, agentOf(payload.path))) {
-      const answer = yield* heeded<"SessionStart" | "SubagentStart">(hook, payload)
+      const answer = yield* answerOf<"SessionStart" | "SubagentStart">(hook, payload)
       if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
     }
     return contexts
@@ -137,7 +137,7 @@ const begins = Effect.fnUntraced(
 const stops = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) {
   const reasons: Array<string> = []
   for (const hook of of(payload.event, agentOf(payload.path))) {
-    const answer = yield* heeded<"Stop" | "SubagentStop">(hook, payload)
+    const answer = yield* answerOf<"Stop" | "SubagentStop">(hook, payload)
     if (answer?.decision === "deny") {
       reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} has you go on.`)
     }
@@ -149,7 +149,7 @@ const stops = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"Stop">
 const userPromptSubmit = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"UserPromptSubmit">) {
   const contexts: Array<string> = []
   for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {
-    const answer = yield* heeded<"UserPromptSubmit">(hook, payload)
+    const answer = yield* answerOf<"UserPromptSubmit">(hook, payload)
     if (answer?.decision === "deny") return yield* blocked(hook, answer, "The prompt was blocked")
     if (answer?.context !== undefined) contexts.push(contextOf(answer.context))
   }
@@ -166,16 +166,17 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
     else known.push(listener)
   }
 
-  const of: Find = (event, whom) => listeners.get(event)?.flatMap(({ hook, means }) => means(whom) ? [hook] : []) ?? []
+  const of: Find = (event, caller) =>
+    listeners.get(event)?.flatMap(({ hook, means }) => means(caller) ? [hook] : []) ?? []
 
   /** Tells those who only listen. */
-  const tell = (payload: HookPayload, whom = agentOf(payload.path)) =>
+  const tell = (payload: HookPayload, caller = agentOf(payload.path)) =>
     listeners.has(payload.event)
-      ? Effect.forEach(of(payload.event, whom), (hook) => heeded(hook, payload), { discard: true })
+      ? Effect.forEach(of(payload.event, caller), (hook) => answerOf(hook, payload), { discard: true })
       : Effect.void
 
   return {
-    hears: (event: HookEvent, whom: Caller) => listeners.get(event)?.some(({ means }) => means(whom)) ?? false,
+    hears: (event: HookEvent, caller: Caller) => listeners.get(event)?.some(({ means }) => means(caller)) ?? false,
     sessionStart: (at: HookPlace, source: HookPayload<"SessionStart">["source"] = "startup") =>
       begins(of, { event: "SessionStart", ...at, source }),
     sessionEnd: (at: HookPlace) => tell({ event: "SessionEnd", ...at }),

@@ -182,7 +182,7 @@ export interface RunningTask {
   readonly begin: Effect.Effect<void>
   hasBegun: boolean
   /** Calls off what would make it late, and gives its slot back, or its place in the queue, where it does not work. */
-  callOff: () => void
+  cancelTimeout: () => void
   giveUp: () => void
   /** Whether its time was over before it had a slot. */
   isLate: boolean

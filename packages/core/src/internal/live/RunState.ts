@@ -25,7 +25,7 @@ export class RunState {
   #stops = 0
   #halts = 0
   #span: Tracer.AnySpan | undefined
-  #beside: Set<Fiber.Fiber<unknown, unknown>> | undefined
+  #sideFibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
   #openCalls = 0
   #waitingCalls = 0
 
@@ -112,19 +112,19 @@ export class RunState {
   }
 
   /** What runs beside the loop, such as the request for a title: halting the session ends it. */
-  get beside(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
-    return this.#beside === undefined ? [] : [...this.#beside]
+  get sideFibers(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
+    return this.#sideFibers === undefined ? [] : [...this.#sideFibers]
   }
 
   /** Notes what begins to run beside the loop. */
-  addBeside(fiber: Fiber.Fiber<unknown, unknown>): void {
-    this.#beside ??= new Set()
-    this.#beside.add(fiber)
+  addSideFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
+    this.#sideFibers ??= new Set()
+    this.#sideFibers.add(fiber)
   }
 
   /** Notes what has ended. */
-  removeBeside(fiber: Fiber.Fiber<unknown, unknown>): void {
-    this.#beside?.delete(fiber)
+  removeSideFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
+    this.#sideFibers?.delete(fiber)
   }
 
   /** A call of the step begins. */

@@ -17,7 +17,7 @@ type Table = Context.Tag.Service<SessionTable>
 interface Marked {
   readonly live: Live
   readonly running: Running | undefined
-  readonly beside: ReadonlyArray<Fiber.Fiber<unknown, unknown>>
+  readonly sideFibers: ReadonlyArray<Fiber.Fiber<unknown, unknown>>
   readonly tasks: ReadonlyArray<RunningTask>
 }
 
@@ -29,7 +29,7 @@ const mark = (live: Live, table: Table, marked: Array<Marked>): ReadonlyArray<Ma
     child.run.countStop()
     mark(child, table, marked)
   }
-  marked.push({ live, running, beside: live.run.beside, tasks: live.tasks.running })
+  marked.push({ live, running, sideFibers: live.run.sideFibers, tasks: live.tasks.running })
   return marked
 }
 
@@ -47,7 +47,7 @@ export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTa
     const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
     for (const each of marked.toReversed()) {
       const own = each.running === undefined ? [] : [yield* Deferred.await(each.running.fiber)]
-      for (const fiber of [...each.beside, ...own]) {
+      for (const fiber of [...each.sideFibers, ...own]) {
         fibers.push(fiber)
         yield* Fiber.interruptAsFork(fiber, by)
       }

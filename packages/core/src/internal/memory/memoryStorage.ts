@@ -55,7 +55,8 @@ const newestFirst: Order.Order<SessionInfo> = Order.combine(
 )
 
 const all = <A>(rows: ReadonlyArray<A>): Found<A> => ({ rows, unreadable: [] })
-const matches = <A>(wanted: A | undefined, value: A | undefined): boolean => wanted === undefined || wanted === value
+const matches = <A>(expected: A | undefined, value: A | undefined): boolean =>
+  expected === undefined || expected === value
 
 /** Shows the row that an event tells of as it is now; none where that is gone. */
 const asOfNow = (state: State, event: Event): Option.Option<Event> => {

@@ -163,7 +163,7 @@ export class AnswerRecord {
         Effect.map(() => {
           this.#isOpen = true
           this.#isComplete = change.info !== undefined
-          this.buffer.toldOf(change.parts)
+          this.buffer.markPublished(change.parts)
         }),
         Effect.ensuring(Effect.sync(() => {
           this.#isStoring = false

@@ -18,7 +18,7 @@ import { traced } from "../traced.ts"
 import { candidates, concrete } from "./candidates.ts"
 import { nothingSaid } from "./emptyAnswer.ts"
 import { modelCall } from "./modelCall.ts"
-import { makePurse } from "./purse.ts"
+import { makeRequestBudget } from "./requestBudget.ts"
 
 /** How much of an answer is kept, in characters: what a hidden agent is asked for is short. */
 const longest = 16_000
@@ -93,7 +93,7 @@ const askOne = Effect.fnUntraced(function*(
   if (refusal !== undefined) return yield* refusal
   let answer = ""
   let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
-  const purse = yield* makePurse({
+  const requestBudget = yield* makeRequestBudget({
     live,
     model,
     said: () => "",
@@ -104,7 +104,7 @@ const askOne = Effect.fnUntraced(function*(
   const asking = modelCall({
     model,
     gate: governor.requests(model),
-    take: purse.take(request),
+    take: requestBudget.take(request),
     origin: request.origin,
     deadlines: settings.deadlines,
     bounds: settings.limits.answer,
@@ -121,7 +121,7 @@ const askOne = Effect.fnUntraced(function*(
     failed: () =>
       Effect.sync(() => {
         answer = ""
-        purse.settle()
+        requestBudget.settle()
       }),
     queued: () => Effect.void,
     resumed: Effect.void
@@ -135,7 +135,7 @@ const askOne = Effect.fnUntraced(function*(
       ...sessionAttributes(live),
       "skein.purpose": purpose
     }),
-    Effect.ensuring(asking, Effect.sync(() => purse.settle())),
+    Effect.ensuring(asking, Effect.sync(() => requestBudget.settle())),
     (exit) =>
       Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
   )

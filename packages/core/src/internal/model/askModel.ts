@@ -22,7 +22,7 @@ import { AnswerRecord, type AnswerServices } from "./AnswerRecord.ts"
 import { isCutEmpty, isSilence, nothingSaid } from "./emptyAnswer.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
 import { pointsOf } from "./modelPoints.ts"
-import type { Purse } from "./purse.ts"
+import type { RequestBudget } from "./requestBudget.ts"
 
 /** What a model answered. */
 export interface Answer {
@@ -30,7 +30,7 @@ export interface Answer {
   readonly calls: ReadonlyArray<ToolPart>
   readonly finish: FinishReason
   /** The budget that cut it off; undefined where none did. */
-  readonly cutBy: ReturnType<Purse["settle"]>
+  readonly cutBy: ReturnType<RequestBudget["settle"]>
 }
 
 /** What a model is asked, and what is done with its calls. */
@@ -38,7 +38,7 @@ interface Question<E, R> {
   readonly user: UserMessage
   readonly model: LanguageModel
   readonly request: ModelRequest
-  readonly purse: Purse
+  readonly requestBudget: RequestBudget
   /** The limit that this answer is the last within. */
   readonly limit: ErrorInfo | undefined
   /** Begins those calls of the answer that can begin with it; gives all of them. */
@@ -89,7 +89,7 @@ const saysSomething = ({ buffer }: AnswerRecord): boolean =>
 const send = <E, R>(
   live: Live,
   answer: AnswerRecord,
-  { limit, model, purse, request }: Question<E, R>,
+  { limit, model, requestBudget, request }: Question<E, R>,
   { clock, config: { settings }, governor, journal, points }: AskServices
 ) => {
   const working = live.status
@@ -102,7 +102,7 @@ const send = <E, R>(
   const sending = modelCall({
     model,
     gate: governor.requests(model),
-    take: purse.take(request),
+    take: requestBudget.take(request),
     origin: request.origin,
     deadlines: settings.deadlines,
     bounds: settings.limits.answer,
@@ -121,7 +121,7 @@ const send = <E, R>(
       Effect.zipRight(
         storeRetry(answer, attempt, tellStatus),
         Effect.sync(() => {
-          purse.settle(isCutEmpty(attempt.error))
+          requestBudget.settle(isCutEmpty(attempt.error))
         })
       ),
     queued: (position) => tellNow({ type: "queued", position }),
@@ -169,7 +169,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     clock: yield* Effect.clock,
     runtime: yield* Effect.runtime<never>()
   }
-  const { limit, model, purse, start, user } = question
+  const { limit, model, requestBudget, start, user } = question
   const { points } = services
   const answer = new AnswerRecord(live, user, model, services)
   const sending = send(live, answer, question, services)
@@ -184,7 +184,7 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     if (begunCalls.length > 0) points.hit("intent_before_commit")
     yield* complete(answer, limit, begunCalls)
     if (begunCalls.length > 0) points.hit("intent_after_commit")
-    return { message: answer.message, calls, finish, cutBy: purse.settle(finish === "length") } satisfies Answer
+    return { message: answer.message, calls, finish, cutBy: requestBudget.settle(finish === "length") } satisfies Answer
   }).pipe(
     Effect.onExit((exit) => Exit.isSuccess(exit) || answer.isComplete ? Effect.void : breakOff(answer, errorOf(exit)))
   )

@@ -30,7 +30,7 @@ const tool = "create_agent"
 const temperature = 0.3
 
 /** How often a model may mend its answer. */
-const mends = 3
+const maxCorrections = 3
 
 const system =
   `You design agents for Skein: a program in which models work on a user's project through tools such as read, grep, edit and bash, and delegate parts of the work to subagents.
@@ -127,7 +127,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
     })
     const answer = input === undefined ? Either.left(`${tool} was not called`) : read(input, taken)
     if (Either.isRight(answer)) return answer.right
-    if (step >= mends) {
+    if (step >= maxCorrections) {
       return yield* new AgentNotGenerated({
         message: `The model gave no agent that can be used in ${
           step + 1

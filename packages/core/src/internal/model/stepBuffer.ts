@@ -44,7 +44,7 @@ export class StepBuffer {
   /** Ids of an earlier try: its parts are written over, so that no text is kept twice. */
   #spare: { readonly text: Array<PartID>; readonly reasoning: Array<PartID>; readonly tool: Array<PartID> }
   /** How much of each part was told, in UTF-16 units. */
-  #told: Array<number> = []
+  #publishedLengths: Array<number> = []
   #holds = true
   finish: FinishReason | undefined
   tokens: Tokens | undefined
@@ -61,7 +61,7 @@ export class StepBuffer {
     this.#parts = []
     this.#open = new Map()
     this.#changed = new Set()
-    this.#told = []
+    this.#publishedLengths = []
     this.finish = undefined
     this.tokens = undefined
     return emptied
@@ -69,7 +69,7 @@ export class StepBuffer {
 
   /** Whether there is something to tell that the message has to be stored for. */
   get waits(): boolean {
-    return this.#holds && this.#options.heard() && this.#parts.some((part, at) => this.#untold(part, at) !== "")
+    return this.#holds && this.#options.heard() && this.#parts.some((part, at) => this.#unpublished(part, at) !== "")
   }
 
   /** What comes from now on is told later: a snapshot that is being stored must not be told after what came after it. */
@@ -78,10 +78,10 @@ export class StepBuffer {
   }
 
   /** Snapshots of these parts were told. */
-  toldOf(parts: ReadonlyArray<Part>): void {
+  markPublished(parts: ReadonlyArray<Part>): void {
     for (const part of parts) {
       const at = this.#parts.findIndex(({ id }) => id === part.id)
-      if (at >= 0 && (part.type === "text" || part.type === "reasoning")) this.#told[at] = part.text.length
+      if (at >= 0 && (part.type === "text" || part.type === "reasoning")) this.#publishedLengths[at] = part.text.length
     }
   }
 
@@ -89,7 +89,7 @@ export class StepBuffer {
   release(): void {
     this.#holds = false
     for (const [at, part] of this.#parts.entries()) {
-      const delta = this.#untold(part, at)
+      const delta = this.#unpublished(part, at)
       if (part.type !== "tool" && delta !== "") this.#tell(at, part, delta)
     }
   }
@@ -188,12 +188,12 @@ export class StepBuffer {
     }
   }
 
-  #untold(part: Written, at: number): string {
-    return part.type === "tool" ? "" : part.text.slice(this.#told[at] ?? 0)
+  #unpublished(part: Written, at: number): string {
+    return part.type === "tool" ? "" : part.text.slice(this.#publishedLengths[at] ?? 0)
   }
 
   #tell(at: number, part: TextPart | ReasoningPart, delta: string): void {
-    this.#told[at] = (this.#told[at] ?? 0) + delta.length
+    this.#publishedLengths[at] = (this.#publishedLengths[at] ?? 0) + delta.length
     const { clock, heard, journal, messageID, source } = this.#options
     if (!heard()) return
     journal.tell(

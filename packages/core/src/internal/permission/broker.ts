@@ -143,7 +143,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       return yield* denied(ask, "nobody", false, message)
     })
 
-    const heed = (ask: PermissionAsk, { message, reply: given }: Answer) =>
+    const apply = (ask: PermissionAsk, { message, reply: given }: Answer) =>
       given !== "reject" ? Effect.void : denied(
         ask,
         "rejected",
@@ -175,7 +175,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
           storage
         )
         : undefined
-      if (before?.answer !== undefined) return yield* heed(ask, answerOf(before.answer))
+      if (before?.answer !== undefined) return yield* apply(ask, answerOf(before.answer))
       const request: PermissionRequest = before?.request ?? {
         id: yield* ids.make("per"),
         ...(call === undefined ? {} : { partID: call.partID }),
@@ -214,7 +214,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       const left = before === undefined
         ? patience
         : Duration.clamp(Duration.millis(before.at + Duration.toMillis(patience) - now), patienceAgain)
-      yield* heed(ask, yield* waiting.wait({ request, subject, tool, ask }, left))
+      yield* apply(ask, yield* waiting.wait({ request, subject, tool, ask }, left))
       yield* unlessDenied(subject, tool, ask)
     })
 

@@ -8,7 +8,7 @@ import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
 import { halt, stop } from "../live/halt.ts"
 import type { Live } from "../live/Live.ts"
 import { servicesForLater } from "../traced.ts"
-import { atRest, goOn, type LoopServices, wake } from "./runner.ts"
+import { atRest, continueTurn, type LoopServices, wake } from "./runner.ts"
 import { addNote, submitPrompt } from "./submitPrompt.ts"
 
 /** The work of sessions in memory whose tree is held. Nothing is required of whoever asks. */
@@ -43,7 +43,7 @@ export class SessionRunner extends Context.Tag("@skein/core/internal/runner/Sess
       submit: (live, parts, options, stops) => Effect.provide(submitPrompt(live, parts, options, stops), context),
       note: (live, parts) => Effect.provide(addNote(live, parts), context),
       wake: (live) => Effect.provide(wake(live), context),
-      resume: (live) => Effect.provide(goOn(live), context),
+      resume: (live) => Effect.provide(continueTurn(live), context),
       rest: atRest,
       halt: (live) => Effect.provide(halt(live), context),
       stop: (live) => Effect.provide(stop(live), context)

@@ -87,7 +87,7 @@ const tell = Effect.fnUntraced(
 export const mostAgain = 8
 
 /** What a session is prompted with because a hook wants it to go on. */
-export const goOnParts = (text: string): ReadonlyArray<PartInput> => [
+export const continueParts = (text: string): ReadonlyArray<PartInput> => [
   { type: "text", text: `A hook wants you to go on:\n\n${text}`, synthetic: true }
 ]
 
@@ -100,7 +100,7 @@ const promptAgain = Effect.fnUntraced(
       id: yield* ids.make("msg"),
       sessionID: live.info.id,
       kind: "prompt",
-      parts: goOnParts(text),
+      parts: continueParts(text),
       time: { created: yield* Clock.currentTimeMillis }
     }
     yield* journal.commit([{ _tag: "Inbox", row }])
@@ -188,7 +188,7 @@ export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
 export const hasOpenTurn = ({ info: { turn } }: Live): boolean => turn !== undefined && turn.ended === undefined
 
 /** Goes on with what a crash has left of a session: the turn that it cut off, and what nobody has read. */
-export const goOn = (live: Live): Effect.Effect<void, never, LoopServices> =>
+export const continueTurn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
     if (hasOpenTurn(live)) {

@@ -12,10 +12,10 @@ import type { PromptOptions } from "../../Turn.ts"
 import { opened } from "../budget/account.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import { forgoPromise } from "../budget/reservations.ts"
-import { beside } from "../live/beside.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
+import { startSideFiber } from "../live/startSideFiber.ts"
 import { firstWords, makeTitle, untitled } from "../summary/makeTitle.ts"
 import { traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -94,7 +94,7 @@ export const submitPrompt = (
         const { first, row } = yield* store(live, "prompt", parts, options)
         // Stopped while hooks looked at it, or while it was being stored: it stays as a note, and begins nothing.
         if (live.run.stops !== stops) return yield* withdrawn(live, row)
-        if (first) yield* beside(live, inProject(live, makeTitle(live, textOf(parts))))
+        if (first) yield* startSideFiber(live, inProject(live, makeTitle(live, textOf(parts))))
         if (output !== undefined) live.inbox.askForm(row.id, output)
         return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.inbox.dropForm(row.id)))
       })

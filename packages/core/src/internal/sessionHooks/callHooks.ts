@@ -62,18 +62,18 @@ export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, tool: A
 
 /** What a call needs consent for where a hook wants a person to be asked, or gives consent itself. */
 export const insisting = (
-  wanted: ReadonlyArray<PermissionAsk>,
+  asks: ReadonlyArray<PermissionAsk>,
   { name, permission }: AnyTool,
   input: unknown,
   { asks: reason, consents = false }: { readonly asks?: string | undefined; readonly consents?: boolean } = {}
 ): ReadonlyArray<PermissionAsk> => {
-  if (reason === undefined) return consents ? wanted.map((ask) => ({ ...ask, consented: true })) : wanted
-  const own = wanted.filter((ask) => ask.permission === permission)
+  if (reason === undefined) return consents ? asks.map((ask) => ({ ...ask, consented: true })) : asks
+  const own = asks.filter((ask) => ask.permission === permission)
   const asked = own.length > 0
     ? own
     : [{ permission, patterns: ["*"], always: [], metadata: { tool: name, input } }]
   return [
-    ...wanted.filter((ask) => ask.permission !== permission),
+    ...asks.filter((ask) => ask.permission !== permission),
     ...asked.map((ask) => ({ ...ask, always: [], insists: true, metadata: { ...ask.metadata, reason } }))
   ]
 }

@@ -8,9 +8,9 @@ import * as Fiber from "effect/Fiber"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import { stoppedBefore, SummaryFailed } from "../../SessionError.ts"
-import { beside } from "../live/beside.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
+import { startSideFiber } from "../live/startSideFiber.ts"
 import { askHidden } from "../model/askHidden.ts"
 import { changedFiles, digest } from "./digest.ts"
 import { sessionFacts } from "./sessionFacts.ts"
@@ -62,7 +62,7 @@ const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean
 export const summarize = (live: Live) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      const fiber = yield* beside(live, inProject(live, write(live, true)))
+      const fiber = yield* startSideFiber(live, inProject(live, write(live, true)))
       const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
       if (Exit.isSuccess(exit)) return exit.value
       if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")
@@ -83,7 +83,7 @@ export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.E
   live.summary.begin()
   // What the last turn led to is covered by this one.
   if (live.summary.renewal !== undefined) yield* Fiber.interruptFork(live.summary.renewal)
-  live.summary.renewedBy(yield* beside(live, inProject(live, renewed(live))))
+  live.summary.renewedBy(yield* startSideFiber(live, inProject(live, renewed(live))))
 })
 
 /** Ends when the summary of a session is not being renewed any more. */

@@ -13,16 +13,16 @@ const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boole
   if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
   if (goesOn) return yield* invalid("task.agent: a task that goes on keeps its agent; leave task_id or agent out")
   const systemPrompt = agent.prompt.trim()
-  const { tools: wanted } = agent
-  if (wanted === undefined) return { systemPrompt }
+  const { tools: named } = agent
+  if (named === undefined) return { systemPrompt }
   const all = (yield* Tools).all()
-  const unknown = wanted.find((name) => !all.some((tool) => tool.name === name))
+  const unknown = named.find((name) => !all.some((tool) => tool.name === name))
   if (unknown !== undefined) {
     return yield* invalid(
       `task.agent.tools: there is no tool "${unknown.slice(0, 64)}"; tools: ${all.map(({ name }) => name).join(", ")}`
     )
   }
-  const keys = new Set(all.flatMap((tool) => wanted.includes(tool.name) ? [tool.permission] : []))
+  const keys = new Set(all.flatMap((tool) => named.includes(tool.name) ? [tool.permission] : []))
   // Named one by one: what is denied altogether no rule for a single command could allow again.
   const permission = [...new Set(all.map((tool) => tool.permission))].filter((key) => !keys.has(key))
     .map((key) => ({ permission: key, pattern: "*", action: "deny" } as const))

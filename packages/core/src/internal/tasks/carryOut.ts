@@ -91,10 +91,10 @@ export const carryOut = Effect.fnUntraced(function*(
     const work = Effect.flatMap(ready, (contexts) => workRun(task, request, agent, contexts))
     return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
-  const told = (rows: ReadonlyArray<SummaryRow>) =>
+  const report = (rows: ReadonlyArray<SummaryRow>) =>
     task.row.background ? tellProgress(journal, task, start, rows) : progress?.summary(rows) ?? Effect.void
   const watched = request.background === true || progress !== undefined
-    ? withSummary(live.info.id, told, working)
+    ? withSummary(live.info.id, report, working)
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
   task.giveUp()

@@ -211,10 +211,10 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
     ? settled.length > 0 || each.length === 0 ? Effect.void : Effect.raceAll(each)
     : Effect.all(each, { concurrency: "unbounded", discard: true })
   yield* Effect.timeoutOption(enough, timeout)
-  const told = new Set(settled.map(({ taskID }) => taskID))
+  const settledIDs = new Set(settled.map(({ taskID }) => taskID))
   return {
     settled,
-    pending: running.flatMap(({ row }) => told.has(row.taskID) ? [] : [row.taskID])
+    pending: running.flatMap(({ row }) => settledIDs.has(row.taskID) ? [] : [row.taskID])
   } satisfies TaskWaited
 })
 

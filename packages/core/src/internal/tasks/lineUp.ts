@@ -41,7 +41,7 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
       )
     })
   }))
-  task.callOff = alarms.set(task.asked + task.timeout, () => {
+  task.cancelTimeout = alarms.set(task.asked + task.timeout, () => {
     task.isLate = true
     start()
   })

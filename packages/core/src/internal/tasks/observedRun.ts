@@ -8,7 +8,7 @@ import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
 
 /** Ends that somebody wanted. */
-const wanted = new Set<Outcome["status"]>(["completed", "stopped"])
+const succeeded = new Set<Outcome["status"]>(["completed", "stopped"])
 
 /** Works on a run so that it can be seen; its span and its log lines name it. */
 export const observedRun = <E, R>(
@@ -28,7 +28,7 @@ export const observedRun = <E, R>(
       Exit.isSuccess(exit)
         ? {
           outcome: exit.value.status,
-          failed: !wanted.has(exit.value.status),
+          failed: !succeeded.has(exit.value.status),
           attributes: { ...usageAttributes(exit.value.usage), "skein.background": task.row.background }
         }
         : undefined

@@ -227,11 +227,11 @@ const makeRunning = (
     begin: Effect.suspend(() => {
       if (task.hasBegun) return Effect.void
       task.hasBegun = true
-      task.callOff()
+      task.cancelTimeout()
       return begin(task)
     }),
     hasBegun: false,
-    callOff: () => {},
+    cancelTimeout: () => {},
     giveUp: () => {},
     isLate: false,
     working: undefined,

@@ -11,7 +11,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
-import { disposeOf } from "../calls/toldRuns.ts"
+import { disposeOf } from "../calls/reportedRuns.ts"
 import { closeTurn } from "../conversation/closeTurn.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
@@ -128,7 +128,7 @@ const openIfReadable = (id: SessionID) =>
   )
 
 /** Whether whoever asked for a run knows how it ended. */
-const isTold = Effect.fnUntraced(function*(row: TaskRun, { inbox: { rows } }: Live) {
+const isReported = Effect.fnUntraced(function*(row: TaskRun, { inbox: { rows } }: Live) {
   if (row.state !== "settled") return false
   return row.background ? rows.every(({ runID }) => runID !== row.id) : !(yield* isWaitedFor(row))
 })
@@ -140,7 +140,7 @@ const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => Effect.succeed(undefined))
   if (holder === undefined || child === undefined) return
   holder.tasks.dispose(row.id, row.taskID)
-  if (yield* isTold(row, holder)) yield* disposeOf(holder, [row.id])
+  if (yield* isReported(row, holder)) yield* disposeOf(holder, [row.id])
 }, (effect) => Effect.catchTag(effect, "TaskRefused", () => Effect.void))
 
 const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {

@@ -43,10 +43,10 @@ const countSpawn = Effect.fnUntraced(function*(parent: Live) {
 
 /** Keeps for a run what it may use, and counts it as one of the tasks that those above may start. */
 const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, { budget, prompt }: TaskRequest) {
-  const wanted = budget ?? agent.budget
-  const fault = wanted === undefined ? undefined : budgetFault(wanted)
+  const requested = budget ?? agent.budget
+  const fault = requested === undefined ? undefined : budgetFault(requested)
   if (fault !== undefined) return yield* new TaskRefused({ reason: "budget", message: fault })
-  const reservation = reserve(parent.budget, wanted, `${agent.prompt ?? ""}${prompt}`)
+  const reservation = reserve(parent.budget, requested, `${agent.prompt ?? ""}${prompt}`)
   return reservation instanceof TaskRefused ? yield* reservation : reservation
 })
 
@@ -196,7 +196,7 @@ export const joinRun = (
   task: RunningTask,
   progress: TaskProgress | undefined
 ): Effect.Effect<Outcome | Accepted, StorageError> => {
-  const told = (outcome: Outcome) => progress?.settled(outcome) ?? Effect.void
+  const report = (outcome: Outcome) => progress?.settled(outcome) ?? Effect.void
   const waiting = Effect.async<Outcome | Accepted, StorageError>((resume) => {
     task.answer = resume
     if (task.row.background) return resume(Exit.succeed(acceptedOf(task)))
@@ -208,11 +208,11 @@ export const joinRun = (
     Effect.suspend(() => task.fiber === undefined ? Effect.interrupt : Fiber.interrupt(task.fiber))
   )
   return Effect.interruptible(waiting).pipe(
-    Effect.tap((end) => end.status === "accepted" ? Effect.void : told(end)),
+    Effect.tap((end) => end.status === "accepted" ? Effect.void : report(end)),
     Effect.onInterrupt(() =>
       task.row.background ?
         Effect.void :
-        Effect.flatMap(giveUp, (exit) => Exit.isSuccess(exit) ? told(exit.value) : Effect.void)
+        Effect.flatMap(giveUp, (exit) => Exit.isSuccess(exit) ? report(exit.value) : Effect.void)
     )
   )
 }

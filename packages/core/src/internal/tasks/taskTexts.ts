@@ -93,8 +93,8 @@ Analyze this failure and decide how to proceed:
 export const notificationText = (run: TaskRun, outcome: Outcome) =>
   Effect.map(textOf(run.parentID, outcome), (text) => {
     const attributes = `task_id="${outcome.taskID}" run_id="${outcome.runID}" status="${outcome.status}"`
-    const told = outcome.status === "completed" ? completed : failed
-    return `<task-notification ${attributes}>\n${told(run, outcome, text)}\n</task-notification>`
+    const render = outcome.status === "completed" ? completed : failed
+    return `<task-notification ${attributes}>\n${render(run, outcome, text)}\n</task-notification>`
   })
 
 /** What a subagent is told that works apart from its caller. */

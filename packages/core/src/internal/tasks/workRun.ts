@@ -12,7 +12,7 @@ import { firstOf } from "../firstOf.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask, StopRequest } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { goOnParts, hasOpenTurn, mostAgain } from "../runner/runner.ts"
+import { continueParts, hasOpenTurn, mostAgain } from "../runner/runner.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { asParts } from "../runner/submitPrompt.ts"
 import { runEnds } from "../sessionHooks/turnHooks.ts"
@@ -97,13 +97,13 @@ const held = Effect.fnUntraced(function*(
 ) {
   let end = yield* first
   for (let again = 0; end.status === "completed"; again++) {
-    const wanted = yield* runEnds(live, lastSaid(live), again > 0)
-    if (wanted === undefined) break
+    const hookPrompt = yield* runEnds(live, lastSaid(live), again > 0)
+    if (hookPrompt === undefined) break
     if (again === mostAgain) {
       yield* Effect.logWarning(`SubagentStop hooks have had a subagent go on ${again} times in a row. It ends now.`)
       break
     }
-    end = yield* attempt(live, goOnParts(wanted), request)
+    end = yield* attempt(live, continueParts(hookPrompt), request)
   }
   return end
 })

@@ -3,12 +3,12 @@ import type { UserMessage } from "@skein/domain/Message"
 import * as Effect from "effect/Effect"
 import { OutputInvalid } from "../../SessionError.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
-import { finalAnswer, type Wanted } from "../conversation/structuredOutput.ts"
+import { finalAnswer, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
 
 /** How often a model may mend its answer. */
-const mends = 3
+const maxCorrections = 3
 
 /** What the model said instead of a right answer. */
 const said = (step: Step): string => {
@@ -31,19 +31,21 @@ export const askForAnswer = (live: Live, user: UserMessage) =>
   sayToModel(live, user, `Give your final answer by calling the tool ${finalAnswer}.`)
 
 /** Looks at a step of a turn that wants an answer: whether it is there, is still to come, or will not come any more. */
-export const checkAnswer = Effect.fnUntraced(function*(live: Live, user: UserMessage, step: Step, wanted: Wanted) {
-  if (wanted.answer !== undefined) return true
-  const tried = step.calls.length === 0 || step.calls.some((call) => call.tool === finalAnswer)
-  if (!tried && !step.last) return false
-  wanted.failures++
-  if (wanted.failures > mends || step.last) {
-    return yield* new OutputInvalid({
-      message: `No answer of the form that was asked for after ${wanted.failures} tries: ${why(step)}`,
-      last: said(step)
-    })
+export const checkAnswer = Effect.fnUntraced(
+  function*(live: Live, user: UserMessage, step: Step, structuredOutput: StructuredOutput) {
+    if (structuredOutput.answer !== undefined) return true
+    const tried = step.calls.length === 0 || step.calls.some((call) => call.tool === finalAnswer)
+    if (!tried && !step.last) return false
+    structuredOutput.failures++
+    if (structuredOutput.failures > maxCorrections || step.last) {
+      return yield* new OutputInvalid({
+        message: `No answer of the form that was asked for after ${structuredOutput.failures} tries: ${why(step)}`,
+        last: said(step)
+      })
+    }
+    if (step.calls.length === 0) {
+      yield* askForAnswer(live, user)
+    }
+    return false
   }
-  if (step.calls.length === 0) {
-    yield* askForAnswer(live, user)
-  }
-  return false
-})
+)

@@ -17,13 +17,13 @@ import { compactStep } from "../compact/compactStep.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
 import { promptFor } from "../conversation/promptFor.ts"
 import { saidNow } from "../conversation/saidNow.ts"
-import type { Wanted } from "../conversation/structuredOutput.ts"
+import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { systemPrompt } from "../conversation/systemPrompt.ts"
 import { type Live, pathOf } from "../live/Live.ts"
 import { askModel } from "../model/askModel.ts"
 import { candidates } from "../model/candidates.ts"
 import { isCutEmpty } from "../model/emptyAnswer.ts"
-import { makePurse } from "../model/purse.ts"
+import { makeRequestBudget } from "../model/requestBudget.ts"
 import type { Step } from "../model/Step.ts"
 import * as prompts from "../prompts.ts"
 
@@ -32,7 +32,7 @@ interface Making {
   readonly live: Live
   readonly user: UserMessage
   readonly subject: Subject
-  readonly wanted: Wanted | undefined
+  readonly structuredOutput: StructuredOutput | undefined
   readonly agent: AgentInfo
   /** The agent's own prompt. */
   readonly own: string | undefined
@@ -47,7 +47,7 @@ interface Making {
 
 /** The request, of what is known by now. */
 const requestOf = (
-  { agent, closing, instructions, last, live, own, user, wanted }: Making,
+  { agent, closing, instructions, last, live, own, user, structuredOutput }: Making,
   tools: ReadonlyArray<ToolSpec>,
   now: number
 ): ModelRequest => {
@@ -60,7 +60,7 @@ const requestOf = (
       live.request.wholeFrom
     ),
     tools,
-    toolChoice: last && wanted !== undefined ? "required" : "auto",
+    toolChoice: last && structuredOutput !== undefined ? "required" : "auto",
     ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
     ...(agent.topP === undefined ? {} : { topP: agent.topP }),
     ...(variant === undefined ? {} : { variant }),
@@ -76,11 +76,11 @@ const requestOf = (
 }
 
 /** Begins the calls of an answer that can begin with it. */
-const startWith = ({ live, subject, wanted }: Making, ref: ModelRef, offered: ReadonlyArray<string>) =>
+const startWith = ({ live, subject, structuredOutput }: Making, ref: ModelRef, offered: ReadonlyArray<string>) =>
   Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
     // What may be done is decided when the calls are there: the rules may have changed while the model thought.
     const present = calls.length === 0 ? subject : yield* subjectOf(live)
-    return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), wanted)
+    return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), structuredOutput)
   })
 
 /** Asks one model, within the budgets. */
@@ -91,29 +91,29 @@ const askPaid = Effect.fnUntraced(function*(
   request: ModelRequest
 ) {
   const said = () => saidNow(live)
-  const purse = yield* makePurse({ live, model, said, inLoop: true, steps: 1 })
+  const requestBudget = yield* makeRequestBudget({ live, model, said, inLoop: true, steps: 1 })
   const asking = Effect.suspend(() => {
     live.request.countStep()
-    return askModel(live, { user, model, purse, request, limit, start })
+    return askModel(live, { user, model, requestBudget, request, limit, start })
   })
   // What cannot be paid is not even begun.
-  return yield* Effect.zipRight(purse.take(request), asking).pipe(
+  return yield* Effect.zipRight(requestBudget.take(request), asking).pipe(
     Effect.catchIf(isCutEmpty, (error) => {
-      const which = purse.settle(true)
+      const which = requestBudget.settle(true)
       return Effect.fail(which === undefined ? error : cutOff(live.budget, which, said()))
     }),
-    Effect.ensuring(Effect.sync(() => purse.settle()))
+    Effect.ensuring(Effect.sync(() => requestBudget.settle()))
   )
 })
 
 /** Makes the step with one model. Tools are withheld at the agent's last step, and those that the user withheld. */
 const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
-  const { last, live, subject, user, wanted } = making
+  const { last, live, subject, user, structuredOutput } = making
   const provider = yield* Provider
   const model = yield* provider.resolve(ref)
   const refusal = unpriced(live.budget, model.info)
   if (refusal !== undefined) return yield* refusal
-  const answer = wanted === undefined ? [] : yield* describeAll([wanted.tool], callerOf(live, ref))
+  const answer = structuredOutput === undefined ? [] : yield* describeAll([structuredOutput.tool], callerOf(live, ref))
   const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
   const tools = [...work, ...answer]
   const offered = tools.map((tool) => tool.name)
@@ -157,7 +157,7 @@ export const modelStep = Effect.fnUntraced(function*(
   user: UserMessage,
   subject: Subject,
   stepInTurn: number,
-  wanted: Wanted | undefined
+  structuredOutput: StructuredOutput | undefined
 ) {
   const agents = yield* Agent
   const agent = yield* agents.get(live.info.agent)
@@ -173,5 +173,8 @@ export const modelStep = Effect.fnUntraced(function*(
   const limit = isAtLimit
     ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${mostSteps} steps.` }
     : undefined
-  return yield* firstAnswer({ live, user, subject, wanted, agent, own, instructions, last, limit, closing }, refs)
+  return yield* firstAnswer(
+    { live, user, subject, structuredOutput, agent, own, instructions, last, limit, closing },
+    refs
+  )
 })

@@ -10,7 +10,7 @@ import type { TurnEnd } from "../../Turn.ts"
 import { offer, subjectOf } from "../calls/offer.ts"
 import { toolCalls } from "../calls/toolCalls.ts"
 import { endAnswer, endCall } from "../conversation/closeTurn.ts"
-import { answerIn, type Wanted } from "../conversation/structuredOutput.ts"
+import { answerIn, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
@@ -94,25 +94,30 @@ const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
 })
 
 /** A step as it was when its calls were asked for. */
-const stepOf = Effect.fnUntraced(function*(live: Live, message: Answer, wanted: Wanted | undefined) {
-  const { finish = "tool-calls", modelID, providerID } = message.info
-  const model = { providerID, modelID }
-  const tools = yield* offer(live, yield* subjectOf(live), model)
-  const offered = [...tools.map(({ name }) => name), ...(wanted === undefined ? [] : [wanted.tool.name])]
-  const step: Step = {
-    message,
-    calls: callsIn(message).filter(isOpen),
-    finish,
-    model,
-    offered,
-    last: false,
-    cutBy: undefined
+const stepOf = Effect.fnUntraced(
+  function*(live: Live, message: Answer, structuredOutput: StructuredOutput | undefined) {
+    const { finish = "tool-calls", modelID, providerID } = message.info
+    const model = { providerID, modelID }
+    const tools = yield* offer(live, yield* subjectOf(live), model)
+    const offered = [
+      ...tools.map(({ name }) => name),
+      ...(structuredOutput === undefined ? [] : [structuredOutput.tool.name])
+    ]
+    const step: Step = {
+      message,
+      calls: callsIn(message).filter(isOpen),
+      finish,
+      model,
+      offered,
+      last: false,
+      cutBy: undefined
+    }
+    return step
   }
-  return step
-})
+)
 
 /** How a turn ended of which nothing is open any more; undefined where its model has still to be asked. */
-const endOf = (live: Live, from: number, wanted: Wanted | undefined): TurnEnd | undefined => {
+const endOf = (live: Live, from: number, structuredOutput: StructuredOutput | undefined): TurnEnd | undefined => {
   const last = (live.messages ?? []).slice(from).at(-1)
   if (last === undefined || !isAnswer(last)) return undefined
   if (last.info.error?.tag === "steps") return "steps"
@@ -120,11 +125,11 @@ const endOf = (live: Live, from: number, wanted: Wanted | undefined): TurnEnd | 
   const calls = callsIn(last)
   if (calls.some(({ state }) => state.status !== "pending" && state.metadata?.["endsTurn"] === true)) return "denied"
   if (calls.some((part) => answerIn(part) !== undefined)) return "completed"
-  return calls.length === 0 && wanted === undefined ? "completed" : undefined
+  return calls.length === 0 && structuredOutput === undefined ? "completed" : undefined
 }
 
 /** Ends what is open of the turn as far as that is possible without asking its model. */
-export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted | undefined) {
+export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutput: StructuredOutput | undefined) {
   const storage = yield* SessionStorage
   const { turn } = live.info
   const messages = live.messages ?? []
@@ -146,10 +151,14 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, wanted: Wanted
   let denied = yield* runSubtasks(live, users, yield* subjectOf(live))
   for (const message of messages.slice(from).filter(isAnswer)) {
     if (!callsIn(message).some(isOpen)) continue
-    const step = yield* stepOf(live, message, wanted)
-    denied = (yield* toolCalls(live, step, yield* subjectOf(live), wanted, true)) || denied
+    const step = yield* stepOf(live, message, structuredOutput)
+    denied = (yield* toolCalls(live, step, yield* subjectOf(live), structuredOutput, true)) || denied
   }
-  const end = denied ? "denied" : wanted?.answer === undefined ? endOf(live, from, wanted) : "completed"
+  const end = denied
+    ? "denied"
+    : structuredOutput?.answer === undefined
+    ? endOf(live, from, structuredOutput)
+    : "completed"
   const last = messages.at(-1)
   const user = users.at(-1)?.info
   // Words are no answer where one of a form is asked for, and no model goes on after its own.

@@ -21,7 +21,7 @@ import { candidates } from "../model/candidates.ts"
 import type { Step } from "../model/Step.ts"
 
 /** What follows the results of a command, so that the model goes on with them. */
-const goOn = "Summarize the task tool output above and continue with your task."
+const continueText = "Summarize the task tool output above and continue with your task."
 
 /** Whether an answer was made here, as if a model had asked for the task. */
 export const isOfUser = ({ parts }: LiveMessage): boolean =>
@@ -102,8 +102,8 @@ const stepOf = (message: LiveMessage): { readonly step: Step; readonly tool: Too
 
 const isOpen = ({ state }: ToolPart): boolean => state.status === "pending" || state.status === "running"
 
-const saysGoOn = ({ info, parts }: LiveMessage): boolean =>
-  info.role === "user" && parts.some((part) => part.type === "text" && part.text === goOn)
+const isContinueText = ({ info, parts }: LiveMessage): boolean =>
+  info.role === "user" && parts.some((part) => part.type === "text" && part.text === continueText)
 
 /** Nobody but the next model reads the result of a subtask, so the log says which of them failed, and why. */
 const logFailure = ({ step, tool }: { readonly step: Step; readonly tool: ToolPart }) => {
@@ -123,14 +123,14 @@ export const runSubtasks = Effect.fnUntraced(function*(
   taken: ReadonlyArray<LiveMessage>,
   subject: Subject
 ) {
-  const wanted = taken.flatMap(({ info, parts }) =>
+  const subtasks = taken.flatMap(({ info, parts }) =>
     info.role === "user" ? parts.filter((part) => part.type === "subtask").map((part) => ({ user: info, part })) : []
   )
-  const last = wanted.at(-1)
+  const last = subtasks.at(-1)
   if (last === undefined) return false
   const { settings: { limits } } = yield* Config
-  const known = new Map(wanted.map(({ user }) => [user, [...begunBefore(live, user)]]))
-  const begun = yield* Effect.forEach(wanted, ({ part, user }) => {
+  const known = new Map(subtasks.map(({ user }) => [user, [...begunBefore(live, user)]]))
+  const begun = yield* Effect.forEach(subtasks, ({ part, user }) => {
     const before = known.get(user)?.shift()
     const step = before === undefined ? undefined : stepOf(before)
     return step === undefined ? begin(live, user, part) : Effect.succeed(step)
@@ -142,7 +142,7 @@ export const runSubtasks = Effect.fnUntraced(function*(
     open,
     ({ step, tool }, call) =>
       observedCall(
-        { live, message: step.message, part: tool, wanted: undefined },
+        { live, message: step.message, part: tool, structuredOutput: undefined },
         toolCall({
           live,
           step,
@@ -150,7 +150,7 @@ export const runSubtasks = Effect.fnUntraced(function*(
           subject,
           call,
           places,
-          wanted: undefined,
+          structuredOutput: undefined,
           byUser: true,
           resumes: tool.state.status === "running"
         })
@@ -158,8 +158,8 @@ export const runSubtasks = Effect.fnUntraced(function*(
   )
   yield* Effect.forEach(begun, logFailure, { discard: true })
   const after = (live.messages ?? []).slice((live.messages ?? []).findIndex(({ info }) => info.id === last.user.id))
-  if (wanted.some(({ part }) => part.command !== undefined) && !after.some(saysGoOn)) {
-    yield* sayToModel(live, last.user, goOn)
+  if (subtasks.some(({ part }) => part.command !== undefined) && !after.some(isContinueText)) {
+    yield* sayToModel(live, last.user, continueText)
   }
   return results.some((result) => result.endsTurn)
 })

@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
-import { disposeOf } from "../calls/toldRuns.ts"
-import { want, type Wanted } from "../conversation/structuredOutput.ts"
+import { disposeOf } from "../calls/reportedRuns.ts"
+import { makeStructuredOutput, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 
@@ -54,7 +54,7 @@ export const consentsOf = (parts: ReadonlyArray<PartInput | Part>): ReadonlyArra
 /** What was taken: the messages that it became, and the answer of a given form that one of them asks for. */
 interface Taken {
   readonly messages: ReadonlyArray<LiveMessage>
-  readonly wanted: Wanted | undefined
+  readonly structuredOutput: StructuredOutput | undefined
 }
 
 /**
@@ -64,14 +64,14 @@ interface Taken {
 export const takeInbox = (live: Live, begins: boolean) =>
   live.inbox.rows.length === 0 ? Effect.succeed(nothing) : take(live, begins)
 
-const nothing: Taken = { messages: [], wanted: undefined }
+const nothing: Taken = { messages: [], structuredOutput: undefined }
 
 const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   const rows = live.inbox.take(begins)
   const messages: Array<LiveMessage> = []
   const form = rows.map(({ id }) => live.inbox.formOf(id)).find((each) => each !== undefined)
-  const wanted = form === undefined ? undefined : want(form)
-  const taken: Taken = { messages, wanted }
+  const structuredOutput = form === undefined ? undefined : makeStructuredOutput(form)
+  const taken: Taken = { messages, structuredOutput }
   if (rows.length === 0) return taken
   const journal = yield* Journal
   const ids = yield* Ids

@@ -15,7 +15,7 @@ import { closeTurn } from "../conversation/closeTurn.ts"
 import { outputForm } from "../conversation/outputForm.ts"
 import { answerAt, saidFrom } from "../conversation/saidNow.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
-import { want, type Wanted } from "../conversation/structuredOutput.ts"
+import { makeStructuredOutput, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import { failedToStore, isGone } from "../live/endings.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
@@ -43,7 +43,7 @@ const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined
 const isAnswer = (message: LiveMessage): message is LiveMessage & { info: AssistantMessage } =>
   message.info.role === "assistant"
 
-const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effect.Effect<Turn> => {
+const turnOf = (live: Live, end: TurnEnd, before: Usage, structuredOutput?: StructuredOutput): Effect.Effect<Turn> => {
   const { messages = [] } = live
   const at = messages.findLastIndex(isAnswer)
   const message = messages[at]
@@ -56,7 +56,7 @@ const turnOf = (live: Live, end: TurnEnd, before: Usage, wanted?: Wanted): Effec
     parts: [...message.parts],
     text: answerAt(messages, at),
     end,
-    ...(wanted?.answer === undefined ? {} : { output: wanted.answer.value }),
+    ...(structuredOutput?.answer === undefined ? {} : { output: structuredOutput.answer.value }),
     usage: since(before, live.info.usage.subtree)
   })
 }
@@ -100,16 +100,16 @@ const breakOff = Effect.fnUntraced(
 )
 
 /** The answer that a turn is to give for which no prompt says so: in the form of its task's caller, or of its agent. */
-const wantedHere = Effect.fnUntraced(function*(live: Live) {
+const outputOfTurn = Effect.fnUntraced(function*(live: Live) {
   // Who is asked to conclude says in words what there is.
   if (live.assignment.isConcluding) return undefined
   const form = live.assignment.form ??
     (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
-  return form === undefined ? undefined : want(form)
+  return form === undefined ? undefined : makeStructuredOutput(form)
 })
 
 /** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
-const heedBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
+const applyBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
   const end = exhausted(live.budget, () => saidFrom(live.messages ?? [], from))
   if (end !== undefined) return yield* end
   const news = warning(live.budget)
@@ -134,34 +134,36 @@ export const runTurn = Effect.fnUntraced(
     if (!known && !resumes) yield* closeTurn(live)
     const before = live.info.usage.subtree
     live.tasks.beginTurn()
-    const resumed = resumes ? yield* resumeTurn(live, yield* wantedHere(live)) : undefined
+    const resumed = resumes ? yield* resumeTurn(live, yield* outputOfTurn(live)) : undefined
     if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* turnOf(live, resumed.end, before)
     const from = resumed?.from ?? messages.length
     let cutOff = 0
-    let asked: Wanted | undefined
+    let asked: StructuredOutput | undefined
     let answering: string | undefined
-    let wanted: Wanted | undefined
+    let structuredOutput: StructuredOutput | undefined
     for (let count = resumed?.steps ?? 0;; count++) {
       const taken = yield* takeInbox(live, resumed === undefined && count === 0)
-      asked = taken.wanted ?? asked
-      if (answering !== live.info.agent) wanted = asked ?? (yield* wantedHere(live))
+      asked = taken.structuredOutput ?? asked
+      if (answering !== live.info.agent) structuredOutput = asked ?? (yield* outputOfTurn(live))
       answering = live.info.agent
       const user = lastUser(messages)
       if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
       yield* setStatus(live, { type: "busy", step: count })
       const subject = yield* subjectOf(live)
       if (yield* runSubtasks(live, taken.messages, subject)) return yield* turnOf(live, "denied", before)
-      yield* heedBudgets(live, lastUser(messages) ?? user, from)
+      yield* applyBudgets(live, lastUser(messages) ?? user, from)
       const step = yield* traced(
         "Step",
         () => ({ "gen_ai.operation.name": "chat", ...sessionAttributes(live), "skein.step": count }),
-        modelStep(live, lastUser(messages) ?? user, subject, count, wanted),
+        modelStep(live, lastUser(messages) ?? user, subject, count, structuredOutput),
         (exit) => Exit.isSuccess(exit) ? endOfStep(exit.value) : undefined
       )
-      const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), wanted))
+      const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), structuredOutput))
       if (ended) return yield* turnOf(live, "denied", before)
-      if (wanted !== undefined) {
-        if (yield* checkAnswer(live, user, step, wanted)) return yield* turnOf(live, "completed", before, wanted)
+      if (structuredOutput !== undefined) {
+        if (yield* checkAnswer(live, user, step, structuredOutput)) {
+          return yield* turnOf(live, "completed", before, structuredOutput)
+        }
         continue
       }
       if (step.last) return yield* turnOf(live, "steps", before)

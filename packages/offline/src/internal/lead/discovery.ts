@@ -4,14 +4,14 @@ import { patterns } from "../facts/facts.ts"
 import { gather } from "../gathered.ts"
 import { folderOf, isIgnored, isManifest, isTest } from "../language.ts"
 import { isCut, readTree } from "../outputs.ts"
-import { notMade, type Toolbox, type Wanted } from "../toolbox.ts"
+import { notMade, type PlannedCall, type Toolbox } from "../toolbox.ts"
 
 const everything = "**/*"
 /** Files right in a folder. */
 const beside = "./*"
 const manifests = "**/{package.json,pyproject.toml,setup.py,go.mod}"
 
-const firstLook = (tools: Toolbox): ReadonlyArray<Wanted> => {
+const firstLook = (tools: Toolbox): ReadonlyArray<PlannedCall> => {
   const look = [...tools.list(), ...tools.glob(everything), ...tools.glob(manifests)]
   return look.length === 0 ? tools.count(patterns.anyLine) : look
 }
@@ -64,7 +64,7 @@ const closedFolders = (calls: ReadonlyArray<Call>, directory: string): ReadonlyA
 /** What was done to find the files, and what is to be done next. */
 export interface Discovery {
   /** Calls of the next round; empty when the files are known. */
-  readonly next: ReadonlyArray<Wanted>
+  readonly next: ReadonlyArray<PlannedCall>
   /** How many rounds were spent. */
   readonly rounds: number
   readonly notes: ReadonlyArray<string>
@@ -85,12 +85,12 @@ export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Tool
     hidden(cutFolders(made, beside))
     const closed = tools.offers("glob") ? [] : closedFolders(made, tools.directory)
     const folders = closed.length > 0 ? closed : foldersBelow(cut, rounds.slice(0, round).flat(), tools.directory)
-    const wanted = [
+    const planned = [
       ...cut.flatMap((folder) => tools.glob(beside, folder)),
       ...folders.slice(0, mostFolders).flatMap((folder) => [...tools.list(folder), ...tools.glob(everything, folder)])
     ]
     // Only earlier rounds count: whether this one ended the search must be answered alike in every later step.
-    const next = round === mostRounds ? [] : notMade(wanted, rounds.slice(0, round).flat())
+    const next = round === mostRounds ? [] : notMade(planned, rounds.slice(0, round).flat())
     if (next.length === 0) {
       hidden([...cut, ...closed])
       return { next, rounds: round, notes }

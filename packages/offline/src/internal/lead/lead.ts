@@ -10,12 +10,12 @@ import { type Module, modulesOf, ownerIndex } from "../modules.ts"
 import { readPart, writePart } from "../partReport.ts"
 import { partsOf } from "../parts.ts"
 import { disclaimer, type Missing, writeReport } from "../report/report.ts"
-import type { Decision, Toolbox, Wanted } from "../toolbox.ts"
+import type { Decision, PlannedCall, Toolbox } from "../toolbox.ts"
 import { questionOf } from "../words.ts"
 import { isNotification, readNotifications, readTask, type TaskAnswer } from "./answers.ts"
 import { discover } from "./discovery.ts"
 
-const topReads = (files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<Wanted> =>
+const topReads = (files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<PlannedCall> =>
   files.filter((file) => !file.includes("/") && (isManifest(file) || /^readme(\.(md|rst|txt))?$/i.test(file)))
     .flatMap((file) => tools.read(file, isManifest(file) ? undefined : 60))
 

@@ -3,7 +3,7 @@ import type { Brief } from "../brief.ts"
 import type { Call } from "../conversation.ts"
 import { patterns } from "../facts/facts.ts"
 import { baseName, byText, folderOf, isCode, isGenerated, isManifest, isTest, manifestNames } from "../language.ts"
-import { notMade, type Toolbox, type Wanted } from "../toolbox.ts"
+import { notMade, type PlannedCall, type Toolbox } from "../toolbox.ts"
 import { searchPattern } from "../words.ts"
 import { placesOf, within } from "./places.ts"
 import { portions } from "./portions.ts"
@@ -12,7 +12,7 @@ const some = <A, B>(value: A | undefined, make: (value: A) => ReadonlyArray<B>):
   value === undefined ? [] : make(value)
 
 /** The first round. `known`: the files are already known, so it needs no glob. */
-export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): ReadonlyArray<Wanted> => {
+export const lookAround = (brief: Brief, tools: Toolbox, known: boolean): ReadonlyArray<PlannedCall> => {
   const places = placesOf(brief.modules)
   // With one place, each kind of mark gets its own call. Several places share calls, which keeps a part at about a dozen.
   const marks = places.length === 1 ? [patterns.entries, patterns.todos] : [`${patterns.entries}|${patterns.todos}`]
@@ -77,7 +77,7 @@ export const lookCloser = (
   rounds: ReadonlyArray<ReadonlyArray<Call>>,
   files: ReadonlyArray<string>,
   owner: (file: string) => string | undefined
-): ReadonlyArray<Wanted> => {
+): ReadonlyArray<PlannedCall> => {
   const made = rounds.flat()
   const reads = [
     ...telling(brief, files, owner).toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a))),
@@ -85,13 +85,13 @@ export const lookCloser = (
   ]
   const asked = new Set(made.flatMap((call) => (call.name === "read" ? Object.values(call.input) : [])))
   const most = brief.modules.length > 6 || !tools.offers("grep") ? mostReads.alone : mostReads.part
-  const wanted = [
+  const planned = [
     ...(rounds.length === 1 ? [...new Set(reads)].filter((file) => !asked.has(file)).slice(0, most) : [])
       .flatMap((file) => tools.read(file, isManifest(file) || !tools.offers("grep") ? undefined : 40)),
     ...notMade(portions(rounds.at(-1) ?? [], files, brief, tools).flatMap(({ again }) => again), made)
       .slice(0, mostPortions)
   ]
-  return notMade(wanted, made)
+  return notMade(planned, made)
 }
 
 /** Notes on truncated output that smaller calls did not recover. */

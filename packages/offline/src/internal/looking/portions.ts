@@ -3,7 +3,7 @@ import type { Brief } from "../brief.ts"
 import type { Call } from "../conversation.ts"
 import { families, familyOf, includeOf } from "../language.ts"
 import { isCut, readTree } from "../outputs.ts"
-import { notMade, type Toolbox, type Wanted } from "../toolbox.ts"
+import { notMade, type PlannedCall, type Toolbox } from "../toolbox.ts"
 import { searchPattern } from "../words.ts"
 import { namesIn, within } from "./places.ts"
 
@@ -41,7 +41,7 @@ const places = (call: Call, files: ReadonlyArray<string>, include: string | unde
 }
 
 /** Smaller calls in place of a truncated one; none if it cannot be split further. */
-const narrower = (call: Call, files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<Wanted> => {
+const narrower = (call: Call, files: ReadonlyArray<string>, tools: Toolbox): ReadonlyArray<PlannedCall> => {
   const { mode, path, pattern } = call.input
   if (typeof pattern !== "string") return []
   const folder = typeof path === "string" ? path : ""

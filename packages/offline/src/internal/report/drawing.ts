@@ -3,8 +3,8 @@ import { byText } from "../language.ts"
 import { label } from "../modules.ts"
 import type { Arrow } from "./project.ts"
 
-/** The groups of modules that import each other in a circle. */
-export const circles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArray<string>> => {
+/** The groups of modules that import each other in a cycle. */
+export const cycles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArray<string>> => {
   const next = new Map<string, Array<string>>()
   for (const { from, to } of arrows) next.set(from, [...(next.get(from) ?? []), to])
   const reach = (from: string): ReadonlySet<string> => {
@@ -20,7 +20,7 @@ export const circles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArr
   const reached = new Map([...next.keys()].map((from) => [from, reach(from)]))
   const found = new Map<string, ReadonlyArray<string>>()
   for (const from of [...next.keys()].toSorted()) {
-    if (reached.get(from)?.has(from) !== true || [...found.values()].some((circle) => circle.includes(from))) continue
+    if (reached.get(from)?.has(from) !== true || [...found.values()].some((cycle) => cycle.includes(from))) continue
     found.set(
       from,
       [...next.keys()].filter((to) => reached.get(from)?.has(to) === true && reached.get(to)?.has(from) === true)
@@ -30,12 +30,10 @@ export const circles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArr
   return [...found.values()]
 }
 
-/** The distance of each module from those that import nothing, ignoring circles. */
+/** The distance of each module from those that import nothing, ignoring cycles. */
 const heights = (modules: ReadonlyArray<string>, arrows: ReadonlyArray<Arrow>): ReadonlyMap<string, number> => {
-  const round = circles(arrows)
-  const straight = arrows.filter(({ from, to }) =>
-    !round.some((circle) => circle.includes(from) && circle.includes(to))
-  )
+  const round = cycles(arrows)
+  const straight = arrows.filter(({ from, to }) => !round.some((cycle) => cycle.includes(from) && cycle.includes(to)))
   const height = new Map(modules.map((path) => [path, 0]))
   for (let settled = false; !settled;) {
     settled = true

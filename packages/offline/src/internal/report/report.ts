@@ -6,7 +6,7 @@ import type { Fact } from "../outputs.ts"
 import { type ModuleFacts, oneLine, type PartReport } from "../partReport.ts"
 import { languagesOf } from "../parts.ts"
 import type { Question } from "../words.ts"
-import { circles, draw, shortNames, table } from "./drawing.ts"
+import { cycles, draw, shortNames, table } from "./drawing.ts"
 import { type Imports, importsOfProject } from "./project.ts"
 import { answersOf, entryPointsOf } from "./ranking.ts"
 
@@ -158,9 +158,9 @@ const dependencyLines = (imports: Imports, { modules }: Survey): ReadonlyArray<s
   const paths = modules.map((module) => module.path)
   const short = shortNames(paths)
   const drawn = code(draw(paths, imports.arrows, most.arrows))
-  const round = circles(imports.arrows).map((circle) =>
-    `- In a circle: ${circle.slice(0, 8).map(short).join(", ")}${
-      circle.length > 8 ? ` and ${circle.length - 8} more` : ""
+  const round = cycles(imports.arrows).map((cycle) =>
+    `- Import cycle: ${cycle.slice(0, 8).map(short).join(", ")}${
+      cycle.length > 8 ? ` and ${cycle.length - 8} more` : ""
     }`
   )
   const tests = imports.testArrows.slice(0, most.tests).map((arrow) =>

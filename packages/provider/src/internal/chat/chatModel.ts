@@ -74,16 +74,16 @@ const exchange = (
   emit: (event: ModelEvent) => void,
   resume: (end: Effect.Effect<void, unknown>) => void
 ): () => void => {
-  let told = false
+  let settled = false
   const fail = (cause: unknown): void => {
-    if (told) return resume(Effect.void)
+    if (settled) return resume(Effect.void)
     close()
     resume(Effect.fail(cause))
   }
   const finish = (incoming: IncomingMessage): void => {
     const cause = answer.failure ?? answer.end()
     if (cause !== undefined) return fail(cause)
-    told = true
+    settled = true
     // The end is usually in the same packet. If the stream ends properly, the next request can reuse the socket.
     queueMicrotask(() => {
       if (!incoming.complete) closeAfter(patience)
@@ -99,11 +99,11 @@ const exchange = (
       const read = makeEventStream(answer.take, answer.longestEvent, answer.tooLong)
       incoming.on("data", (bytes: Buffer) => {
         // After the end, data could go on for ever.
-        if (told) close()
+        if (settled) close()
         else if (!read(bytes)) finish(incoming)
       })
       incoming.on("end", () => {
-        if (!told) finish(incoming)
+        if (!settled) finish(incoming)
         resume(Effect.void)
       })
       incoming.on("error", fail)

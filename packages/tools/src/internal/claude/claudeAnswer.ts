@@ -121,7 +121,7 @@ const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
 }
 
 /** Whether an event heeds `continue: false`. */
-export const heeds = (event: ClaudeEvent): boolean => heard[event].has("continue")
+export const supportsContinue = (event: ClaudeEvent): boolean => heard[event].has("continue")
 
 const always = new Set(["suppressOutput", "systemMessage", "hookSpecificOutput", "hookEventName"])
 

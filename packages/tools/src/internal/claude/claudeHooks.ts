@@ -7,7 +7,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { HookEnd } from "../shell/hookProcess.ts"
-import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent, heeds } from "./claudeAnswer.ts"
+import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent, supportsContinue } from "./claudeAnswer.ts"
 import { claudeMatcher } from "./claudeMatcher.ts"
 import { type ClaudeCall, claudeCalls, ownInput } from "./claudeTools.ts"
 
@@ -78,7 +78,7 @@ const makeRemarks = ({ tell }: ClaudeHookOptions) => {
         yield* tell(`${event} hook (${shown}): ${message.slice(0, longestMessage)}`)
       }
       // Why a prompt is not taken is said in any case.
-      if (ends !== undefined && heeds(event) && event !== "UserPromptSubmit") {
+      if (ends !== undefined && supportsContinue(event) && event !== "UserPromptSubmit") {
         yield* tell(`${event} hook (${shown}) ends the turn: ${ends.slice(0, longestMessage)}`)
       }
     })

@@ -81,8 +81,8 @@ export const claudeCalls = (tool: string, input: unknown, cwd: string): Readonly
     return patchCalls(input["patchText"], cwd)
   }
   const form = forms[tool]
-  const told = isFields(input) ? placed(renamed(input, form?.fields ?? {}), cwd) : input
-  return [{ names: form?.names ?? [tool], input: told, changeable: tool !== "patch" }]
+  const renamedInput = isFields(input) ? placed(renamed(input, form?.fields ?? {}), cwd) : input
+  return [{ names: form?.names ?? [tool], input: renamedInput, changeable: tool !== "patch" }]
 }
 
 /** The arguments of a tool here, of those of Claude Code. */

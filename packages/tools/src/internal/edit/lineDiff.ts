@@ -114,7 +114,7 @@ export const fileDiff = (before: Uint8Array | undefined, after: Uint8Array | und
   const [old = new Uint8Array(), now = new Uint8Array()] = [before, after]
   if (old.length + now.length > maximumBytes || old.includes(0) || now.includes(0)) return undefined
   const lines = aligned(linesOf(Buffer.from(old).toString("utf8")), linesOf(Buffer.from(now).toString("utf8")))
-  const count = (wanted: string) => lines.filter(([sign]) => sign === wanted).length
+  const count = (counted: string) => lines.filter(([sign]) => sign === counted).length
   return { diff: bounded(hunks(lines)), added: count("+"), removed: count("-") }
 }
 

@@ -146,8 +146,8 @@ export const replaceText = (
       }. Give more of the lines around the one you mean, or set replaceAll.`
     ))
   }
-  const wanted = lineEnd(text) === "\r\n" ? newString.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : newString
-  const replacement = asBytes(wanted)
+  const inserted = lineEnd(text) === "\r\n" ? newString.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : newString
+  const replacement = asBytes(inserted)
   const pieces: Array<string> = []
   let at = 0
   for (const { from, to } of apart) {

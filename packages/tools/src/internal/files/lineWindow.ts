@@ -53,14 +53,14 @@ export const lineWindow = (offset: number, limit: number) => {
     kept.push(numbered)
   }
 
-  const isWanted = () => !full && number >= offset && number < end
+  const isInWindow = () => !full && number >= offset && number < end
 
   return {
     /** The next piece of the text. */
     feed: (text: string) => {
       let at = 0
       for (let next = text.indexOf("\n"); next >= 0; next = text.indexOf("\n", at)) {
-        if (isWanted()) keep(text.slice(at, next))
+        if (isInWindow()) keep(text.slice(at, next))
         begun = ""
         dropped = 0
         number++
@@ -74,7 +74,7 @@ export const lineWindow = (offset: number, limit: number) => {
     /** What was found, after the last piece. */
     end: (): Lines => {
       const isOpen = begun !== ""
-      if (isOpen && isWanted()) keep("")
+      if (isOpen && isInWindow()) keep("")
       return { text: kept.join("\n"), last: offset + kept.length - 1, total: isOpen ? number : number - 1, cut }
     }
   }

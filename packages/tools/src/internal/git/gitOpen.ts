@@ -34,7 +34,7 @@ const refuseWhatIsThere = Effect.fnUntraced(
 )
 
 /** Has the worktree belong to its repository again: its task may have written over the file that says so. */
-const mendLink = Effect.fnUntraced(function*({ fs }: Workshop, place: WorktreePlace) {
+const repairLink = Effect.fnUntraced(function*({ fs }: Workshop, place: WorktreePlace) {
   const link = join(place.root, ".git")
   const text = `gitdir: ${place.own}\n`
   const now = yield* Effect.orElseSucceed(fs.readFileString(link), () => "")
@@ -59,7 +59,7 @@ const plan = Effect.fnUntraced(function*(
         `The repository ${place.common} knows nothing of the worktree ${place.root} any more. Copy what you need from it, then remove it with force.`
       )
     }
-    yield* mendLink(workshop, place)
+    yield* repairLink(workshop, place)
     return { record, isThere: true }
   }
   if (record === undefined) yield* refuseWhatIsThere(workshop, entry, place)

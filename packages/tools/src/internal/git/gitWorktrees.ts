@@ -129,17 +129,19 @@ export const makeWorktrees = (options: {
     const records = makeRecords(fs, top)
     const workshop: Workshop = { git, fs, records, alone }
 
-    const told = <A>(effect: Effect.Effect<A, IsolationRefused | PlatformError>): Effect.Effect<A, IsolationRefused> =>
+    const refusing = <A>(
+      effect: Effect.Effect<A, IsolationRefused | PlatformError>
+    ): Effect.Effect<A, IsolationRefused> =>
       Effect.mapError(effect, (error) => error._tag === "IsolationRefused" ? error : cannotKeep(top)(error))
 
     const forTask = (taskID: SessionID) => alone(`task ${taskID}`)
     return {
-      open: (of) => forTask(of.taskID)(told(open(workshop, of))),
-      close: (taskID) => forTask(taskID)(told(close(workshop, taskID))),
-      list: told(Effect.flatMap(records.all, (entries) =>
+      open: (of) => forTask(of.taskID)(refusing(open(workshop, of))),
+      close: (taskID) => forTask(taskID)(refusing(close(workshop, taskID))),
+      list: refusing(Effect.flatMap(records.all, (entries) =>
         Effect.forEach(entries, (entry) =>
           leftover(workshop, entry), { concurrency }))),
       remove: (taskID, { force = false } = {}) =>
-        forTask(taskID)(told(remove(workshop, taskID, force)))
+        forTask(taskID)(refusing(remove(workshop, taskID, force)))
     }
   })

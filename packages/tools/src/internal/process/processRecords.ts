@@ -33,7 +33,7 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
   const owner = yield* Owner
   const directory = resolve(dataDirectory, "processes")
   const placeholders = resolve(dataDirectory, "placeholders")
-  let isTold = false
+  let isReported = false
 
   const make = async (file: string) => {
     const write = () => fs.writeFile(file, `${owner.id}\n`, { flag: "wx", mode: 0o600 })
@@ -46,8 +46,8 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
 
   const failed = (verb: string, file: string) => ({ cause }: UnknownException) =>
     Effect.suspend(() => {
-      if (isTold) return Effect.void
-      isTold = true
+      if (isReported) return Effect.void
+      isReported = true
       return Effect.logWarning(`The record of a command, ${file}, could not be ${verb}`, cause)
     })
 

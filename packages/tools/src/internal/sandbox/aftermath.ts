@@ -49,7 +49,7 @@ const aside = (path: string): string => {
   return to
 }
 
-const told = (directory: string, path: string, to: string, why: string): string =>
+const warningOf = (directory: string, path: string, to: string, why: string): string =>
   `${
     relative(directory, path)
   } is protected, and this command was not allowed to change it: ${why}. What it made is now ${
@@ -60,13 +60,13 @@ const lookAtGit = (directory: string): ReadonlyArray<string> => {
   const git = join(directory, ".git")
   if (NodeFs.lstatSync(git, { throwIfNoEntry: false }) === undefined) return []
   if (!isPlain(git)) {
-    return [told(directory, git, aside(git), "git would run programs by its config, or work elsewhere")]
+    return [warningOf(directory, git, aside(git), "git would run programs by its config, or work elsewhere")]
   }
   const hooks = hooksOf(git)
   if (hooks.length === 0 && !NodeFs.lstatSync(join(git, "hooks"), { throwIfNoEntry: false })?.isSymbolicLink()) {
     return []
   }
-  return [told(directory, join(git, "hooks"), aside(join(git, "hooks")), "git would run what is in it")]
+  return [warningOf(directory, join(git, "hooks"), aside(join(git, "hooks")), "git would run what is in it")]
 }
 
 /** Records a tree before a command. Returns the check that runs afterwards and reports what it moved away. */
@@ -99,11 +99,13 @@ export const aftermath = (options: {
         const isThere = NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
         const to = isThere ? aside(path) : path
         NodeFs.symlinkSync(target, path)
-        return isThere ? [told(directory, path, to, `it is a link to ${resolve(dirname(path), target)} again`)] : []
+        return isThere
+          ? [warningOf(directory, path, to, `it is a link to ${resolve(dirname(path), target)} again`)]
+          : []
       }, [])
     ),
     ...elsewhere.flatMap((path) =>
-      attempt(() => [told(directory, path, aside(path), "git would work by another directory")], [])
+      attempt(() => [warningOf(directory, path, aside(path), "git would work by another directory")], [])
     ),
     ...(isNew ? attempt(() => lookAtGit(directory), []) : [])
   ]

@@ -19,9 +19,9 @@ import {
 } from "./placeholderRecords.ts"
 
 /** Something that is not there. */
-export type Wanted = readonly [path: string, kind: Exclude<Kind, "temporary">]
+export type PlannedPlaceholder = readonly [path: string, kind: Exclude<Kind, "temporary">]
 
-const make = ([path, kind]: Wanted): boolean =>
+const make = ([path, kind]: PlannedPlaceholder): boolean =>
   attempt(() => {
     if (kind === "directory") NodeFs.mkdirSync(path)
     else NodeFs.closeSync(NodeFs.openSync(path, "wx"))
@@ -49,10 +49,10 @@ export const makePlaceholders = Effect.fnUntraced(function*(directory: string, o
   const turns = yield* Effect.makeSemaphore(1)
   const alone = <A>(body: () => A) => turns.withPermits(1)(locked(directory, owner, body))
 
-  const take = (file: string, wanted: ReadonlyArray<Wanted>) => () => {
+  const take = (file: string, planned: ReadonlyArray<PlannedPlaceholder>) => () => {
     const others = readRecords(directory).flatMap(({ placeholders }) => placeholders)
-    writeRecord(file, owner.id, wanted)
-    const inodes = wanted.map((each) => {
+    writeRecord(file, owner.id, planned)
+    const inodes = planned.map((each) => {
       const [path] = each
       const isMade = make(each)
       const found = lookAt(path)
@@ -60,7 +60,7 @@ export const makePlaceholders = Effect.fnUntraced(function*(directory: string, o
       return found !== undefined && (isMade || others.some(isOf(path, found.inode))) ? found.inode : null
     })
     completeRecord(file, inodes)
-    return wanted.filter((_, index) => inodes[index] !== null)
+    return planned.filter((_, index) => inodes[index] !== null)
   }
 
   const release = (file: string) => () => {
@@ -84,11 +84,13 @@ export const makePlaceholders = Effect.fnUntraced(function*(directory: string, o
       }
     },
     /** Has them there; gives those that are, which are not all where a directory cannot be written. */
-    hold: (wanted: ReadonlyArray<Wanted>): Effect.Effect<ReadonlyArray<Wanted>, UnknownException, Scope.Scope> =>
-      wanted.length === 0 ? Effect.succeed([]) : Effect.flatMap(recordName, (name) => {
+    hold: (
+      planned: ReadonlyArray<PlannedPlaceholder>
+    ): Effect.Effect<ReadonlyArray<PlannedPlaceholder>, UnknownException, Scope.Scope> =>
+      planned.length === 0 ? Effect.succeed([]) : Effect.flatMap(recordName, (name) => {
         const file = join(directory, name)
         return Effect.acquireRelease(
-          alone(take(file, wanted)),
+          alone(take(file, planned)),
           () =>
             Effect.catchAll(
               alone(release(file)),

@@ -7,8 +7,8 @@ const closedOnStart = 0o2000000
 const look = (): ReadonlyArray<number> =>
   attempt(() => readdirSync("/proc/self/fdinfo"), []).map(Number).filter((number) => {
     if (number <= 2) return false
-    const told = attempt(() => readFileSync(`/proc/self/fdinfo/${number}`, "utf8"), "")
-    const flags = /^flags:\s*([0-7]+)$/m.exec(told)?.[1]
+    const info = attempt(() => readFileSync(`/proc/self/fdinfo/${number}`, "utf8"), "")
+    const flags = /^flags:\s*([0-7]+)$/m.exec(info)?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & closedOnStart) === 0
   })
 

@@ -31,7 +31,7 @@ export interface Asking {
 }
 
 /** Holds what tries of one question may take. */
-export interface Purse {
+export interface RequestBudget {
   /** Holds what the next try may take, where it does not yet; gives the request as it is to be sent. */
   readonly take: (request: ModelRequest) => Effect.Effect<ModelRequest, BudgetExhausted>
   /**
@@ -42,7 +42,7 @@ export interface Purse {
 }
 
 /** Makes the purse of a question; where no budget holds, it costs nothing. Whoever makes one settles it at the end. */
-export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most, said, steps }: Asking) {
+export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, model, most, said, steps }: Asking) {
   const journal = yield* Journal
   let grant: Grant | undefined
 
@@ -52,18 +52,18 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
     price: model.info.price,
     most: Math.min(most ?? Number.POSITIVE_INFINITY, model.info.limit?.output ?? Number.POSITIVE_INFINITY),
     least: steps === 1 && live.budget.cutAt > 0 ? leastMore : leastOutput,
-    wanted: Math.max(usualOutput, steps === 1 ? 2 * live.budget.cutAt : 0)
+    preferred: Math.max(usualOutput, steps === 1 ? 2 * live.budget.cutAt : 0)
   })
 
   const hold = (request: ModelRequest) => {
     const { status } = live
     let hasWaited = false
-    const told = (why: { readonly which: "tokens" | "usd" | "steps"; readonly message: string }) => {
+    const onWaiting = (why: { readonly which: "tokens" | "usd" | "steps"; readonly message: string }) => {
       if (!inLoop) return Effect.void
       hasWaited = true
       return Effect.provideService(setStatus(live, { type: "waiting", ...why }), Journal, journal)
     }
-    const wanted = {
+    const claim = {
       inLoop,
       node: live.budget,
       said,
@@ -73,12 +73,12 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
       }
     }
     return Effect.zipRight(
-      holdFor(wanted, told, (waiting) => inLoop ? live.run.slot.away(waiting) : waiting),
+      holdFor(claim, onWaiting, (waiting) => inLoop ? live.run.slot.away(waiting) : waiting),
       Effect.suspend(() => hasWaited ? Effect.provideService(setStatus(live, status), Journal, journal) : Effect.void)
     )
   }
 
-  const purse: Purse = {
+  const requestBudget: RequestBudget = {
     take: (request) =>
       Effect.suspend(() => {
         if (!isBounded(live.budget)) return Effect.succeed(request)
@@ -101,5 +101,5 @@ export const makePurse = Effect.fnUntraced(function*({ inLoop, live, model, most
       return bound
     }
   }
-  return purse
+  return requestBudget
 })

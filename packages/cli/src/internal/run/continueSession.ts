@@ -27,7 +27,7 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
  * Ends when the tree is idle, with the last turn of the session. If a crash left nothing, an agent whose turn did not
  * finish is asked to continue. For one that has answered, `note` says so.
  */
-export const goneOn = Effect.fnUntraced(function*(before: SessionInfo, note: (line: string) => void) {
+export const continueSession = Effect.fnUntraced(function*(before: SessionInfo, note: (line: string) => void) {
   const session = yield* Session
   yield* session.resume(before.id)
   const last = yield* session.untilIdle(before.id)
