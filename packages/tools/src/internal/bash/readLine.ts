@@ -1,8 +1,8 @@
 /** Finds all that a command line would do: its simple commands, wherever they stand, its redirections and what it sets. */
 import * as Either from "effect/Either"
-import { forEachChild, type ParameterExpansionPart, parse, type SyntaxNode, type Word } from "unbash"
+import { forEachChild, type ParameterExpansionPart, parse, type ParsedScript, type SyntaxNode, type Word } from "unbash"
+import { unaccounted } from "./account.ts"
 import { expandedCount } from "./braces.ts"
-import { ExpansionMarks } from "./expansionMarks.ts"
 import { documentIn } from "./plainText.ts"
 import { type Argument, readWord } from "./words.ts"
 
@@ -135,11 +135,6 @@ class Reader {
   #documents = false
   #functions = false
   #loops: ReadonlyArray<Loop> = []
-  #marks: ExpansionMarks
-
-  constructor(line: string) {
-    this.#marks = new ExpansionMarks(line)
-  }
 
   #doubt(reason: string): void {
     this.unclear ??= reason
@@ -182,25 +177,8 @@ class Reader {
   #substitution(node: Substitution): void {
     const quotes = this.#quotes
     this.#quotes = 0
-    const source = "script" in node ? node.script?.source : undefined
-    if (source === undefined) this.#deeper(node)
-    else this.#decoded(node, source)
-    this.#quotes = quotes
-  }
-
-  /** Reads a command between backticks that has escapes: its nodes count in the text without them. */
-  #decoded(node: Substitution, source: string): void {
-    const outer = this.#marks
-    outer.skip(node)
-    this.#marks = new ExpansionMarks(source)
     this.#deeper(node)
-    this.#explained()
-    this.#marks = outer
-  }
-
-  #explained(): void {
-    const found = this.#marks.unexplained()
-    if (found !== undefined) this.#doubt(`What ${found} runs cannot be read.`)
+    this.#quotes = quotes
   }
 
   /** Counts what a word becomes when the shell writes out its braces. */
@@ -220,9 +198,10 @@ class Reader {
   }
 
   /** Reads a line, and what of it only counts as a whole. */
-  whole(node: SyntaxNode): void {
-    this.read(node)
-    this.#explained()
+  whole(line: string, script: ParsedScript): void {
+    this.read(script)
+    const left = this.unclear === undefined ? unaccounted(line, script) : undefined
+    if (left !== undefined) this.#doubt(`${left} cannot be read.`)
     if (this.#documents && this.#functions) this.#doubt("What cat writes is not known where there are functions.")
   }
 
@@ -230,7 +209,6 @@ class Reader {
     if (++this.#nodes > maximumNodes) {
       return this.#doubt("It has more parts than are checked. Write it to a script, or make several calls of it.")
     }
-    this.#marks.node(node)
     switch (node.type) {
       case "Script":
         for (const { message } of node.errors ?? []) this.#doubt(`It cannot be read: ${message}.`)
@@ -241,14 +219,9 @@ class Reader {
         return this.#children(node)
       case "Assignment":
         if (node.index !== undefined && !isNumber(node.index)) this.#doubt(`${node.text} computes an index.`)
-        // The shell may take the beginning for a list, and expands what follows it.
-        if (node.value.type === "Word" && /^(?:\\\n)*\(/.test(node.value.text)) {
-          this.#doubt(`${node.text} cannot be read.`)
-        }
         return this.#children(node)
       case "ArrayValue":
         if (node.elements.some(({ text }) => text.startsWith("["))) this.#doubt("An array computes its indexes.")
-        if (!this.#marks.isList(node)) this.#doubt("What follows a list in a value cannot be read.")
         this.#list(node.elements.map(readWord))
         return this.#children(node)
       case "Word":
@@ -373,10 +346,10 @@ const assigned = (source: string): Argument => ({ text: source, source, fixed: t
 
 /** Reads a line. */
 export const readLine = (line: string): Line => {
-  const reader = new Reader(line)
+  const reader = new Reader()
   if (line.length > maximumLength) return { ...reader, unclear: "It is too long to be read." }
   if (line.includes("\0")) return { ...reader, unclear: "It has a NUL character." }
   // What nests deeper than the stack is as good as what cannot be parsed; what was found until then still counts.
-  const read = Either.try(() => reader.whole(parse(line)))
+  const read = Either.try(() => reader.whole(line, parse(line)))
   return Either.isLeft(read) ? { ...reader, unclear: "It cannot be read." } : { ...reader }
 }

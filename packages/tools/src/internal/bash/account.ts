@@ -1,0 +1,349 @@
+/**
+ * Checks a parse against its text, by rules that need no parser: every character has to belong to exactly one token, and
+ * between the parts of a node may stand only blanks, comments and the signs of that node. A parse that overlooks something
+ * leaves characters over, whatever made it do so.
+ */
+import type { HereDoc, Script, SyntaxNode, Word, WordPart } from "unbash"
+import { gapsOf, statements } from "./gaps.ts"
+import { isInert, type Place, saidBy } from "./inertText.ts"
+
+type Node<Type extends SyntaxNode["type"]> = Extract<SyntaxNode, { type: Type }>
+
+/** Words that begin or end a compound command: as the name of a program one was read wrong. */
+const reserved = new Set(
+  "if then elif else fi for while until do done case esac select function { } ! [[ ]] coproc".split(" ")
+)
+
+/** Arithmetic on numbers alone; all other is asked for anyway. */
+const arithmetic = /^[\s\d+\-*/%<>=!&|^~?:;,()]*$/
+
+/** A sign, a word of the grammar or a line end, as they stand between nodes. */
+const token = /[ \t]+|\\\n|(\n)|(;;&|;;|;&|&&|\|\||\|&|[;&|()])|((?:\[\[|\]\]|[{}]|[a-z]+)(?![^\s;&|()<>`]))/y
+
+/** Where a comment or a word of the grammar may start. */
+const edge = /[\s;&|()<>`]/
+
+const delimiter = /^(?:'[^'\n]*'|"[^"\n`$\\]*"|\\[^\n]|[^\s'"\\`$;&|<>()])+$/
+
+const operation = /^(?::?[-=+?]|##?|%%?|\/[/#%]?|:|\^\^?|,,?|[@*])$/
+
+const isText = (node: SyntaxNode | undefined): boolean => node?.type === "Word" || node?.type === "Assignment"
+
+const isQuoted = (place: Place): boolean => place === "quoted" || place === "bracedQuoted" || place === "document"
+
+const compiled = new Map<string, RegExp>()
+
+/** A gap as an expression; there are only as many as there are kinds of nodes. */
+const expression = (gap: string): RegExp => {
+  const found = compiled.get(gap) ?? new RegExp(`^${gap}$`)
+  if (compiled.size < 1_000) compiled.set(gap, found)
+  return found
+}
+
+class Account {
+  readonly #text: string
+  #pending: Array<HereDoc> = []
+  /** Where the account of the text ends, if not with it. */
+  failed: number | undefined
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  #hold(holds: boolean, at: number): void {
+    if (!holds) this.failed ??= at
+  }
+
+  /** The tokens of a gap, each with a blank behind it. `ends`: a comment may end with it. */
+  #tokens(from: number, to: number, ends: boolean): string {
+    let tokens = ""
+    let at = from
+    while (at < to) {
+      const afterEdge = at === 0 || edge.test(this.#text.charAt(at - 1))
+      if (this.#text.charAt(at) === "#") {
+        const end = this.#text.indexOf("\n", at)
+        this.#hold(afterEdge, at)
+        if (end < 0 || end >= to) {
+          this.#hold(ends, at)
+          return tokens
+        }
+        at = end
+      }
+      token.lastIndex = at
+      const [found = "", line, sign, name] = token.exec(this.#text) ?? []
+      this.#hold(found !== "" && (name === undefined || afterEdge), at)
+      if (found === "") return tokens
+      at += found.length
+      if (line !== undefined) at = this.#documents(at)
+      tokens += line === undefined ? (sign ?? name) === undefined ? "" : `${found} ` : "N "
+    }
+    this.#hold(at === to, to)
+    return tokens
+  }
+
+  /** Checks the here-documents that begin after the line that has just ended, and says where they end. */
+  #documents(from: number): number {
+    let at = from
+    for (const { body, closing, delimiter: name, operator, pos } of this.#pending.splice(0)) {
+      if (closing === undefined || name === undefined) {
+        this.#hold(false, pos)
+        return at
+      }
+      const indent = this.#text.slice(body.end, closing.pos)
+      this.#hold(body.pos === at && (operator === "<<-" ? /^\t*$/ : /^$/).test(indent), pos)
+      const strip = (line: string) => operator === "<<-" ? line.replace(/^\t+/, "") : line
+      const lines = this.#text.slice(body.pos, closing.end).split("\n")
+      // Where text is expanded, a backslash before its end joins a line with the next one.
+      const isEnd = (line: string, before = "") =>
+        strip(line) === name.value && (name.quoted || !/(?:^|[^\\])(?:\\\\)*\\$/.test(before))
+      this.#hold(lines.findIndex((line, n) => isEnd(line, lines[n - 1])) === lines.length - 1, body.pos)
+      this.#hold(/^\n?$/.test(this.#text.charAt(closing.end)), closing.end)
+      if (body.parts !== undefined) this.#fill(body.parts, body.pos, body.end, "document")
+      else this.#hold(name.quoted || isInert(this.#text, body.pos, body.end, "document"), body.pos)
+      at = Math.min(closing.end + 1, this.#text.length)
+    }
+    return at
+  }
+
+  #gap(from: number, to: number, gap: string, ends = false): void {
+    this.#hold(from <= to && expression(gap).test(this.#tokens(from, to, ends)), from)
+  }
+
+  /** Whether at least one blank or line end parts two words. */
+  #isApart(from: number, to: number): boolean {
+    return /[ \t\n]/.test(this.#text.slice(from, to).replaceAll("\\\n", ""))
+  }
+
+  #sequence(
+    parts: ReadonlyArray<SyntaxNode>,
+    gaps: ReadonlyArray<string>,
+    from: number,
+    to: number,
+    ends = false
+  ): void {
+    let at = from
+    for (const [n, part] of parts.entries()) {
+      this.#gap(at, part.pos, gaps[n] ?? "")
+      const before = parts[n - 1]
+      if (isText(before) && isText(part) && gaps[n] !== "\\| ") this.#hold(this.#isApart(at, part.pos), part.pos)
+      // Digits right before a redirection are its descriptor.
+      if (before?.type === "Word" && at === part.pos && "operator" in part) {
+        this.#hold(!/^(?:\d+|\{\w+\})$/.test(before.text), at)
+      }
+      this.node(part)
+      at = part.end
+    }
+    this.#gap(at, to, gaps.at(-1) ?? "", ends)
+  }
+
+  /** Checks a script that takes up all of a region. `ends`: a comment may end with the region. */
+  script({ commands }: Script, from: number, to: number, ends: boolean): void {
+    const edges = ["(?:N )*", ...statements(commands), "(?:; )?(?:N )*"]
+    this.#sequence(commands, commands.length === 0 ? ["(?:N )*"] : edges, from, to, ends)
+    this.#hold(this.#pending.length === 0, from)
+  }
+
+  node(node: SyntaxNode): void {
+    if (this.failed !== undefined) return
+    const { end, pos } = node
+    switch (node.type) {
+      case "Command": {
+        const parts = [...node.prefix, ...node.name === undefined ? [] : [node.name], ...node.suffix]
+        this.#hold(node.name === undefined || !reserved.has(node.name.text), pos)
+        return this.#sequence(parts, [], pos, end)
+      }
+      case "Function":
+        this.#hold(/^function[ \t]|^[^ \t\n()]+[ \t]*\([ \t]*\)/.test(this.#text.slice(pos, end)), pos)
+        break
+      case "Subshell":
+        // Two of them begin arithmetic.
+        this.#hold(this.#text.charAt(pos + 1) !== "(", pos)
+        break
+      case "Word":
+        return this.#word(node, "plain")
+      case "Assignment":
+        this.#hold(/^[A-Za-z_]\w*(?:\[\s*-?\d+\s*\])?\+?=$/.test(this.#text.slice(pos, node.value.pos)), pos)
+        this.#hold(node.value.end === end, pos)
+        return this.node(node.value)
+      case "Time":
+        return this.#hold(/^time(?:[ \t]+-p)?(?:[ \t]+--)?$/.test(this.#text.slice(pos, end)), pos)
+      case "Negation":
+        return this.#hold(/^![ \t\n]$/.test(this.#text.slice(pos, end + 1)), pos)
+      case "Redirect":
+      case "HereString":
+        return this.#redirect(node)
+      case "HereDoc":
+        return this.#document(node)
+      case "ArithmeticCommand":
+        this.#hold(/^\(\([^]*\)\)$/.test(this.#text.slice(pos, end)), pos)
+        return this.#hold(arithmetic.test(this.#text.slice(pos, end)), pos)
+      case "ArithmeticFor": {
+        const head = /^for[ \t]*(\(\([^]*\)\))[ \t]*;?[ \t\n]*(?:do|\{)[ \t\n]*$/.exec(
+          this.#text.slice(pos, node.body.pos)
+        )
+        this.#hold(head !== null && arithmetic.test(head[1] ?? ""), pos)
+        return this.#sequence([node.body], ["", "(?:; (?:N )*|(?:N )+)(?:done|\\}) "], node.body.pos, end)
+      }
+      case "TestUnary":
+        this.#hold(this.#blanked(pos, node.operand.pos) === node.operator || pos === node.operand.pos, pos)
+        return this.#word(node.operand, "plain")
+      case "TestBinary":
+        this.#word(node.left, "plain")
+        this.#hold(this.#blanked(node.left.end, node.right.pos) === node.operator, pos)
+        return this.#word(node.right, /^(?:=|==|!=|=~)$/.test(node.operator) ? "pattern" : "plain")
+    }
+    const known = gapsOf(node)
+    if (known === undefined) return this.#hold(false, pos)
+    this.#sequence(known.parts, known.gaps, pos, end)
+  }
+
+  /** A text without the blanks around it. */
+  #blanked(from: number, to: number): string {
+    return this.#text.slice(from, to).replaceAll("\\\n", "").replace(/^[ \t\n]+|[ \t\n]+$/g, "")
+  }
+
+  #redirect(node: Node<"Redirect" | "HereString">): void {
+    const { descriptor, end, operator, pos, target } = node
+    if (target === undefined) return this.#hold(false, pos)
+    this.#hold(this.#isDescriptor(pos, descriptor?.end ?? pos), pos)
+    this.#hold(this.#blanked(descriptor?.end ?? pos, target.pos) === operator && target.end === end, pos)
+    // What closes a descriptor is read as a word as well.
+    this.#word(target, "plain")
+  }
+
+  #isDescriptor(from: number, to: number): boolean {
+    return /^(?:\d*|\{[A-Za-z_]\w*\})$/.test(this.#text.slice(from, to))
+  }
+
+  #document(node: HereDoc): void {
+    const { delimiter: name, descriptor, end, operator, pos } = node
+    if (name === undefined) return this.#hold(false, pos)
+    const plain = name.text.replace(/'([^']*)'|"([^"]*)"|\\([^])/g, "$1$2$3")
+    this.#hold(this.#isDescriptor(pos, descriptor?.end ?? pos), pos)
+    this.#hold(this.#blanked(descriptor?.end ?? pos, name.pos) === operator && name.end === end, pos)
+    this.#hold(this.#text.slice(name.pos, end) === name.text && delimiter.test(name.text), pos)
+    this.#hold(plain === name.value && name.quoted === /['"\\]/.test(name.text), pos)
+    this.#pending.push(node)
+  }
+
+  #word({ end, parts, pos, text, value }: Word, place: Place): void {
+    this.#hold(this.#text.slice(pos, end) === text, pos)
+    if (place === "plain" || place === "pattern") this.#hold(!text.startsWith("#"), pos)
+    if (parts !== undefined) return this.#fill(parts, pos, end, place)
+    this.#hold(isInert(this.#text, pos, end, place) && (isQuoted(place) || value === saidBy(text, place)), pos)
+  }
+
+  /** Parts that follow each other without a gap. */
+  #fill(parts: ReadonlyArray<WordPart>, from: number, to: number, place: Place): void {
+    let at = from
+    for (const part of parts) {
+      this.#hold(part.pos === at && this.#text.slice(at, part.end) === part.text, at)
+      this.#part(part, place)
+      at = part.end
+    }
+    this.#hold(at === to, at)
+  }
+
+  #part(part: WordPart, place: Place): void {
+    const { end, pos, text } = part
+    switch (part.type) {
+      case "Literal":
+        this.#hold(isInert(this.#text, pos, end, place), pos)
+        return this.#hold(!/^(?:plain|quoted|document)$/.test(place) || part.value === saidBy(text, place), pos)
+      case "SingleQuoted":
+        // In the braces of an expansion within double quotes it depends on the operator whether they quote.
+        this.#hold(place === "bracedQuoted" ? /^'[^'"$`\\}]*'$/.test(text) : !isQuoted(place), pos)
+        return this.#hold(/^'[^']*'$/.test(text) && part.value === text.slice(1, -1), pos)
+      case "AnsiCQuoted":
+        return this.#hold(!isQuoted(place) && /^\$'(?:\\[^]|[^'\\])*'$/.test(text), pos)
+      case "DoubleQuoted":
+      case "LocaleString":
+        this.#hold(place !== "quoted" && place !== "document" && /^\$?"[^]*"$/.test(text) && text.length > 1, pos)
+        return this.#fill(part.parts, pos + text.indexOf("\"") + 1, end - 1, "quoted")
+      case "SimpleExpansion":
+        this.#hold(/^\$(?:[A-Za-z_]\w*|[\d@*#?!$-])$/.test(text), pos)
+        return this.#hold(!/\$[A-Za-z_]\w*$/.test(text) || !/\w/.test(this.#text.charAt(end)), pos)
+      case "ParameterExpansion":
+        return this.#parameter(part, isQuoted(place) ? "bracedQuoted" : "braced")
+      case "CommandExpansion":
+      case "ProcessSubstitution":
+        this.#hold(part.type === "CommandExpansion" || !isQuoted(place), pos)
+        return this.#substitution(part)
+      case "ArithmeticExpansion":
+        this.#hold(/^\$\(\([^]*\)\)$|^\$\[[^\]]*\]$/.test(text), pos)
+        return this.#hold(arithmetic.test(text.replace(/^\$\[|^\$|\]$/g, "")), pos)
+      case "Glob":
+        return this.#hold(isInert(this.#text, pos, end, place === "pattern" ? "pattern" : "plain"), pos)
+      case "ExtendedGlob":
+        return this.#hold(place === "pattern" && isInert(this.#text, pos, end, "pattern"), pos)
+      case "BraceExpansion":
+        if (part.parts === undefined) return this.#hold(isInert(this.#text, pos, end, place), pos)
+        this.#hold(/^\{[^]*\}$/.test(text), pos)
+        return this.#fill(part.parts, pos + 1, end - 1, place)
+    }
+  }
+
+  #parameter(part: Node<"ParameterExpansion">, place: Place): void {
+    const { end, operation: made, parameterEnd, parameterPos, pos, text } = part
+    const before = this.#text.slice(parameterEnd, made?.pos ?? end - 1)
+    this.#hold(/^\$\{[!#]?$/.test(this.#text.slice(pos, parameterPos)) && text.endsWith("}"), pos)
+    this.#hold(/^(?:[A-Za-z_]\w*|\d+|[@*#?!$-])$/.test(this.#text.slice(parameterPos, parameterEnd)), pos)
+    this.#hold(/^(?:\[(?:[@*]|\s*-?\d+\s*)\])?$/.test(before), pos)
+    if (made === undefined) return
+    this.#hold(made.end === end - 1, pos)
+    if (made.type === "Names" || made.type === "Unknown") {
+      return this.#hold(/^[@*]$/.test(this.#text.slice(made.pos, made.end)), pos)
+    }
+    this.#hold(operation.test(this.#text.slice(made.pos, made.operatorEnd)), pos)
+    const words = made.type === "Replace"
+      ? [made.pattern, made.replacement]
+      : made.type === "Slice"
+      ? [made.offset, made.length]
+      : [made.operand]
+    let at = made.operatorEnd
+    for (const word of words) {
+      if (word === undefined) continue
+      this.#hold(/^[/:]?$/.test(this.#text.slice(at, word.pos)) || at === word.pos, at)
+      this.#word(word, place)
+      at = word.end
+    }
+    this.#hold(at === made.end, at)
+  }
+
+  #substitution({ end, pos, script, text }: Node<"CommandExpansion" | "ProcessSubstitution">): void {
+    if (script === undefined) return this.#hold(false, pos)
+    // Where here-documents are read that begin on a line with others, shells disagree.
+    this.#hold(this.#pending.length === 0 || !text.includes("\n"), pos)
+    const outer = this.#pending
+    this.#pending = []
+    if (text.startsWith("`")) this.#backticks(text, script, pos, end)
+    else {
+      this.#hold(/^[$<>]\((?!\()[^]*\)$/.test(text), pos)
+      this.script(script, pos + 2, end - 1, false)
+    }
+    this.#pending = outer
+  }
+
+  /** Between backticks a backslash is taken out before anything else is read. */
+  #backticks(text: string, script: Script, pos: number, end: number): void {
+    const inner = text.slice(1, -1)
+    this.#hold(/^`(?:\\[^]|[^`\\])*`$/.test(text), pos)
+    if (script.source === undefined) {
+      this.#hold(!/\\[$`\\"]/.test(inner), pos)
+      return this.script(script, pos + 1, end - 1, true)
+    }
+    const { source } = script
+    this.#hold(source === inner.replace(/\\([$`\\])/g, "$1") || source === inner.replace(/\\([$`\\"])/g, "$1"), pos)
+    const found = unaccounted(source, script)
+    this.#hold(found === undefined, pos)
+  }
+}
+
+/** What of a text no part of its parse accounts for. */
+export const unaccounted = (text: string, script: Script): string | undefined => {
+  const account = new Account(text)
+  account.script(script, 0, text.length, true)
+  const { failed } = account
+  if (failed === undefined) return undefined
+  return text.length - failed > 40 ? `${text.slice(failed, failed + 40)}…` : text.slice(failed)
+}
