@@ -1,4 +1,4 @@
-/** Owns the agents: who there is, and which rules each goes by. */
+/** Owns the agents: which ones exist, and which rules each follows. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
@@ -10,15 +10,15 @@ import * as prompts from "./internal/prompts.ts"
 import { didYouMean } from "./Nearest.ts"
 import { denials } from "./Ruleset.ts"
 
-/** There is no agent of this name, or it may not be used this way. */
+/** No agent has this name, or you cannot use it this way. */
 export class AgentNotFound extends Schema.TaggedError<AgentNotFound>()("AgentNotFound", {
   name: Schema.String,
   message: Schema.String,
-  /** What is wrong with its file, where there is one. */
+  /** What is wrong with its file, if it has one. */
   fault: Schema.optional(Schema.String)
 }) {}
 
-/** Commands that only read, whatever their environment: each is allowed just as it stands. */
+/** Commands that only read, whatever their environment. Each is allowed exactly as written. */
 export const readOnlyCommands: ReadonlyArray<string> = [
   "pwd",
   "ls",
@@ -37,7 +37,10 @@ export const readOnlyCommands: ReadonlyArray<string> = [
   "go version"
 ]
 
-/** Programs that only read what they are given, with any of their flags. What they are given is asked for by itself. */
+/**
+ * Programs that only read what they are given, with any flags. Permission to read the given paths is asked for
+ * separately.
+ */
 const readOnlyPrograms: ReadonlyArray<string> = [
   "basename",
   "cat",
@@ -69,10 +72,10 @@ const readOnly = Object.fromEntries(
   ])
 )
 
-/** Rules that allow the commands that only read, each simple command of a line by itself; they hold in every agent. */
+/** Rules that allow the commands that only read. They apply to each simple command of a line, in every agent. */
 export const readOnlyBash: Ruleset = fromConfig({ bash: readOnly })
 
-/** What holds for every agent whose own rules say nothing. */
+/** The rules of every agent, before its own. */
 export const defaultRules: Ruleset = fromConfig({
   "*": "ask",
   read: { "*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow" },
@@ -113,7 +116,7 @@ const agent = (
   origin: "built in"
 })
 
-/** The agents that there always are. */
+/** The built-in agents. */
 export const builtins: ReadonlyArray<AgentInfo> = [
   agent("build", "primary", {
     description: "Works on the project with all tools; asks before it edits or runs commands.",
@@ -169,16 +172,16 @@ export const builtins: ReadonlyArray<AgentInfo> = [
 export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
   /** All agents, hidden ones too, sorted by name. */
   readonly all: ReadonlyArray<AgentInfo>
-  /** The agent of this name; the error names those that there are. */
+  /** The agent of this name; the error lists the agents that exist. */
   readonly get: (name: string) => Effect.Effect<AgentInfo, AgentNotFound>
-  /** The rules that an agent's own calls go by: defaults, then what is configured for all, then its own. */
+  /** The rules for an agent's own calls: defaults, then the configured rules for all, then its own. */
   readonly rules: (agent: AgentInfo) => Ruleset
-  /** What an agent hands down to everything below it. */
+  /** The rules that an agent passes down to everything below it. */
   readonly ceiling: (agent: AgentInfo) => Ruleset
 }>() {
   /**
-   * These agents and no others; `permission` are rules for all of them, under the rules of each. Whoever asks for a `broken`
-   * one is told what is wrong with it.
+   * These agents and no others. `permission` holds rules for all of them, below the rules of each. Asking for a
+   * `broken` agent fails with what is wrong with it.
    */
   static readonly layer = (
     agents: ReadonlyArray<AgentInfo>,
@@ -216,14 +219,17 @@ ${wrong.message}`
       }
     })
 
-  /** The built-in agents and these; one with the name of a built-in takes its place. */
+  /** The built-in agents and these; yours replaces a built-in agent of the same name. */
   static readonly layerWith = (agents: ReadonlyArray<AgentInfo>, permission: Ruleset = []): Layer.Layer<Agent> =>
     Agent.layer([...builtins, ...agents], permission)
 
-  /** Has a model design an agent with a name of its own. It is a proposal: nothing is stored, and no session is made. */
+  /**
+   * Has a model design an agent with a name of its own. The result is a proposal: nothing is stored, and no session is
+   * created.
+   */
   static readonly generate = Effect.fnUntraced(function*(wish: AgentWish) {
     const { all } = yield* Agent
-    // Loaded at first use: the program starts without it.
+    // Loads on first use, so that the program starts without it.
     const { generateAgent } = yield* Effect.promise(() => import("./internal/model/generateAgent.ts"))
     return yield* generateAgent(wish, new Set([...all.map(({ name }) => name), ...wish.taken ?? []]))
   })

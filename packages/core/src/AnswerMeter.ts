@@ -1,12 +1,12 @@
-/** Measures one answer of a model as it comes, and says when it is more than may be taken in. */
+/** Measures an answer as it arrives, and says when it exceeds its bounds. */
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import { isTextNested } from "./Nesting.ts"
 import type { ModelEvent } from "./Provider.ts"
 
-/** How long one event of a stream may be, in characters: all that an answer may hold, escaped, and what is around it. */
+/** The maximum length of one event of a stream, in characters: a whole answer, escaped, and its envelope. */
 export const longestEvent = (bounds: AnswerBounds): number => 4 * (bounds.text + bounds.arguments) + 1_000_000
 
-/** What is said of an event that is longer. */
+/** The message for a longer event. */
 export const tooLongEvent = (bounds: AnswerBounds): string =>
   `an event of more than ${longestEvent(bounds)} characters (limits.answer)`
 
@@ -16,7 +16,7 @@ export class AnswerMeter {
   #calls = 0
   #text = 0
   #arguments = 0
-  /** What there is too much of, for a message; undefined as long as the answer is within its bounds. */
+  /** What exceeds the bounds, for a message; undefined while the answer is within them. */
   excess: string | undefined
 
   constructor(bounds: AnswerBounds) {
@@ -47,7 +47,7 @@ export class AnswerMeter {
     if (this.#calls > this.#bounds.calls) this.#exceed(`more than ${this.#bounds.calls} calls`, "calls")
   }
 
-  /** Counts a piece of the arguments of a call. */
+  /** Counts a piece of a call's arguments. */
   arguments(piece: string): void {
     this.#arguments += piece.length
     if (this.#arguments > this.#bounds.arguments) {

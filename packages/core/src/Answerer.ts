@@ -1,4 +1,6 @@
-/** Owns who answers the questions of each tree of sessions: several trees of one process may have different people, or nobody. */
+/**
+ * Owns who answers the questions of each tree of sessions. Trees of one process may have different people, or nobody.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,12 +10,12 @@ import type { Asks } from "./PermissionOptions.ts"
 
 /** Who answers. */
 export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {
-  /** Who answers the questions of a tree at this moment. */
+  /** Who currently answers the questions of a tree. */
   readonly of: (rootID: SessionID) => Asks
-  /** Says who answers the questions of a tree until the scope closes. Of several, the one that was set last counts. */
+  /** Sets who answers the questions of a tree until the scope closes. The latest setting wins. */
   readonly set: (rootID: SessionID, asks: Asks) => Effect.Effect<void, never, Scope.Scope>
 }>() {
-  /** `asks` counts for every tree of which nothing else is said. */
+  /** `asks` applies to every tree without a setting of its own. */
   static readonly layer = (asks: Asks = "nobody"): Layer.Layer<Answerer> =>
     Layer.sync(Answerer, () => {
       const trees = new Map<SessionID, ReadonlyArray<{ readonly asks: Asks }>>()
@@ -36,7 +38,7 @@ export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {
       }
     })
 
-  /** Says who answers the questions of a tree until the scope closes. */
+  /** Sets who answers the questions of a tree until the scope closes. */
   static readonly set = (rootID: SessionID, asks: Asks) =>
     Effect.flatMap(Answerer, (answerer) => answerer.set(rootID, asks))
 }

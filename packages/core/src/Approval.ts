@@ -1,12 +1,14 @@
-/** An answer of `always`, as it is stored, and the rule that it is. */
+/** An answer of `always`, as stored, and the rule that it stands for. */
 import type { SessionID } from "@skein/domain/Id"
 import type { Rule } from "@skein/domain/Rule"
 
-/** An answer of `always`: from then on it turns `ask` into `allow`, in a project or in one tree of sessions of it. */
+/** An answer of `always`: it turns `ask` into `allow` from then on, in a project or in one of its trees of sessions. */
 export interface Approval {
   readonly id: string
   readonly projectID: string
-  /** The root of the only tree that it holds for, with which it is removed; it holds for the project where absent. */
+  /**
+   * The root of the only tree that it applies to; it is deleted with that tree. Absent if it applies to the project.
+   */
   readonly rootID?: SessionID
   readonly permission: string
   readonly pattern: string

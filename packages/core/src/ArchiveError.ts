@@ -1,7 +1,7 @@
-/** Decides how it is told that an archive cannot be taken in. */
+/** Decides how to report that an archive cannot be imported. */
 import * as Schema from "effect/Schema"
 
-/** A text that is no archive, or one that cannot be taken in; `path` leads to what is wrong, where it is one place. */
+/** The text is not an archive, or cannot be imported. `path` leads to the fault, if it is in one place. */
 export class ArchiveInvalid extends Schema.TaggedError<ArchiveInvalid>()("ArchiveInvalid", {
   reason: Schema.Literal("not_json", "foreign", "newer", "invalid", "exists"),
   path: Schema.optional(Schema.String),

@@ -1,4 +1,4 @@
-/** Owns what sessions may use: tokens, money, steps, time and tasks, for a session together with everything below it. */
+/** Owns what sessions may use: tokens, money, steps, time and tasks, for a session and everything below it. */
 import type { Account, Bound, Budget as Limit } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
@@ -18,23 +18,23 @@ import type { StorageError } from "./StorageError.ts"
 
 /** How a budget stands. */
 export interface BudgetStatus extends Account {
-  /** The session that it was set for. */
+  /** The session with this budget. */
   readonly sessionID: SessionID
-  /** What is kept for tasks at work and for requests under way, of what they have not used yet. */
+  /** What is reserved for running tasks and open requests, and not used yet. */
   readonly kept: Partial<Record<Bound, string>>
 }
 
 /** The budgets of the sessions. */
 export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
-  /** Sets what a session may use from now on, with everything below it; without a limit nothing bounds it any more. */
+  /** Sets what a session may use from now on, with everything below it. Without a limit, it is unbounded. */
   readonly set: (
     id: SessionID,
     limit: Limit | undefined
   ) => Effect.Effect<void, BudgetInvalid | SessionNotFound | StorageError>
-  /** How the budgets stand that hold for a session: its own, and those of the sessions above it, nearest first. */
+  /** The budgets that apply to a session: its own and those of the sessions above it, nearest first. */
   readonly of: (id: SessionID) => Effect.Effect<ReadonlyArray<BudgetStatus>, SessionNotFound | StorageError>
 }>() {
-  /** The budgets of the sessions of this process; `Session.layer` has them in its hands. */
+  /** The budgets of the sessions of this process; `Session.layer` manages them. */
   static readonly layer: Layer.Layer<Budget, never, Journal | Session | SessionTable> = Layer.effect(
     Budget,
     Effect.gen(function*() {

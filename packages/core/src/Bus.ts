@@ -1,4 +1,4 @@
-/** Owns who hears of what: hands each event to those who watch its session, its tree, or everything. */
+/** Owns who receives which events: passes each event to those who watch its session, its tree, or everything. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
@@ -10,23 +10,23 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
-/** A subscriber read too slowly: it missed events from here on, and may catch up from the event log. */
+/** A subscriber read too slowly. It missed events from here on, and can catch up from the event log. */
 export class BusOverflow extends Schema.TaggedError<BusOverflow>()("BusOverflow", {
   capacity: Schema.Number,
   message: Schema.String
 }) {}
 
-/** Which events to hear: of one session, of one tree, or all; `deltas: false` leaves out the pieces of growing text. */
+/** Which events to receive: of one session, of one tree, or all. `deltas: false` leaves out pieces of growing text. */
 export type BusFilter =
   & ({ readonly sessionID: SessionID } | { readonly rootID: SessionID } | { readonly all: true })
   & { readonly deltas?: false }
 
-/** What a listener is: called at once for each event, in order; it is quick and does not throw. */
+/** A listener. It is called at once for each event, in order. It must be fast and must not throw. */
 export type Listener = (event: Event) => void
 
-/** How a listener that passes events on to somebody slower holds back those who publish. */
+/** How a listener that forwards events to a slower reader slows down the publishers. */
 export interface Pressure {
-  /** Whether more waits to be read than the listener wants to hold. */
+  /** Whether the reader lags further behind than the listener wants. */
   readonly isFull: () => boolean
   /** Waits until there is room again. */
   readonly relieved: Effect.Effect<void>
@@ -53,13 +53,13 @@ const hearsDeltas = (listeners: ReadonlySet<Listening> | undefined): boolean => 
 }
 
 /**
- * The bus: publishing never waits. A slow subscriber loses the connection and never an event in the middle; a listener with
- * `pressure` slows down those who publish by `whenRoom`.
+ * The bus. Publishing never waits. A slow subscriber loses the connection, never an event in the middle. A listener
+ * with `pressure` slows down publishers that call `whenRoom`.
  */
 export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
-  /** Hands an event to everyone who listens for it. */
+  /** Passes an event to everyone who listens for it. */
   readonly publish: (event: Event) => void
-  /** Whether anyone would hear a delta of this session: one that nobody hears need not be made. */
+  /** Whether anyone would receive a delta of this session: if not, there is no need to create it. */
   readonly heard: (session: { readonly sessionID: SessionID; readonly rootID: SessionID }) => boolean
   /** Calls a function for each event until the scope closes. */
   readonly listen: (
@@ -67,9 +67,9 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
     listener: Listener,
     pressure?: Pressure
   ) => Effect.Effect<void, never, Scope.Scope>
-  /** Runs at once what publishes events; while a listener is full, when it has room again, and one after the other. */
+  /** Runs an effect that publishes events: at once, or, while a listener is full, in turn when it has room again. */
   readonly whenRoom: <A, E, R>(publishing: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Events from now on. At most `capacity` (4,096) wait to be read; one more ends the stream with `BusOverflow`. */
+  /** Events from now on. At most `capacity` (4,096) are buffered; one more ends the stream with `BusOverflow`. */
   readonly subscribe: (
     filter: BusFilter,
     options?: { readonly capacity?: number }
@@ -100,7 +100,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
       options?: { readonly capacity?: number }
     ) {
       const capacity = options?.capacity ?? 4_096
-      // One place more than the capacity holds the news of the overflow itself.
+      // The extra place is for the overflow notice itself.
       const queue = yield* Effect.acquireRelease(Queue.bounded<Event | BusOverflow>(capacity + 1), Queue.shutdown)
       let overflown = false
       yield* listen(filter, (event) => {
@@ -124,7 +124,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
   })
 }
 
-/** Those who listen, by what they listen to. */
+/** The listeners, by what they listen to. */
 const makeListeners = () => {
   const everything = new Set<Listening>()
   const bySession = new Map<SessionID, Set<Listening>>()
@@ -157,10 +157,10 @@ const makeListeners = () => {
   return { add, publish, hearsDeltasOf }
 }
 
-/** Listeners that may be full, for whom publishing waits. */
+/** Listeners with back pressure, for which publishing waits. */
 const makePressures = () => {
   const pressures = new Set<Pressure>()
-  // If all of them went on at once, all that waited would be published at once.
+  // If all of them continued at once, everything that waited would be published at once.
   const turn = Effect.unsafeMakeSemaphore(1)
 
   const exert = (pressure: Pressure): () => void => {

@@ -1,4 +1,7 @@
-/** Owns prompts that have a name: turns a template and the words behind a command into a prompt, and the names in a prompt into what they stand for. */
+/**
+ * Owns prompts that have a name. It turns a template and its arguments into a prompt, and the names in a prompt into
+ * what they refer to.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import type { PartInput } from "@skein/domain/Part"
 import * as Context from "effect/Context"
@@ -18,7 +21,7 @@ import type { StorageError } from "./StorageError.ts"
 
 export type { CommandInfo, CommandList, CommandRequest, CommandSource } from "./CommandInfo.ts"
 
-/** Why a command, or what a prompt names, did not become a prompt. */
+/** Why a command, or a name in a prompt, could not be expanded. */
 export type ExpandError =
   | CommandNotFound
   | CommandInvalid
@@ -31,22 +34,22 @@ export type ExpandError =
 
 /** Commands. */
 export class Command extends Context.Tag("@skein/core/Command")<Command, {
-  /** The commands that hold for a directory, those that are built in among them. */
+  /** The commands of a directory, including the built-in ones. */
   readonly list: (directory: string) => Effect.Effect<CommandList, ProjectUnavailable>
-  /** The command that a name means, see `matching`; the error says what is wrong with it, or which there are. */
+  /** The command that a name refers to, see `matching`. The error says what is wrong with it, or lists the commands. */
   readonly get: (
     directory: string,
     name: string
   ) => Effect.Effect<CommandInfo, CommandNotFound | CommandInvalid | ProjectUnavailable>
   /**
-   * Makes the prompt of a command for a session. Its shell text runs as calls of `bash`, and its files are read by `read`:
-   * under the rules of the agent that answers, and of the hooks. What fails of them is said in the prompt; a person's no
-   * ends it. Stopping the session ends it as well.
+   * Expands a command for a session. Its shell text runs as calls of `bash`, and its files are read by `read`, under
+   * the rules of the agent that answers and its hooks. The prompt mentions what failed. If a person rejects a call, or
+   * the session is stopped, the expansion ends.
    */
   readonly expand: (id: SessionID, request: CommandRequest) => Effect.Effect<Expanded, ExpandError>
   /**
-   * The same, and prompts the session with it; `also` are further parts of that prompt. The agent of the command stands
-   * over that of the options, the model of the options over that of the command.
+   * Expands a command and prompts the session with it; `also` are further parts of that prompt. The command's agent
+   * overrides that of the options. The model of the options overrides the command's.
    */
   readonly run: (
     id: SessionID,
@@ -55,18 +58,18 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
     also?: ReadonlyArray<PartInput>
   ) => Effect.Effect<Turn, ExpandError | PromptError>
   /**
-   * A person's words as a prompt: `@agent` in them asks for that subagent, `@path` attaches a file, a directory or an image.
-   * A name that is neither stays what it is.
+   * A person's words as a prompt: `@agent` asks for that subagent, and `@path` attaches a file, a directory or an
+   * image. Any other name stays as it is.
    */
   readonly mentioned: (id: SessionID, text: string) => Effect.Effect<ReadonlyArray<PartInput>, ExpandError>
 }>() {
-  /** The built-in commands, and those of the project; the latter take the place of the former. */
+  /** The built-in commands and those of the project, which override them. */
   static readonly layer = Layer.effect(Command, makeCommand)
 
-  /** What was found, and the built-in commands of which nothing was found. */
+  /** The commands that were found, and the built-in ones that they do not override. */
   static readonly withBuiltins = withBuiltins
 
-  /** The names of commands that a name may mean: `commit` and `git:commit` are `git/commit`. */
+  /** The commands that a name may refer to: `commit` and `git:commit` are `git/commit`. */
   static readonly matching = matching
 
   /** Runs a command in a session. */

@@ -1,4 +1,4 @@
-/** Decides how it is said that a command cannot be used. */
+/** Decides how to report that a command cannot be used. */
 import * as Schema from "effect/Schema"
 
 /** There is no command of this name. */
@@ -7,7 +7,7 @@ export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("Comm
   message: Schema.String
 }) {}
 
-/** A command is written in a way that cannot be used. */
+/** The definition of a command cannot be used. */
 export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
   name: Schema.String,
   message: Schema.String

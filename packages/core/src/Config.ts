@@ -1,9 +1,9 @@
-/** Owns the settings that hold in this process, with the origin of each where files gave them. */
+/** Owns the settings of this process, and the origin of each that comes from a file. */
 import type { Compaction, ConfigInfo, Deadlines, Limits, Retry } from "@skein/domain/ConfigInfo"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-/** Config with a value for everything that must have one. */
+/** Config with a value for every required key. */
 export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "retry" | "compaction" | "default_agent"> {
   readonly default_agent: string
   readonly limits: Limits
@@ -12,7 +12,7 @@ export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "ret
   readonly compaction: Compaction
 }
 
-/** What holds where nothing is configured; `limits.requests` then is as `limits.process_concurrency`. Durations are in milliseconds. */
+/** The defaults. `limits.requests` defaults to `limits.process_concurrency`. Durations are in milliseconds. */
 export const defaults: Settings = {
   default_agent: "build",
   limits: {
@@ -29,7 +29,7 @@ export const defaults: Settings = {
   compaction: { auto: true, threshold: 0.9 }
 }
 
-/** The keys of a value that have one. */
+/** The keys that have a value. */
 const given = <A extends object>(value: A | undefined): { [K in keyof A]?: Exclude<A[K], undefined> } =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, each]) => each !== undefined)) as {
     [K in keyof A]?: Exclude<A[K], undefined>
@@ -41,7 +41,7 @@ const settleLimits = (config: ConfigInfo["limits"]): Limits => {
   return { ...limits, answer, requests: config?.requests ?? limits.process_concurrency }
 }
 
-/** Puts config over the defaults. */
+/** Merges config over the defaults. */
 export const settle = (config: ConfigInfo): Settings => ({
   ...config,
   default_agent: config.default_agent ?? defaults.default_agent,
@@ -66,12 +66,14 @@ const originsOf = (
 
 /** The settings of this process. */
 export class Config extends Context.Tag("@skein/core/Config")<Config, {
-  /** All settings, defaults filled in. */
+  /** All settings, with defaults filled in. */
   readonly settings: Settings
-  /** Where a value comes from, by its path (`limits.concurrency`): a file, a flag, `config` where code gave it, or `default`. */
+  /**
+   * The origin of a value by its path (`limits.concurrency`): a file, a flag, `config` if code set it, or `default`.
+   */
   readonly origins: Readonly<Record<string, string>>
 }>() {
-  /** Settings from a value: what embedders and tests use. */
+  /** Settings from a value, for embedders and tests. */
   static readonly layer = (config: ConfigInfo = {}): Layer.Layer<Config> =>
     Layer.succeed(Config, { settings: settle(config), origins: originsOf({ ...config }) })
 }

@@ -1,8 +1,8 @@
-/** Owns the moments in which a crash is worth a test: named points in the order of things, at which nothing happens. */
+/** Owns the points at which tests crash the program. In production nothing happens there. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** The points, in the order in which a prompt comes by them. */
+/** The points, in the order in which a prompt passes them. */
 export const failpoints = [
   "user_msg_before_commit",
   "user_msg_after_commit",
@@ -36,7 +36,7 @@ export const failpoints = [
 /** The name of a point. */
 export type FailpointName = typeof failpoints[number]
 
-/** What happens at the points: nothing, unless a test provides something else. */
+/** What happens at the points: nothing, unless a test provides it. */
 export class Failpoints extends Context.Reference<Failpoints>()("@skein/core/Failpoints", {
   defaultValue: (): { readonly hit: (name: FailpointName) => void } => ({ hit: () => {} })
 }) {}

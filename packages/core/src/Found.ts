@@ -1,14 +1,14 @@
-/** Rows as a read of storage gives them, those that cannot be read among them. */
+/** Rows as storage reads them, including the unreadable ones. */
 import * as Effect from "effect/Effect"
 import type { StorageError } from "./StorageError.ts"
 
-/** Rows that were found, and the ids of those that could not be read, with the reason. */
+/** The rows found, and the ids of those that could not be read, with the reason. */
 export interface Found<A> {
   readonly rows: ReadonlyArray<A>
   readonly unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>
 }
 
-/** What was read, or nothing where it cannot be: the log tells of it, and a session goes on without it. */
+/** The result of a read, or nothing if it failed: that is logged, and the session continues without it. */
 export const orUnreadable = <A, B>(
   read: Effect.Effect<A, StorageError>,
   nothing: B

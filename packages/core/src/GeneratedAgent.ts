@@ -1,4 +1,4 @@
-/** Decides what a model makes of a wish for an agent, and how that fails. */
+/** Decides how a model turns a description into an agent, and how that fails. */
 import * as Schema from "effect/Schema"
 
 /** A new agent, as a model designed it. */
@@ -20,7 +20,7 @@ export const GeneratedAgent = Schema.Struct({
 /** The type of such an agent. */
 export interface GeneratedAgent extends Schema.Schema.Type<typeof GeneratedAgent> {}
 
-/** The model did not come up with an agent. */
+/** The model did not produce a usable agent. */
 export class AgentNotGenerated extends Schema.TaggedError<AgentNotGenerated>()("AgentNotGenerated", {
   message: Schema.String,
   /** The last that the model gave. */

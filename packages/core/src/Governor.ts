@@ -1,4 +1,6 @@
-/** Owns how much happens at once: slots for agents at work, per root and for the process, and requests to each model. */
+/**
+ * Owns how much happens at once: slots for working agents, per root and for the process, and requests to each model.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,18 +19,18 @@ export type { Call, Slot } from "./Slot.ts"
 /** How much happens at once. */
 export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
   /**
-   * A slot for an agent below a root. Siblings are served in the order in which they came, and roots in turn. Agents that go
-   * on after waiting come before new ones, so that nested waiting cannot block itself.
+   * A slot for an agent below a root. Siblings are served in order of arrival, and roots in turn. Agents that continue
+   * after a wait come before new ones, so that nested waits cannot deadlock.
    */
   readonly slot: (rootID: SessionID, news: SlotNews) => Slot
-  /** The slot of a root: there is always room for it, and no limit counts it. */
+  /** The slot of a root: always granted, and not counted by any limit. */
   readonly free: Slot
-  /** The way of the requests to a model, which it shares with all that have the same `limitKey`. */
+  /** The request gate of a model, shared by all models with the same `limitKey`. */
   readonly requests: (model: Pick<LanguageModel, "info" | "limitKey">) => RequestGate
   /** How many agents hold a slot, and how many wait for one. */
   readonly load: Effect.Effect<Load>
 }>() {
-  /** A governor for this process, by the limits of the config. */
+  /** A governor for this process, with the limits of the config. */
   static readonly layer: Layer.Layer<Governor, never, Config> = Layer.scoped(
     Governor,
     Effect.gen(function*() {

@@ -1,9 +1,9 @@
-/** Hooks as they are registered, and what their answers come to. */
+/** Hooks as registered, and the results of asking them. */
 import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 
-/** A hook as it is registered; `on` makes one. */
+/** A hook as registered; `on` creates one. */
 export interface Hook<R = never> {
   readonly event: HookEvent
   readonly name: string
@@ -15,30 +15,30 @@ export interface Hook<R = never> {
 /** The session that an event is about. */
 export type HookPlace = Pick<HookPayload<"SessionStart">, "sessionID" | "rootID" | "path" | "cwd">
 
-/** What the hooks before a call have decided. */
+/** What the hooks before a call decided. */
 export interface BeforeCall {
-  /** What takes the place of the call's arguments. */
+  /** Replaces the call's arguments. */
   readonly changed?: { readonly input: unknown }
-  /** Why a person is to be asked, whatever the rules say. */
+  /** Why a person must be asked, whatever the rules say. */
   readonly asks?: string
   /** Whether a hook consents: then nobody is asked, and what rules deny stays denied. */
   readonly consents?: true
-  /** What the model is to read below the result. */
+  /** Text for the model, below the result. */
   readonly contexts?: ReadonlyArray<string>
 }
 
-/** What hooks have made of a question. */
+/** What hooks decided about a permission question. */
 export interface QuestionAnswered {
   /** Whether a hook consents. */
   readonly allows: boolean
-  /** What takes the place of the call's arguments. */
+  /** Replaces the call's arguments. */
   readonly changed?: { readonly input: unknown }
 }
 
 /** The call that a question is about. */
 export type AskedFor = Pick<HookPayload<"PermissionRequest">, "input" | "callID">
 
-/** What hooks have made of a call's result. */
+/** What hooks made of a call's result. */
 export interface AfterCall {
   /** What the model reads. */
   readonly output: string

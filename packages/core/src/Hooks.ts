@@ -1,4 +1,7 @@
-/** Owns what a program or its user has hung into the life of a prompt: who is told of what, and may block or change it. */
+/**
+ * Owns the hooks that a program or its user adds to the life of a prompt: which events they receive, and what they may
+ * block or change.
+ */
 import type { PermissionRequest } from "@skein/domain/Event"
 import {
   type HookAnswer,
@@ -22,23 +25,24 @@ export type { AfterCall, Hook, HookEnd, HookPlace } from "./Hook.ts"
 
 /** What can be said of a hook. */
 export interface HookOptions {
-  /** What it is called where it blocks or fails. */
+  /** Its name in messages. */
   readonly name?: string
   /**
-   * Names with `|` between them, `*` and `?` as wildcards, whatever their case: of tools (or of their permission keys, so
-   * that `edit` covers `write` and `patch`) where the event is about a call, of agents elsewhere. Everything where absent.
+   * Names with `|` between them, with `*` and `?` as wildcards, in any case. They match tools (or their permission
+   * keys, so that `edit` covers `write` and `patch`) if the event is about a call, else agents. Matches everything if
+   * absent.
    */
   readonly matcher?: string
-  /** How long it may take; a minute where absent. */
+  /** The time limit; a minute if absent. */
   readonly timeout?: Duration.DurationInput
 }
 
-/** How long a hook may take where nothing is said. */
+/** The default time limit of a hook. */
 const defaultTimeout = "60 seconds"
 
 /**
- * Makes a hook of an Effect: `on("PreToolUse", ({ input }) => ..., { matcher: "bash" })`. It answers nothing where it has no
- * opinion; to fail is to have failed as a hook. It is interrupted when its time is over, and waited for.
+ * Makes a hook of an Effect: `on("PreToolUse", ({ input }) => ..., { matcher: "bash" })`. Return nothing to have no
+ * opinion. If the effect fails, the hook has failed. After its time limit it is interrupted and awaited.
  */
 export const on = <N extends HookName, R = never>(
   event: N,
@@ -49,37 +53,40 @@ export const on = <N extends HookName, R = never>(
   name,
   matcher,
   timeout,
-  // It is only ever told of its own event.
+  // It only ever receives its own event.
   run: run as Hook<R>["run"]
 })
 
-/** The hooks. Those of one event run one after the other, each told what the one before it has changed; the strictest decision counts. */
+/**
+ * The hooks. The hooks of one event run one after the other, and each sees what the one before changed. The strictest
+ * decision wins.
+ */
 export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
-  /** Whether anybody listens: where not, nothing else here needs to be called. */
+  /** Whether any hook listens: if not, you need not call the rest. */
   readonly hears: (event: HookEvent, of: Caller) => boolean
-  /** What hooks tell the model at the beginning. */
+  /** What hooks say to the model when a session starts. */
   readonly sessionStart: (
     at: HookPlace,
     source?: HookPayload<"SessionStart">["source"]
   ) => Effect.Effect<ReadonlyArray<string>>
   readonly sessionEnd: (at: HookPlace) => Effect.Effect<void>
-  /** What hooks tell the model with a prompt; fails where one does not want the prompt to be taken. */
+  /** What hooks say to the model with a prompt; fails if one rejects the prompt. */
   readonly userPromptSubmit: (at: HookPlace, prompt: string) => Effect.Effect<ReadonlyArray<string>, HookRefused>
-  /** Fails where a hook blocks the call, and where one fails. */
+  /** Fails if a hook blocks the call, or fails itself. */
   readonly preToolUse: (
     at: HookPlace,
     tool: Caller,
     input: unknown,
     callID?: string
   ) => Effect.Effect<BeforeCall, HookRefused>
-  /** Whether a hook consents to what is asked for; fails where one refuses, and where one fails. */
+  /** Whether a hook consents; fails if one refuses, or fails itself. */
   readonly permissionRequest: (
     at: HookPlace,
     tool: Caller,
     request: PermissionRequest,
     call?: AskedFor
   ) => Effect.Effect<QuestionAnswered, HookRefused>
-  /** What the model reads of a call; fails where a hook withholds it. */
+  /** What the model reads of a call's result; fails if a hook withholds it. */
   readonly postToolUse: (
     at: HookPlace,
     tool: Caller,
@@ -87,11 +94,11 @@ export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
     end: HookEnd,
     callID?: string
   ) => Effect.Effect<AfterCall, HookRefused>
-  /** What hooks tell a subagent with its prompt. */
+  /** What hooks say to a subagent with its prompt. */
   readonly subagentStart: (at: HookPlace, prompt: string) => Effect.Effect<ReadonlyArray<string>>
-  /** What the subagent is prompted with next, where a hook wants it to go on; `again` where it has gone on in that way. */
+  /** The next prompt of the subagent, if a hook wants it to continue; `again` if it already continued that way. */
   readonly subagentStop: (at: HookPlace, end: HookEnd, again?: boolean) => Effect.Effect<string | undefined>
-  /** What the next turn is prompted with, where a hook wants one; `again` where the turn began in that way. */
+  /** The prompt of the next turn, if a hook wants one; `again` if this turn began that way. */
   readonly stop: (at: HookPlace, end: HookEnd, again?: boolean) => Effect.Effect<string | undefined>
   readonly preCompact: (at: HookPlace, trigger: "auto" | "manual") => Effect.Effect<void>
   readonly notification: (
@@ -105,7 +112,7 @@ export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
   static readonly layer = <R = never>(hooks: ReadonlyArray<Hook<R>>): Layer.Layer<Hooks, never, R> =>
     Hooks.layerEffect(Effect.succeed(hooks))
 
-  /** Hooks that have to be found first, such as those of config. */
+  /** Hooks that must be loaded first, such as those of config. */
   static readonly layerEffect = <R, E, R2>(
     hooks: Effect.Effect<ReadonlyArray<Hook<R>>, E, R2>
   ): Layer.Layer<Hooks, E, R | R2> =>

@@ -1,11 +1,14 @@
-/** Decides where a task works apart from its caller: in a copy of the repository of its own, on a branch of its own. */
+/** Decides where an isolated task works: in its own copy of the repository, on its own branch. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** A task cannot be isolated, or what it left cannot be removed; nothing was changed. The message says what to do instead. */
+/**
+ * A task cannot be isolated, or its worktree cannot be removed. Nothing was changed. The message says what to do
+ * instead.
+ */
 export class IsolationRefused extends Schema.TaggedError<IsolationRefused>()("IsolationRefused", {
   reason: Schema.Literal(
     /** Nobody provides isolation. */
@@ -13,86 +16,90 @@ export class IsolationRefused extends Schema.TaggedError<IsolationRefused>()("Is
     "not_a_repository",
     "no_commits",
     "git_missing",
-    /** It would lose what is nowhere else. */
+    /** It would lose work that exists nowhere else. */
     "has_changes",
-    /** There is no such task, or no such directory. */
+    /** The task or the directory does not exist. */
     "not_found",
     "failed"
   ),
   message: Schema.String
 }) {}
 
-/** Where a task works; all paths are absolute and real. */
+/** Where a task works. All paths are absolute and real. */
 export interface Workspace {
-  /** Where the child's tools work: the same place in `root` as the caller's directory has in its repository. */
+  /**
+   * The working directory of the child's tools: the same place in `root` as the caller's directory in its repository.
+   */
   readonly directory: string
   /** The top of the worktree. */
   readonly root: string
   readonly branch: string
-  /** The commit that it began from. */
+  /** The commit that it started from. */
   readonly base: string
   /** The directory that git shares between all worktrees of the repository: objects, refs, config, hooks. */
   readonly gitDirectory: string
-  /** What of the caller's tree is not in it, a sentence without a full stop for each; the child and its parent are told. */
+  /**
+   * What it lacks of the caller's tree, a sentence without a full stop for each. The child and its parent read them.
+   */
   readonly omits: ReadonlyArray<string>
 }
 
-/** What is in a worktree that was not in its base. */
+/** What a worktree has that its base does not. */
 export interface Changes {
   /** Commits beyond the base. */
   readonly commits: number
-  /** Those of them that no other branch or tag has: what is lost with the worktree. */
+  /** Those commits that no other branch or tag contains: removing the worktree would lose them. */
   readonly onlyHere: number
-  /** Files that were changed, and files or directories that were added, since the last commit; but for ignored ones. */
+  /** Files changed or added since the last commit, without ignored ones. */
   readonly uncommitted: number
-  /** As `git diff --stat` against the base, and the names of what git does not know; bounded. */
+  /** The output of `git diff --stat` against the base, and the names of untracked files; truncated. */
   readonly diffStat: string
 }
 
-/** What became of a worktree when its task had ended. */
+/** The state of a worktree after its task ended. */
 export type WorkspaceEnd =
   | { readonly kept: false }
   | { readonly kept: true; readonly branch: string; readonly directory: string } & Changes
 
-/** A worktree that is there, in use or not. */
+/** An existing worktree, in use or not. */
 export interface Leftover {
   readonly taskID: SessionID
   /** The top of the worktree. */
   readonly directory: string
   readonly branch: string
-  /** How it came to be; absent where the record of that cannot be read. */
+  /** How it was created; absent if its record cannot be read. */
   readonly origin?: {
     readonly description: string
-    /** The repository that it belongs to: its main directory. */
+    /** The main directory of its repository. */
     readonly repository: string
     readonly repositoryExists: boolean
     readonly base: string
     /** In milliseconds since 1970. */
     readonly created: number
   }
-  /** `unknown` where git cannot tell, as when the repository is gone. */
+  /** `unknown` if git cannot tell, for example because the repository is gone. */
   readonly changes: Changes | "none" | "unknown"
 }
 
-/** Gives tasks a place of their own to work in. What the user has is never changed by it, and never lost. */
+/** Gives tasks their own place to work. It never changes or loses what the user has. */
 export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
   /**
-   * Makes the worktree of a task from the commit that the caller's repository stands at, or opens it again. An open that
-   * fails or is interrupted leaves nothing behind.
+   * Creates the worktree of a task from the current commit of the caller's repository, or reopens it. If opening fails
+   * or is interrupted, nothing stays behind.
    */
   readonly open: (of: {
     /** The caller's directory. */
     readonly directory: string
     readonly taskID: SessionID
-    /** What the task is for; told by `list`. */
+    /** The purpose of the task, for `list`. */
     readonly description: string
   }) => Effect.Effect<Workspace, IsolationRefused>
   /**
-   * Ends the work in a worktree: one without changes is removed with its branch, one with changes is kept. All processes
-   * of the task have ended by then. Refused as `not_found` where there is none, as after an open that did not succeed.
+   * Ends the work in a worktree: removes it and its branch if nothing changed, else keeps it. All processes of the task
+   * have ended by then. Fails with `not_found` if it does not exist, for example after a failed open.
    */
   readonly close: (taskID: SessionID) => Effect.Effect<WorkspaceEnd, IsolationRefused>
-  /** All worktrees, in the order of their ids. Those of tasks at work are among them: only the storage knows which these are. */
+  /** All worktrees, sorted by id, including those of running tasks: only the storage knows which these are. */
   readonly list: Effect.Effect<ReadonlyArray<Leftover>, IsolationRefused>
   /**
    * Removes a worktree with its branch. Refuses one with something in it that is nowhere else, saying what, unless forced.

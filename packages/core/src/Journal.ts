@@ -1,4 +1,4 @@
-/** Owns the order of things: what changed is stored first, and told on the bus only then. */
+/** Owns the order of changes: they are stored first, and only then published on the bus. */
 import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import { Ids } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
@@ -13,28 +13,32 @@ import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Write } from "./Write.ts"
 
-/** What a commit gives: the `seq` of the last event that it stored, in the tree of that event; undefined where it stored none. */
+/**
+ * The result of a commit: the `seq` of the last event that it stored, in the tree of that event; undefined if it stored
+ * none.
+ */
 export interface Committed {
   readonly seq: number | undefined
 }
 
-/** The one way to store and to tell. */
+/** The only way to store and to publish. */
 export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
-  /** Makes an event that no row implies, for a commit. */
+  /** Creates an event that no row implies, for a commit. */
   readonly fact: <T extends FactType>(source: EventSource, type: T, properties: EventProperties<T>) => Fact
   /**
-   * Stores entries in one commit, then tells their events in the same order. `source` is the session that messages, parts
-   * and todos belong to. Waits while a listener has no room; ends when all is durable. A commit that fails tells nothing.
+   * Stores entries in one commit, then publishes their events in the same order. `source` is the session that messages,
+   * parts and todos belong to. Waits while a listener has no room, and ends when everything is durable. A failed commit
+   * publishes nothing.
    */
   readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<Committed, StorageError>
-  /** Tells an event that is not kept. */
+  /** Publishes an ephemeral event. */
   readonly tell: <T extends PassingType>(
     source: EventSource,
     type: T,
     properties: EventProperties<T>,
     now: number
   ) => void
-  /** Tells what a running call reports of itself. Only the end of the call is stored. */
+  /** Publishes the progress of a running call. Only the end of the call is stored. */
   readonly report: (source: EventSource, part: ToolPart, now: number) => void
 }>() {
   /** A journal over storage and bus. */
@@ -79,7 +83,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
             return { seq: last }
           })
         })
-        // What was asked for is stored even if the asker is interrupted meanwhile; then it must be told as well.
+        // A requested commit is stored even if the caller is interrupted meanwhile. Then it must be published as well.
         return Effect.uninterruptible(bus.whenRoom(storing))
       }
 

@@ -3,10 +3,10 @@ import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Write } from "./Write.ts"
 
-/** The session that an event is of. */
+/** The session that an event belongs to. */
 export type EventSource = Pick<SessionInfo, "id" | "rootID" | "parentID" | "depth">
 
-/** Kinds of event that watchers of this moment hear and nobody keeps. */
+/** Ephemeral events: published, never stored. */
 export type PassingType = "session.status" | "message.part.delta" | "background_task.progress"
 
 /** Kinds of event that a stored row implies. */
@@ -18,10 +18,10 @@ export type RowType =
   | "message.part.updated"
   | "todo.updated"
 
-/** Kinds of event that no row implies: whoever knows of them has to say so. */
+/** Events that no row implies: the caller must add them to the commit. */
 export type FactType = Exclude<EventType, PassingType | RowType>
 
-/** An event that no row implies. The first commit of it gives it its id and time; later tries of the commit keep them. */
+/** An event that no row implies. Its first commit assigns id and time; retries of the commit keep them. */
 export interface Fact {
   readonly _tag: "Fact"
   readonly source: EventSource
@@ -31,10 +31,10 @@ export interface Fact {
   event: Event | undefined
 }
 
-/** One change to store. It implies the event that tells of it, so nobody makes that event by hand. */
+/** A change to store. It implies its event, so nobody creates that event by hand. */
 export type Entry =
   | Exclude<Write, { readonly _tag: "Session" | "DeleteSession" | "Event" }>
-  /** `isNew`: the session is told as created, with everything of it in the same commit. */
+  /** `isNew`: publishes the session as created, with everything else about it in the same commit. */
   | { readonly _tag: "Session"; readonly info: SessionInfo; readonly isNew?: boolean }
   | { readonly _tag: "DeleteSession"; readonly info: SessionInfo }
   | Fact

@@ -1,28 +1,33 @@
-/** Who holds a tree of sessions, as it is stored. */
+/** Who holds a tree of sessions, as stored. */
 import type { SessionID } from "@skein/domain/Id"
 
-/** Who holds a tree of sessions, as one commit after the other says. */
+/** Who holds a tree of sessions, as successive commits record it. */
 export interface Lease {
   readonly rootID: SessionID
   /** The process that holds it. */
   readonly owner: string
-  /** Counts how often the tree was taken hold of: two holders never have the same. */
+  /** Counts how often the tree was acquired: no two holders share a number. */
   readonly epoch: number
 }
 
-/** What is stored of who holds a tree; a tree that nobody holds has no owner. */
+/** The stored state of a lease. A tree that nobody holds has no owner. */
 export interface StoredLease {
   readonly owner: string | undefined
-  /** Of the last one who took hold; 0 where nobody ever did. */
+  /** That of the last holder; 0 if nobody ever held it. */
   readonly epoch: number
-  /** When it ends unless it is renewed, in milliseconds since 1970 on the clock of the storage; 0 where nobody holds it. */
+  /**
+   * When it expires unless it is renewed, in milliseconds since 1970 on the clock of the storage; 0 if nobody holds it.
+   */
   readonly until: number
-  /** How long that was ahead when it was read, in milliseconds by the same clock; 0 where it is over. */
+  /** How far away that was when it was read, in milliseconds on the same clock; 0 if it has expired. */
   readonly left: number
 }
 
-/** For how long a tree is held at a time, in milliseconds. */
+/** How long a lease lasts, in milliseconds. */
 export const leaseLength = 15_000
 
-/** Whether a lease is over by its clock. One that ends later than any can is from before that clock was set back. */
+/**
+ * Whether a lease has expired by its clock. One that ends later than possible was written before that clock was set
+ * back.
+ */
 export const isOver = ({ left }: StoredLease): boolean => left === 0 || left > leaseLength

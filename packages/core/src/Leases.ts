@@ -1,4 +1,7 @@
-/** Owns which trees of sessions this process holds: only who holds a tree changes it, and only one at a time does. */
+/**
+ * Owns which trees of sessions this process holds. Only the holder of a tree changes it, and there is only one at a
+ * time.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,36 +14,38 @@ import type { Hold } from "./Write.ts"
 
 /** The trees that this process holds. */
 export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
-  /** Says to which tree a session in memory belongs: from now on it is changed only while the tree is held. */
+  /** Assigns a session in memory to its tree. From now on it changes only while the tree is held. */
   readonly note: (id: SessionID, rootID: SessionID) => void
-  /** A session is no longer in memory. */
+  /** The session has left memory. */
   readonly forget: (id: SessionID) => void
   /**
-   * Runs an effect while this process holds a tree. Waits for a holder that is about to let go. Fails with reason `held` while
-   * another process works in the tree.
+   * Runs an effect while this process holds a tree. Waits for a holder that is about to release it. Fails with reason
+   * `held` while another process works in the tree.
    */
   readonly hold: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StorageError, R>
-  /** Whether what is in memory of a tree is how it stands: it is held, or nobody else held it since. */
+  /** Whether memory is up to date for a tree: it is held, or nobody else has held it since. */
   readonly isFresh: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
-  /** Takes hold of a new tree with the commit that begins it. */
+  /** Acquires a new tree with the commit that creates it. */
   readonly begin: <E>(
     rootID: SessionID,
     store: (hold: Hold) => Effect.Effect<void, E>
   ) => Effect.Effect<void, E>
-  /** Keeps a held tree in use until you call the function that it returns. It is called by observers of fibers. */
+  /** Keeps a held tree in use until you call the returned function, which observers of fibers may call. */
   readonly use: (rootID: SessionID) => () => void
-  /** How often the tree was taken hold of, this time included; 0 where it is not held. */
+  /** The epoch of a held tree: how often it was acquired, including this time; 0 if it is not held. */
   readonly epoch: (rootID: SessionID) => number
-  /** Sees to it that a tree is held for certain at this moment: only then may something begin that cannot be undone. */
+  /** Makes sure that a tree is held right now. Call it before something that cannot be undone. */
   readonly renew: (rootID: SessionID) => Effect.Effect<void, StorageError>
-  /** Ends what runs of a tree here and lets go of it, storing nothing more: the next holder goes on as after a crash. */
+  /**
+   * Ends what runs of a tree here and releases it, without storing more. The next holder resumes it as after a crash.
+   */
   readonly leave: (rootID: SessionID) => Effect.Effect<void>
-  /** Calls it whenever what is in memory of a tree is out of date: another holds it, or has held it meanwhile. */
+  /** Calls a function whenever memory is out of date for a tree: another process holds it, or has held it meanwhile. */
   readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
-  /** Calls it whenever a tree was let go because nothing goes on in it. Nobody takes hold of it again before that has ended. */
+  /** Calls a function whenever an idle tree was released. Nobody acquires it again before the function has ended. */
   readonly onRest: (rest: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {
-  /** Leases on a storage, and that storage as it is for who holds leases: what others hold is not changed through it. */
+  /** Leases on a storage, and that storage for lease holders: through it, you cannot change what others hold. */
   static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(
     Effect.map(
       makeLeases(),

@@ -1,29 +1,29 @@
-/** Events as the log keeps them, and which of them it may forget. */
+/** Events as the log stores them, and which of them may be pruned. */
 import type { Event } from "@skein/domain/Event"
 import type { EventID } from "@skein/domain/Id"
 
 /** An event of the log. */
 export interface LoggedEvent {
-  /** Its number in its tree: the first event of a tree has 1, and each later one a number more. */
+  /** Its number in its tree. The first event of a tree has 1, and each later one has one more. */
   readonly seq: number
-  /** Its place in the log of all trees, which grows from event to event, but not by one. */
+  /** Its place in the log of all trees. It grows from event to event, but not always by one. */
   readonly position: number
   readonly event: Event
 }
 
-/** Which events may be forgotten. */
+/** Which events may be pruned. */
 export interface Pruning {
-  /** Only events from before this time. */
+  /** Only events older than this time. */
   readonly before: number
-  /** Trees of sessions in which one was changed at this time or later keep theirs. */
+  /** Keeps the events of trees with a session that changed at or after this time. */
   readonly restingSince: number
-  /** How many events of one tree are kept at most, whatever their age and whatever goes on there. */
+  /** The maximum number of events to keep of one tree, whatever their age and whether or not it is active. */
   readonly mostPerTree?: number
-  /** How many at most, the oldest first. */
+  /** The maximum number of events to prune, oldest first. */
   readonly limit?: number
-  /** Says how many there are, and removes none. */
+  /** Only counts them, and removes none. */
   readonly dryRun?: boolean
 }
 
-/** The `seq` of the events of a commit, by their ids; an event that was there before has none. */
+/** The `seq` of a commit's events, by id. Events that already existed have none. */
 export type Places = ReadonlyMap<EventID, number>

@@ -1,6 +1,6 @@
 /**
- * Decides what is counted of models, tools and tasks. The metrics stand in Effect's registry under these names, for whoever
- * reads it; durations are in seconds.
+ * Decides what to measure of models, tools and tasks. The metrics are in Effect's registry under these names. Durations
+ * are in seconds.
  */
 import type { ModelRef } from "@skein/domain/Model"
 import type { Usage } from "@skein/domain/Usage"
@@ -11,7 +11,7 @@ import type { RequestOrigin } from "./Provider.ts"
 
 type Labels = ReadonlyArray<MetricLabel.MetricLabel>
 
-/** What OpenTelemetry advises for model requests. */
+/** The buckets that OpenTelemetry recommends for model requests. */
 const requestSeconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
 const workSeconds = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1800, 3600]
 const tokenCounts = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
@@ -25,7 +25,7 @@ const histogram = (
 const counter = (name: string, description: string, incremental = true): Metric.Metric.Counter<number> =>
   Metric.counter(name, { description, incremental })
 
-/** Model requests, each try by itself, by model, purpose and outcome. */
+/** Model requests, one for each try, by model, purpose and outcome. */
 export const requestDuration = histogram(
   "gen_ai.client.operation.duration",
   requestSeconds,
@@ -35,20 +35,20 @@ export const requestDuration = histogram(
 export const tokenUsage = histogram("gen_ai.client.token.usage", tokenCounts, "Tokens of a request, by kind")
 /** What requests cost, where prices are known. */
 export const cost = counter("skein.cost", "What requests cost, where prices are known")
-/** Tries that are followed by another one, by what went wrong. */
+/** Tries that are retried, by what went wrong. */
 export const retries = counter("skein.model.retries", "Tries that are followed by another one")
-/** How long requests waited for the gate of their rate limit; those that did not wait are not counted. */
+/** How long requests waited at the gate of their rate limit. Requests that did not wait are not counted. */
 export const requestWait = histogram("skein.request.wait", workSeconds, "How long requests waited to be sent")
-/** Requests that are sent and those that wait for the gate of their rate limit, now. */
+/** Current requests: those in flight, and those that wait at the gate of their rate limit. */
 export const requests = counter("skein.requests", "Requests that are sent, and those that wait", false)
-/** Tool calls from beginning to result, also the time that a person took to allow them. */
+/** Tool calls from start to result, including the wait for a person's permission. */
 export const toolDuration = histogram("skein.tool.duration", workSeconds, "Tool calls from beginning to result")
-/** Runs of tasks from being asked for to their outcome. */
+/** Runs of tasks, from request to outcome. */
 export const taskDuration = histogram("skein.task.duration", workSeconds, "Runs of tasks from request to outcome")
-/** Subagents that work and those that wait for a slot, now. */
+/** Current subagents: those that work, and those that wait for a slot. */
 export const agents = counter("skein.agents", "Subagents that work, and those that wait for a slot", false)
 
-// A metric finds its cell by the very array of labels: looked up by their text they would be hashed at each update.
+// A metric finds its cell by the identity of the label array. Looking it up by text would hash at each update.
 const known = new Map<string, Labels>()
 
 /** The unit, then names and values in turn. */
@@ -92,7 +92,7 @@ export const countUsage = (model: ModelRef, { cost: spent, tokens }: Pick<Usage,
   cost.unsafeUpdate(Number(spent), ofModel("USD", model))
 }
 
-/** Counts a try that is followed by another one. */
+/** Counts a try that is retried. */
 export const countRetry = (model: ModelRef, reason: string): void =>
   retries.unsafeUpdate(1, ofModel("{retry}", model, "error.type", reason))
 
@@ -108,16 +108,16 @@ const states = {
   queued: labels("{agent}", "skein.state", "queued")
 }
 
-/** Counts requests that come to be sent or to wait, or are no longer so. */
+/** Adjusts the number of requests in flight or waiting. */
 export const changeRequests = (state: "sent" | "waiting", by: number): void => requests.unsafeUpdate(by, states[state])
 
 /** Counts a tool call; `outcome` is `completed` or what went wrong. */
 export const countCall = (tool: string, outcome: string, milliseconds: number): void =>
   toolDuration.unsafeUpdate(milliseconds / 1000, labels("s", "gen_ai.tool.name", tool, "skein.outcome", outcome))
 
-/** Counts a run that has settled. */
+/** Counts a settled run. */
 export const countRun = (agent: string, outcome: string, milliseconds: number): void =>
   taskDuration.unsafeUpdate(milliseconds / 1000, labels("s", "gen_ai.agent.name", agent, "skein.outcome", outcome))
 
-/** Counts agents that come to work or to wait, or no longer do. */
+/** Adjusts the number of agents that work or wait. */
 export const changeAgents = (state: "running" | "queued", by: number): void => agents.unsafeUpdate(by, states[state])

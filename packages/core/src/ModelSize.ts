@@ -1,16 +1,19 @@
-/** Decides which model stands for a size: `session/small`, `session/default` and `session/large` are models of the vendor that a session has its model from. */
+/**
+ * Decides which model a size stands for: `session/small`, `session/default` and `session/large` are models of the
+ * session's vendor.
+ */
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { Config } from "./Config.ts"
 import { Provider } from "./Provider.ts"
 
-/** The name that stands for whichever provider a session has its model from. */
+/** The name that stands for the session's provider. */
 export const sessionVendor = "session"
 
 /** Whether this is the size of a model rather than a model. */
 export const isSize = ({ providerID }: ModelRef): boolean => providerID === sessionVendor
 
-/** The model of sessions and agents that name none: the configured one, else the default one. */
+/** The model of sessions and agents that name none: the configured one, else the default. */
 export const usualModel = Effect.gen(function*() {
   const { settings } = yield* Config
   const configured = settings.model === undefined ? undefined : parseRef(settings.model)
@@ -19,7 +22,10 @@ export const usualModel = Effect.gen(function*() {
   return yield* provider.defaultModel
 })
 
-/** The model that a size stands for where `base` is the session's model: `base` itself where none of that size is known. Others stay as they are. */
+/**
+ * The model that a size stands for if `base` is the session's model: `base` itself if that size is unknown. Returns
+ * other models unchanged.
+ */
 export const ofVendor = Effect.fnUntraced(function*(ref: ModelRef, base: ModelRef) {
   if (!isSize(ref)) return ref
   const provider = yield* Provider

@@ -1,4 +1,4 @@
-/** Owns how time passes: a wall clock that jumps, and a machine that sleeps, change no duration, deadline or wait. */
+/** Owns how time passes: setting the wall clock or suspending the machine changes no duration, deadline or wait. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
@@ -7,19 +7,19 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 
-/** How often the clock looks whether the event loop still turns, in milliseconds. */
+/** How often to check that the event loop still runs, in milliseconds. */
 const beat = 1_000
 
-/** From which gap between two looks on the machine counts as asleep, in milliseconds. */
+/** The gap between two checks from which the machine counts as suspended, in milliseconds. */
 const sleepGap = 5_000
 
-/** What one timer of the runtime can wait at most, in milliseconds. */
+/** The longest wait of one timer, in milliseconds. */
 const longestTimer = 2 ** 31 - 1
 
-/** The clock that is there when nobody provides one. */
+/** The clock that exists if nobody provides one. */
 const live = Context.get(DefaultServices.liveServices, Clock.Clock)
 
-/** Reads the wall clock for dates, and counts the time that the machine was awake for everything else. */
+/** Reads the wall clock for dates, and counts the time awake for everything else. */
 class MonotonicClock implements Clock.Clock {
   readonly [Clock.ClockTypeId]: Clock.ClockTypeId = Clock.ClockTypeId
   readonly currentTimeMillis = live.currentTimeMillis
@@ -42,7 +42,7 @@ class MonotonicClock implements Clock.Clock {
     })
   }
 
-  /** The time awake until now, in milliseconds. Whoever asks first after a gap finds it, so no timer can act before. */
+  /** The time awake so far, in milliseconds. The first caller after a gap detects it, so no timer can act before. */
   awake(): number {
     const now = performance.now()
     const gap = now - this.#looked
@@ -83,7 +83,7 @@ const make: Effect.Effect<MonotonicClock, never, Scope> = Effect.acquireRelease(
   ({ timer }) => Effect.sync(() => clearInterval(timer))
 ).pipe(Effect.map(({ clock }) => clock))
 
-/** Makes all waits and timeouts count the time awake, unless somebody has provided a clock, as tests do. */
+/** Makes all waits and timeouts count the time awake, unless a clock was provided, as in tests. */
 export const layer: Layer.Layer<never> = Layer.unwrapScoped(
   Effect.flatMap(
     Effect.clock,
@@ -91,15 +91,15 @@ export const layer: Layer.Layer<never> = Layer.unwrapScoped(
   )
 )
 
-/** Whether real time passes on a clock. */
+/** Whether a clock follows real time. */
 export const isReal = (clock: Clock.Clock): boolean => clock === live || clock instanceof MonotonicClock
 
-/** The time on a clock that only goes forward, in milliseconds: differences mean something, dates it has none. */
+/** The time on a clock that only moves forward, in milliseconds. Use it for differences, never for dates. */
 export const elapsed = (clock: Clock.Clock): number =>
   clock instanceof MonotonicClock ? Math.floor(clock.awake()) : steady(clock)
 
-/** The time on a clock that only goes forward and does not pause while this process stands still, in milliseconds. */
+/** The time on a clock that only moves forward and does not pause while this process is suspended, in milliseconds. */
 export const steady = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos() / 1_000_000n)
 
-/** `elapsed` of the clock that is in use. */
+/** `elapsed` of the current clock. */
 export const now: Effect.Effect<number> = Effect.clockWith((clock) => Effect.sync(() => elapsed(clock)))

@@ -1,6 +1,6 @@
-/** Guesses what was meant by a name that nothing is called by: for the errors of config, models and the command line. */
+/** Suggests what a misspelled name may have meant, for errors of config, models and the command line. */
 
-/** How many letters must be put in, left out, changed, or swapped with their neighbour, to get from one text to another. */
+/** The edit distance of two texts: letters inserted, deleted, changed, or swapped with their neighbour. */
 const distance = (a: string, b: string): number => {
   let before: ReadonlyArray<number> = []
   let last: ReadonlyArray<number> = Array.from({ length: b.length + 1 }, (_, j) => j)
@@ -19,14 +19,14 @@ const distance = (a: string, b: string): number => {
   return last[b.length] ?? 0
 }
 
-/** How many edits apart two names may be: two at most, and no more than half of what was typed. */
+/** The maximum distance of a suggestion: two edits, and at most half of what was typed. */
 const edits = (typed: string): number => Math.min(2, Math.floor(typed.length / 2))
 
-/** The nearest name within two edits; unlike for `nearest`, a beginning of a name is not near. */
+/** The nearest name within two edits. Unlike for `nearest`, a prefix of a name is not near. */
 export const similar = (typed: string, names: Iterable<string>): string | undefined =>
   closest(typed, names, edits(typed), false)
 
-/** The name that is near enough to be meant, in whatever case; undefined where none is. A beginning of a name is near. */
+/** The nearest name that may be meant, in any case; undefined if there is none. A prefix of a name is near. */
 export const nearest = (typed: string, names: Iterable<string>): string | undefined =>
   closest(typed, names, Math.max(edits(typed), Math.floor(typed.length / 3)), true)
 
@@ -41,7 +41,7 @@ const closest = (
   let least = most + 1
   for (const name of names) {
     const begins = mayBegin && wanted.length > 1 && name.toLowerCase().startsWith(wanted)
-    // Texts whose lengths differ by that much are further apart; a long wrong name would take a large table to tell.
+    // Texts whose lengths differ that much are further apart, and a long wrong name would need a large table.
     if (!begins && Math.abs(wanted.length - name.length) >= least) continue
     const far = begins ? 1 : distance(wanted, name.toLowerCase())
     if (far < least) {
@@ -52,7 +52,9 @@ const closest = (
   return best
 }
 
-/** A half-sentence for the end of an error: ` Did you mean X?`, or nothing. `show` writes the name as it is to be typed. */
+/**
+ * A suggestion for the end of an error: ` Did you mean X?`, or nothing. `show` writes the name as you would type it.
+ */
 export const didYouMean = (typed: string, names: Iterable<string>, show = (name: string): string => name): string => {
   const meant = nearest(typed, names)
   return meant === undefined ? "" : ` Did you mean ${show(meant)}?`

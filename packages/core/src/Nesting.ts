@@ -1,15 +1,17 @@
-/** Bounds how deeply values from outside are nested: a walk over a value, `JSON.stringify` too, takes stack for each level. */
+/**
+ * Limits how deeply values from outside are nested, because walking or serialising a value takes stack for each level.
+ */
 
-/** The most levels of objects and lists that a value may have to be stored, walked or written. */
+/** The maximum depth of a value that is stored, walked or serialised. */
 export const deepest = 512
 
-/** What stands in the place of a value that lies too deep. */
+/** Replaces a value that is nested too deeply. */
 export const tooDeep = "[nested too deeply]"
 
 const quote = 0x22
 const backslash = 0x5c
 
-/** Where the string ends that begins before this place; the end of the text where it does not. */
+/** The end of the string that begins before this place; the end of the text if it is not closed. */
 const endOfString = (text: string, from: number): number => {
   for (let at = text.indexOf("\"", from); at >= 0; at = text.indexOf("\"", at + 1)) {
     let before = at - 1
@@ -19,7 +21,7 @@ const endOfString = (text: string, from: number): number => {
   return text.length
 }
 
-/** Whether a text has more levels of `{` and `[` than that, were it JSON. */
+/** Whether a text has more levels of `{` and `[` than that, read as JSON. */
 export const isTextNested = (text: string, most = deepest): boolean => {
   if (text.length <= most) return false
   let level = 0
@@ -37,7 +39,7 @@ export const isTextNested = (text: string, most = deepest): boolean => {
 
 const isTree = (value: unknown): value is object => typeof value === "object" && value !== null
 
-/** Whether a value has more levels of objects and lists than that. A value that contains itself has. */
+/** Whether a value has more levels of objects and lists than that. A cyclic value has. */
 export const isNested = (value: unknown, most = deepest): boolean => {
   const open: Array<{ readonly value: object; readonly level: number }> = isTree(value) ? [{ value, level: 1 }] : []
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -55,5 +57,5 @@ const cutAt = (value: unknown, left: number): unknown => {
     : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutAt(each, left - 1)]))
 }
 
-/** The very same value where it is within the bound; else a copy in which `tooDeep` stands for what lies deeper. */
+/** The same value if it is within the limit, else a copy with `tooDeep` in place of what is deeper. */
 export const flattened = <A>(value: A): A => isNested(value) ? cutAt(value, deepest) as A : value

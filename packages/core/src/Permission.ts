@@ -1,4 +1,4 @@
-/** Owns what may be done: decides each call by the rules that hold for it, and asks a person where they say so. */
+/** Owns what is permitted: decides each call by the rules, and asks a person if they say so. */
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import type { PermissionID, SessionID } from "@skein/domain/Id"
 import type { Action } from "@skein/domain/Rule"
@@ -19,37 +19,40 @@ export type { Subject } from "./Subject.ts"
 
 /** What may be done. */
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {
-  /** What the rules say: the strictest of agent and ceilings, over all patterns; saved approvals lift `ask`, never `deny`. */
+  /**
+   * What the rules say: the strictest of agent and ceilings, over all patterns. Stored approvals lift `ask`, never
+   * `deny`.
+   */
   readonly decide: (subject: Subject, tool: Caller, ask: PermissionAsk) => Effect.Effect<Action, StorageError>
-  /** Ends when the call may be made. A person has 24 hours to answer. The hooks are those of the caller's project. */
+  /** Ends when the call is permitted. A person has 24 hours to answer. The hooks are those of the caller's project. */
   readonly authorise: (
     subject: Subject,
     tool: Caller,
     ask: PermissionAsk,
     call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
-  /** Whether anything at all of a tool may ever be allowed: a model is not offered what is denied anyway. */
+  /** Whether any call of a tool may ever be permitted: models are not offered tools that are always denied. */
   readonly offered: (subject: Subject, tool: Caller) => boolean
   /**
-   * Answers a question, once; all others of its tree are looked at again. `always` stores the patterns that the question
-   * offers: for the tree where no scope is named.
+   * Answers a question once, and checks all others of its tree again. `always` stores the patterns that the question
+   * offers; for the tree if no scope is named.
    */
   readonly reply: (
     id: PermissionID,
     reply: PermissionReply,
     options?: { readonly message?: string; readonly scope?: "tree" | "project" }
   ) => Effect.Effect<void, PermissionNotFound | StorageError>
-  /** The questions that wait, oldest first. */
+  /** The open questions, oldest first. */
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<PermissionRequest>>
-  /** What was allowed in a project: all of it, or what holds for one of its trees, be it for that alone or for all. */
+  /** The approvals of a project: all, or those that apply to one of its trees, tree-wide or project-wide. */
   readonly approvals: (
     projectID: string,
     rootID?: SessionID
   ) => Effect.Effect<ReadonlyArray<Approval>, StorageError>
-  /** Takes an approval back: the next decision of any process goes without it. */
+  /** Revokes an approval: the next decision of any process ignores it. */
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, PermissionNotFound | StorageError>
 }>() {
-  /** Decides by rules, and has the `Answerer` of each tree meet the questions. */
+  /** Decides by rules, and passes questions to the `Answerer` of each tree. */
   static readonly layer = (options: Pick<PermissionOptions, "home"> = {}) =>
     Layer.scoped(Permission, makeBroker(options))
 
@@ -60,7 +63,7 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     options?: { readonly message?: string; readonly scope?: "tree" | "project" }
   ) => Effect.flatMap(Permission, (permission) => permission.reply(id, reply, options))
 
-  /** What was allowed in a project, or what of that holds for one of its trees. */
+  /** The approvals of a project, or those that apply to one of its trees. */
   static readonly approvals = (projectID: string, rootID?: SessionID) =>
     Effect.flatMap(Permission, (permission) => permission.approvals(projectID, rootID))
 

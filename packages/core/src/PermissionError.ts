@@ -1,13 +1,16 @@
-/** Decides how a refusal is told. */
+/** Decides how to report a refusal. */
 import * as Schema from "effect/Schema"
 
-/** The call may not be made. `message` is what the model reads. */
+/** The call is not permitted. The model reads `message`. */
 export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
   permission: Schema.String,
   patterns: Schema.Array(Schema.String),
-  /** `rule`: a rule denies it; `nobody`: it asks and nobody is there; `rejected`: a person said no; `hook`: a hook did, or failed. */
+  /**
+   * `rule`: a rule denies it; `nobody`: it needs a person and there is none; `rejected`: a person rejected it; `hook`:
+   * a hook refused it, or failed.
+   */
   by: Schema.Literal("rule", "nobody", "rejected", "hook"),
-  /** Whether the session's turn ends with it: a person said no and gave no further word. */
+  /** Whether it ends the session's turn: a person rejected it without a reason. */
   endsTurn: Schema.Boolean,
   message: Schema.String
 }) {}

@@ -1,11 +1,11 @@
-/** Settings of the broker of permission. */
+/** Settings of the permission broker. */
 
-/** `person`: somebody watches the bus and replies; `nobody`: a question is a denial; `auto`: a question is an allowance. */
+/** `person`: somebody watches the bus and replies; `nobody`: questions are denied; `auto`: questions are allowed. */
 export type Asks = "person" | "nobody" | "auto"
 
-/** How questions are met where the rules do not decide. */
+/** How to answer questions that the rules leave open. */
 export interface PermissionOptions {
-  /** Who answers where nothing else is said of a tree; see `Answerer.set`. */
+  /** Who answers for trees without a setting of their own; see `Answerer.set`. */
   readonly asks: Asks
   /** Stands for `~/` and `$HOME` in patterns. */
   readonly home?: string

@@ -1,4 +1,4 @@
-/** Decides what a project is: what the sessions of a directory have that others have not. */
+/** Decides what a project is: what the sessions of one directory have, and others have not. */
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -19,7 +19,7 @@ export class ProjectUnavailable extends Schema.TaggedError<ProjectUnavailable>()
   message: Schema.String
 }) {}
 
-/** What each project has for itself. All other services exist once per process. */
+/** The services that each project has. All other services exist once per process. */
 export type ProjectServices =
   | Agent
   | Commands
@@ -34,20 +34,20 @@ export type ProjectServices =
 /** A project that is open. */
 export interface Project {
   /**
-   * Runs an effect with the services of the project as they are when it begins. They stay the same until it ends, also when
-   * the project's files change meanwhile.
+   * Runs an effect with the services that the project has when it begins. They stay the same until it ends, even if the
+   * project's files change.
    */
   readonly use: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
 }
 
-/** What a project's files say at one time. */
+/** The content of a project's files at one time. */
 export interface ProjectVersion<R = never> {
   readonly layer: Layer.Layer<ProjectServices, ProjectUnavailable, R>
-  /** Waits until the files say something else that can be used. */
+  /** Waits for a new usable content of the files. */
   readonly next: Effect.Effect<ProjectVersion<R>>
 }
 
-/** Reads the project of a directory. The scope lasts as long as the project is open. */
+/** Reads the project of a directory. The scope is that of the open project. */
 export type ProjectSource<R = never> = (
   directory: string
 ) => Effect.Effect<ProjectVersion<R>, ProjectUnavailable, R | Scope>

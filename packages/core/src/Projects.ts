@@ -1,4 +1,4 @@
-/** Owns the projects of a process: which agents, tools, hooks and settings hold for the sessions of a directory. */
+/** Owns the projects of a process: the agents, tools, hooks and settings for the sessions of a directory. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,21 +16,21 @@ import { Provider } from "./Provider.ts"
 import { Skill } from "./Skill.ts"
 import { Tools } from "./Tool.ts"
 
-/** How long a project stays open that no session uses, unless the program says otherwise. */
+/** How long an unused project stays open, by default. */
 export const idleTimeToLive: Duration.DurationInput = "5 minutes"
 
 const ofProject = Context.pick(Agent, Commands, Config, Hooks, Instructions, Isolation, Provider, Skill, Tools)
 
 /** The projects. */
 export class Projects extends Context.Tag("@skein/core/Projects")<Projects, {
-  /** The project of a directory. It stays open at least as long as the scope. */
+  /** The project of a directory. It stays open at least until the scope closes. */
   readonly open: (directory: string) => Effect.Effect<Project, ProjectUnavailable, Scope>
 }>() {
-  /** One project for every directory, made of the services around it. */
+  /** One project for every directory, made of the surrounding services. */
   static readonly layerOne: Layer.Layer<Projects, never, ProjectServices> = Layer.effect(
     Projects,
     Effect.map(Effect.context<ProjectServices>(), (around) => {
-      // These and nothing else: neither the span nor the scope that the layer is made in.
+      // Only these services: neither the span nor the scope in which the layer is built.
       const services = ofProject(around)
       const project: Project = { use: (effect) => Effect.provide(effect, services) }
       return { open: () => Effect.succeed(project) }
@@ -38,8 +38,9 @@ export class Projects extends Context.Tag("@skein/core/Projects")<Projects, {
   )
 
   /**
-   * A project for each directory. One is opened for the first session that needs it, and closed when no session has used it
-   * for a while. Sessions get a new version with their next turn; one that cannot be built is logged, and the last one stays.
+   * A project for each directory. It opens for the first session that needs it, and closes after a while without use.
+   * Sessions get a new version with their next turn. If a version cannot be built, that is logged, and the last one
+   * stays.
    */
   static readonly layer = <R>(
     source: ProjectSource<R>,

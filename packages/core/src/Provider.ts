@@ -1,4 +1,4 @@
-/** Owns the way to models: turns `provider/model` into something that streams typed events. */
+/** Owns the access to models: turns `provider/model` into something that streams typed events. */
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { FinishReason } from "@skein/domain/Message"
@@ -9,14 +9,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** The model cannot be had: unknown provider or model, or no key for it. The message says how to fix it. */
+/** The model is not available: an unknown provider or model, or a missing key. The message says how to fix it. */
 export class ModelUnavailable extends Schema.TaggedError<ModelUnavailable>()("ModelUnavailable", {
   model: Schema.String,
   reason: Schema.Literal("unknown_provider", "unknown_model", "no_key", "bad_config", "unknown_price"),
   message: Schema.String
 }) {}
 
-/** What kind of thing went wrong in a request. */
+/** The kind of failure of a request. */
 export const ModelErrorReason = Schema.Literal(
   /** 429. */
   "rate_limit",
@@ -24,7 +24,7 @@ export const ModelErrorReason = Schema.Literal(
   "overloaded",
   /** Any other 5xx. */
   "server",
-  /** Refused, reset, cut, DNS, TLS. */
+  /** Refused, reset, cut off, DNS or TLS. */
   "network",
   /** No connection, no first event, or no further event in time. */
   "timeout",
@@ -32,29 +32,29 @@ export const ModelErrorReason = Schema.Literal(
   "auth",
   /** Any other 4xx. */
   "invalid_request",
-  /** The conversation is longer than the model reads. */
+  /** The conversation exceeds the context of the model. */
   "context_overflow",
-  /** The stream broke its own rules: no JSON, no finish, an unknown shape. */
+  /** The stream violated its protocol: no JSON, no finish, or an unknown shape. */
   "bad_response",
-  /** The stream ended well but said nothing. */
+  /** The stream ended properly but had no content. */
   "empty_response",
-  /** The answer holds more than one may (`limits.answer`). */
+  /** The answer exceeds `limits.answer`. */
   "AnswerTooLarge"
 )
 
-/** A model request failed. `message` never holds a key. */
+/** A model request failed. `message` never contains a key. */
 export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   reason: ModelErrorReason,
   /** Whether the same request may succeed later. */
   retryable: Schema.Boolean,
   message: Schema.String,
-  /** The HTTP status, where there was one. */
+  /** The HTTP status, if there was one. */
   status: Schema.optional(Schema.Number),
-  /** What the provider gave as the reason for its end, where it ended well. */
+  /** The provider's reason for the end, if the answer ended properly. */
   finish: Schema.optional(FinishReason),
   /** How long the provider asked to wait, in milliseconds. */
   retryAfter: Schema.optional(Schema.Number),
-  /** After how many such failures in a row to give up, where that is less than usual. */
+  /** The number of such failures in a row after which to give up, if that is fewer than usual. */
   tries: Schema.optional(Schema.Number)
 }) {}
 
@@ -70,13 +70,13 @@ export interface FileContent {
   readonly mediaType: string
   readonly filename?: string
 }
-/** Reasoning that the model wrote in an earlier step, with what its provider needs to accept it again. */
+/** Reasoning of an earlier step, with what its provider needs to accept it again. */
 export interface ReasoningContent {
   readonly type: "reasoning"
   readonly text: string
   readonly providerOptions?: Record<string, Record<string, unknown>>
 }
-/** A call that the model made in an earlier step. */
+/** A call of an earlier step. */
 export interface ToolCallContent {
   readonly type: "tool-call"
   readonly toolCallId: string
@@ -105,7 +105,7 @@ export interface ToolSpec {
   readonly inputSchema: Record<string, unknown>
 }
 
-/** Who asks, for scripts, cassettes, and tracing: it is not part of what the model reads. */
+/** Who asks, for scripts, cassettes and tracing. The model does not read it. */
 export interface RequestOrigin {
   readonly sessionID: SessionID
   readonly rootID: SessionID
@@ -125,14 +125,14 @@ export interface ModelRequest {
   readonly temperature?: number
   readonly topP?: number
   readonly variant?: string
-  /** What the answer may hold, for models that gather pieces of it. */
+  /** The limits of an answer, for models that assemble it from pieces. */
   readonly bounds?: AnswerBounds
-  /** The most tokens that the answer may have, reasoning included; where absent, the provider decides. */
+  /** The maximum tokens of the answer, including reasoning; if absent, the provider decides. */
   readonly maxOutputTokens?: number
   readonly origin: RequestOrigin
 }
 
-/** What is said of an answer that holds too much. */
+/** The message for an answer that exceeds them. */
 export const answerTooLarge = (info: ModelInfo, excess: string): ModelError =>
   new ModelError({
     reason: "AnswerTooLarge",
@@ -141,8 +141,9 @@ export const answerTooLarge = (info: ModelInfo, excess: string): ModelError =>
   })
 
 /**
- * What a model says while it answers. `connected` comes first, once, when the connection stands. `activity` says that content
- * arrives which is told later, such as arguments of a call; empty pieces and keep-alives are not told at all.
+ * What a model says while it answers. `connected` comes first, once, when the connection is established. `activity`
+ * reports progress on content that is emitted later, such as arguments of a call; empty pieces and keep-alives are not
+ * reported.
  */
 export type ModelEvent =
   | { readonly type: "connected" }
@@ -161,25 +162,25 @@ export type ModelEvent =
   | {
     readonly type: "finish"
     readonly finish: FinishReason
-    /** Undefined where the provider told nothing usable. */
+    /** Undefined if the provider reported nothing usable. */
     readonly tokens: Tokens | undefined
   }
 
 /** A model that can be asked. */
 export interface LanguageModel {
   readonly info: ModelInfo
-  /** Names what shares a rate limit: provider, model and key (as a fingerprint, never the key itself). */
+  /** Identifies what shares a rate limit: provider, model and key (as a fingerprint, never the key itself). */
   readonly limitKey: string
-  /** How long it may take until the first content, in milliseconds; as `deadlines.first_event` says where absent. */
+  /** The deadline for the first content, in milliseconds; `deadlines.first_event` if absent. */
   readonly firstEvent?: number | undefined
   /**
    * Asks once, without retry. `emit` is called for each event in order, at once, and never after the effect has ended;
-   * it does not throw. The last event of a success is `finish`. Interruption closes the request.
+   * it must not throw. A successful answer ends with `finish`. Interruption closes the request.
    */
   readonly stream: (request: ModelRequest, emit: (event: ModelEvent) => void) => Effect.Effect<void, ModelError>
 }
 
-/** Whether an event carries content: only that shows that a model is at work. */
+/** Whether an event carries content, which alone shows that a model is at work. */
 export const isContent = (event: ModelEvent): boolean => {
   switch (event.type) {
     case "text-delta":
@@ -200,12 +201,12 @@ export const isContent = (event: ModelEvent): boolean => {
 export class Provider extends Context.Tag("@skein/core/Provider")<Provider, {
   /** Finds the model of this name. */
   readonly resolve: (ref: ModelRef) => Effect.Effect<LanguageModel, ModelUnavailable>
-  /** The models that are known, whether or not there is a key for them, sorted by provider and name. */
+  /** The known models, with or without a key, sorted by provider and name. */
   readonly list: Effect.Effect<ReadonlyArray<ModelInfo & { readonly available: boolean }>>
-  /** The model of agents that name none, where the config names none either. */
+  /** The default model of agents that name none, if the config names none either. */
   readonly defaultModel: Effect.Effect<ModelRef, ModelUnavailable>
 }>() {
-  /** A provider of these models; the first is the default one. */
+  /** A provider of these models; the first is the default. */
   static readonly layerModels = (
     models: readonly [LanguageModel, ...ReadonlyArray<LanguageModel>]
   ): Layer.Layer<Provider> =>

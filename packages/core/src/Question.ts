@@ -1,4 +1,4 @@
-/** Owns the questions that agents ask of people, other than for permission: who waits for an answer, and what it is. */
+/** Owns the questions that agents ask people, other than for permission: the open ones, and their answers. */
 import type { QuestionRequest } from "@skein/domain/Event"
 import type { PartID, SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
@@ -13,11 +13,11 @@ import type { ToolContext } from "./Tool.ts"
 
 /** The questions of agents. */
 export class Question extends Context.Tag("@skein/core/Question")<Question, {
-  /** Whether there is anybody who could be asked for a tree of sessions. */
+  /** Whether a tree of sessions has somebody to ask. */
   readonly canAsk: (rootID: SessionID) => boolean
   /**
-   * Asks the person at the root, for a call of a tool, and waits for a day at most; clocks of tasks stand still meanwhile.
-   * Gives labels of options, or words of the person's own. Interruption withdraws the question.
+   * Asks the person at the root on behalf of a tool call, and waits for up to a day. The clocks of tasks pause
+   * meanwhile. Returns labels of options, or the person's own words. Interruption withdraws the question.
    */
   readonly ask: (
     call: ToolContext,
@@ -28,12 +28,12 @@ export class Question extends Context.Tag("@skein/core/Question")<Question, {
     id: PartID,
     answers: readonly [string, ...ReadonlyArray<string>]
   ) => Effect.Effect<void, QuestionNotFound | StorageError>
-  /** Says that a question will not be answered. */
+  /** Dismisses a question. */
   readonly dismiss: (id: PartID) => Effect.Effect<void, QuestionNotFound | StorageError>
-  /** The questions that wait, oldest first. */
+  /** The open questions, oldest first. */
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<QuestionRequest>>
 }>() {
-  /** Asks where a person answers for the tree; nobody else can. */
+  /** Asks if a person answers for the tree; nobody else can answer. */
   static readonly layer: Layer.Layer<Question, never, Answerer | Journal> = Layer.effect(Question, makeQuestion)
 
   /** There is nobody to ask. */

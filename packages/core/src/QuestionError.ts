@@ -1,4 +1,4 @@
-/** Decides how it is said that a question has no answer. */
+/** Decides how to report that a question has no answer. */
 import * as Schema from "effect/Schema"
 
 /** No such question waits for an answer. */
@@ -7,7 +7,7 @@ export class QuestionNotFound extends Schema.TaggedError<QuestionNotFound>()("Qu
   message: Schema.String
 }) {}
 
-/** Says that a question does not wait. */
+/** The error for a question that is not open. */
 export const notWaiting = (id: string) =>
   new QuestionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
 
@@ -16,7 +16,7 @@ export class Unanswered extends Schema.TaggedError<Unanswered>()("Unanswered", {
   reason: Schema.Literal(
     /** Nobody can be asked here. */
     "nobody",
-    /** The person does not want to answer it. */
+    /** The person dismissed it. */
     "dismissed",
     /** A day went by. */
     "expired"
@@ -24,5 +24,5 @@ export class Unanswered extends Schema.TaggedError<Unanswered>()("Unanswered", {
   message: Schema.String
 }) {}
 
-/** The error where nobody could answer. */
+/** The error if nobody can answer. */
 export const nobody = new Unanswered({ reason: "nobody", message: "Nobody can be asked here." })

@@ -1,24 +1,24 @@
-/** Decides what rules say of a call: wildcards, the last match in a set, the strictest over several sets. */
+/** Decides what rules say about a call: wildcards, the last match in a set, the strictest over several sets. */
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 import { glob, globOf } from "./Wildcard.ts"
 
 /**
- * Whether a wildcard covers a text: `*` is any run of characters, `/` and line breaks included, `?` is any one character,
- * and a trailing ` *` also covers the text without it (`git log *` covers `git log`). Takes linear space and, at worst,
- * time proportional to both lengths multiplied.
+ * Whether a wildcard matches a text. `*` is any run of characters, `/` and line breaks included; `?` is any one
+ * character. A trailing ` *` also matches the text without it (`git log *` matches `git log`). Takes linear space and,
+ * at worst, time proportional to both lengths multiplied.
  */
 export const covers = (pattern: string, text: string): boolean =>
   glob(pattern, text) || (pattern.endsWith(" *") && glob(pattern.slice(0, -2), text))
 
 const everyRule = (_rule: Rule): boolean => true
 
-/** A rule, and whether it covers a pattern. */
+/** A rule, and whether it matches a pattern. */
 interface Reader {
   readonly rule: Rule
   readonly covers: (text: string, spaced: string) => boolean
 }
 
-/** A trailing ` *` covers with a space behind the text just what it covers with and without arguments. */
+/** With a trailing ` *`, matching the text and a space is the same as matching with and without arguments. */
 const readerOf = (rule: Rule): Reader => {
   const { pattern } = rule
   const covered = globOf(pattern)
@@ -27,7 +27,10 @@ const readerOf = (rule: Rule): Reader => {
   return { rule, covers: (text, spaced) => text.startsWith(beginning) && covered(spaced) }
 }
 
-/** Sets of rules do not change, and the same few are asked about all the time: those that speak of a permission, last first. */
+/**
+ * Rule sets are immutable, and the same few are checked all the time. This caches the rules for a permission, last
+ * first.
+ */
 const readers = new WeakMap<Ruleset, Map<string, ReadonlyArray<Reader>>>()
 
 const readersOf = (rules: Ruleset, permission: string): ReadonlyArray<Reader> => {
@@ -40,8 +43,8 @@ const readersOf = (rules: Ruleset, permission: string): ReadonlyArray<Reader> =>
 }
 
 /**
- * What a set of rules says: the action of the last rule that matches, `undefined` where none does. Rules that do not count
- * are passed over.
+ * What a rule set says: the action of the last matching rule, `undefined` if none matches. Skips rules that do not
+ * count.
  */
 export const evaluate = (
   rules: Ruleset,
@@ -54,10 +57,10 @@ export const evaluate = (
     .action
 }
 
-/** Whether a rule counts for what no wildcard may allow: those that allow have to name it in full. */
+/** Whether a rule counts for a pattern that no wildcard may allow: rules that allow must name it in full. */
 export const allowsInFull = ({ action, pattern }: Rule): boolean => action !== "allow" || !/[*?]/.test(pattern)
 
-/** Whether a rule speaks of something, and not of everything. */
+/** Whether a rule is specific, and not a catch-all. */
 export const isNarrow = ({ pattern }: Rule): boolean => !/^\*+$/.test(pattern)
 
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
@@ -65,7 +68,7 @@ const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 /** The stricter of two actions: `deny` over `ask` over `allow`. */
 export const stricter = (a: Action, b: Action): Action => (strictness[a] >= strictness[b] ? a : b)
 
-/** Whether every pattern of a permission is denied, so that nothing of it can ever be allowed. */
+/** Whether every pattern of a permission is denied, so that no call can ever be permitted. */
 export const deniesAll = (rules: Ruleset, permission: string): boolean => {
   let denied = false
   for (const rule of rules) {
@@ -77,15 +80,15 @@ export const deniesAll = (rules: Ruleset, permission: string): boolean => {
 }
 
 /**
- * What an agent hands down where it declares no ceiling: what its definition denies stays denied. What the definition
- * takes out of a denial stays out of it, so `{ "*": "deny", "read": "allow" }` denies everything but reading.
+ * The ceiling of an agent that declares none: what its definition denies stays denied. Exceptions from a denial stay
+ * exceptions, so `{ "*": "deny", "read": "allow" }` denies everything but reading.
  */
 export const denials = (rules: Ruleset): Ruleset =>
   rules.some((rule) => rule.action === "deny")
     ? rules.map((rule) => rule.action === "deny" ? rule : { ...rule, action: "allow" })
     : []
 
-/** Puts a home directory in the place of a leading `~/` or `$HOME` of each pattern. */
+/** Expands a leading `~/` or `$HOME` of each pattern to the home directory. */
 export const expandHome = (rules: Ruleset, home: string): Ruleset =>
   rules.map((rule) => {
     const rest = /^(?:~|\$HOME)(?=\/|$)(.*)$/s.exec(rule.pattern)

@@ -1,4 +1,4 @@
-/** Owns the conversations: makes them, prompts them, stops them, and tells what was said in them. */
+/** Owns conversations: creates, prompts and stops them, and returns what was said in them. */
 
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -31,10 +31,10 @@ import type { PromptError, PromptOptions, Turn } from "./Turn.ts"
 export type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
 export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
 
-/** What an assistant message says, as `Turn.text` has it. */
+/** The text of an assistant message, as in `Turn.text`. */
 export const answerOf = (parts: ReadonlyArray<Part>): string => answerOfParts(parts)
 
-/** Why a conversation was not made shorter. */
+/** Why a conversation was not compacted. */
 export type CompactError =
   | BudgetExhausted
   | CompactionFailed
@@ -58,13 +58,13 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly create: (
     options: SessionOptions
   ) => Effect.Effect<SessionInfo, AgentNotFound | BudgetInvalid | ProjectUnavailable | StorageError>
-  /** Makes a session below another: same project and directory, one level deeper. */
+  /** Creates a session below another: same project and directory, one level deeper. */
   readonly createChild: (
     parentID: SessionID,
     options: ChildOptions
   ) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
   readonly get: (id: SessionID) => Effect.Effect<SessionInfo, SessionNotFound | StorageError>
-  /** The sessions at the roots, newest change first, and the ids of those that could not be read. */
+  /** The root sessions, latest change first, and the ids of those that could not be read. */
   readonly list: (filter?: {
     readonly projectID?: string
     readonly limit?: number
@@ -73,8 +73,8 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<SessionInfo>, StorageError>
   readonly messages: (id: SessionID) => Effect.Effect<ReadonlyArray<MessageWithParts>, SessionNotFound | StorageError>
   /**
-   * Stores a message and runs the loop until it is idle; where it is running already, the message is taken at the next
-   * step. Ends with the final answer. Interrupting the last one that waits for an answer stops the session.
+   * Stores a message and runs the loop until it is idle. A running loop takes the message at its next step. Ends with
+   * the final answer. If every caller that waits for an answer is interrupted, the session stops.
    */
   readonly prompt: (
     id: SessionID,
@@ -82,55 +82,54 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     options?: PromptOptions
   ) => Effect.Effect<Turn, PromptError>
   /**
-   * Ends when nothing of a session goes on any more, neither a turn nor a task in the background, as its last turn ended;
-   * undefined where there was none since the session was opened.
+   * Ends when nothing of a session runs, neither a turn nor a background task, the way its last turn ended; undefined
+   * if it had no turn since it was opened.
    */
   readonly untilIdle: (id: SessionID) => Effect.Effect<Turn | undefined, PromptError>
-  /** Stores a message without answering it: the next prompt is answered with it in mind. */
+  /** Stores a message without answering it: the model sees it with the next prompt. */
   readonly append: (
     id: SessionID,
     prompt: string | ReadonlyArray<PartInput>
   ) => Effect.Effect<void, SessionNotFound | PromptInvalid | StorageError>
   /**
-   * Goes on with what a process that is no more has left of a session and of the whole tree that it is in: turns that were
-   * cut off, tasks that had not settled, prompts that nobody had read. What was stopped stays stopped. Ends when all of it
-   * is under way; `untilIdle` waits for it.
+   * Resumes what a dead process left of the whole tree of a session: interrupted turns, unsettled tasks, unread
+   * prompts. What was stopped stays stopped. Ends when everything is running; `untilIdle` waits for it.
    */
   readonly resume: (
     id: SessionID
   ) => Effect.Effect<void, ProjectUnavailable | SessionNotFound | StorageError>
   /**
-   * Has a model describe what became of a session and everything below it, from a digest of what was done. The summary is
-   * kept on the session and told as `session.updated`. Interruption closes the request.
+   * Has a model describe the result of a session and everything below it, from a digest of the work. The summary is
+   * stored with the session and published as `session.updated`. Interruption closes the request.
    */
   readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, SummarizeError>
   /**
-   * Has a model summarise what was said before the newest messages, so that less is sent from now on. All that was said
-   * stays stored and is told by `messages`. It is done by itself where a conversation comes near to what its model reads.
+   * Has a model summarise all but the newest messages, so that less is sent from now on. All messages stay stored, and
+   * `messages` returns them. Happens automatically when a conversation nears its model's limit.
    */
   readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
-  /** Ends when the summary of a session, which `summaries` of the config asks for, is not being renewed any more. */
+  /** Ends when no summary of a session, as `summaries` in the config requests, is being renewed any more. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /**
-   * Ends what runs here of the whole tree that a session is in, and stores nothing of that: the next prompt or `resume`, in
-   * any process, continues it as after a crash. Gives the runs in the background that are left.
+   * Ends what runs here of the whole tree of a session, without storing an end. The next prompt or `resume`, in any
+   * process, continues it as after a crash. Returns the background runs that are left.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, SessionNotFound | StorageError>
   /** Stops a session and everything below it, and ends when nothing of it runs any more. */
   readonly stop: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>
   /**
-   * Begins another session with a copy of what was said in this one, up to and including a message; to its end where none is
-   * named. It has the same agent, model, rules and limits, and has used nothing. Sessions of tasks are not copied: what they
-   * came to stands in the conversation, and none of them can be resumed from the copy. The copy stands beside the
-   * original: that of a root is a root, that of a task's session is below the same parent.
+   * Starts another session with a copy of the conversation, up to and including a message, or to its end if you name
+   * none. The copy has the same agent, model, rules and limits, and no usage. Sessions of tasks are not copied: their
+   * conclusions are in the conversation, and the copy cannot resume them. A copy of a root is a root; a copy of a
+   * task's session has the same parent.
    */
   readonly fork: (
     id: SessionID,
     options?: { readonly messageID?: MessageID }
   ) => Effect.Effect<SessionInfo, SessionNotFound | ForkRefused | StorageError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, SessionNotFound | StorageError>
-  /** Stops and removes a session with everything below it; what it used stays counted above it. */
+  /** Stops and deletes a session with everything below it; its usage stays counted above it. */
   readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
 }>() {
   /** Sessions whose loops run in this process. */
@@ -143,7 +142,10 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   static readonly prompt = (id: SessionID, prompt: string | ReadonlyArray<PartInput>, options?: PromptOptions) =>
     Effect.flatMap(Session, (session) => session.prompt(id, prompt, options))
 
-  /** Prompts a session for an answer of a given form: the model gives it through a tool, and may mend it three times. */
+  /**
+   * Prompts a session for an answer of a given schema. The model gives it through a tool, and may correct it three
+   * times.
+   */
   static readonly ask = <A, I>(
     id: SessionID,
     prompt: string | ReadonlyArray<PartInput>,

@@ -1,4 +1,4 @@
-/** Takes whole trees of sessions out of storage, and puts them back: all of a tree, or nothing. */
+/** Exports whole trees of sessions from storage, and imports them: all of a tree, or nothing. */
 import { type ArchivedSession, format, version } from "@skein/domain/Archive"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -18,11 +18,11 @@ export interface Exported {
   readonly root: SessionID
   readonly sessions: number
   readonly messages: number
-  /** What could not be read, and so is not in it. */
+  /** What could not be read, and so is missing from it. */
   readonly unreadable: Found<never>["unreadable"]
 }
 
-/** Sessions from the top; one below another that cannot be read could not be put back, and is left out as well. */
+/** Sessions from the top. A session below an unreadable one could not be imported, so it is left out as well. */
 const reachable = (found: Found<SessionInfo>, root: SessionID) => {
   const known = new Set<SessionID>()
   const unreadable = [...found.unreadable]
@@ -35,7 +35,7 @@ const reachable = (found: Found<SessionInfo>, root: SessionID) => {
   return { sessions, known, unreadable }
 }
 
-/** What cannot be read at all is told and left out. */
+/** Reports and skips what cannot be read. */
 const orNothing = <A>(
   id: SessionID,
   read: Effect.Effect<ReadonlyArray<A>, StorageError>,
@@ -48,9 +48,9 @@ const orNothing = <A>(
     }))
 
 /**
- * Writes the whole tree that a session belongs to, from its root, as one archive. `write` is given piece after piece of the
- * JSON text, a session at a time, so that no more than one is held in memory. What an inbox holds for the process that
- * runs a session (`stop`) is not part of it.
+ * Writes the whole tree of a session, from its root, as one archive. Calls `write` with pieces of the JSON text, one
+ * session at a time, so that memory holds no more than one. Inbox rows for the process that runs a session (`stop`) are
+ * left out.
  */
 export const exportTree = Effect.fn("SessionArchive.export")(
   function*<E, R>(id: SessionID, write: (piece: string) => Effect.Effect<void, E, R>) {
@@ -59,7 +59,7 @@ export const exportTree = Effect.fn("SessionArchive.export")(
     if (Option.isNone(found)) return yield* notFound(id)
     const root = found.value.rootID
     const { known, sessions, unreadable } = reachable(yield* storage.sessions({ rootID: root }), root)
-    // An archive without its root is none: reading the root says what is wrong with it.
+    // An archive needs its root, so an unreadable root is an error.
     if (!known.has(root) && Option.isNone(yield* storage.session(root))) return yield* notFound(root)
     const exported = yield* Clock.currentTimeMillis
     const head = JSON.stringify({ format, version, exported, root }).slice(0, -1)
@@ -88,9 +88,9 @@ export const exportTree = Effect.fn("SessionArchive.export")(
 )
 
 /**
- * Takes in an archive, in one commit, once all of it was found valid; gives the root. `copy` gives every row a new id, so
- * that the original may be there as well; without it, a tree that is there already is refused. `place` says where the
- * sessions work that worked where the root did.
+ * Imports an archive in one commit, once all of it is valid; returns the root. `copy` gives every row a new id, so that
+ * the original may exist as well; without it, a tree that exists already is refused. `place` is the new directory of
+ * the sessions that worked in the root's directory.
  */
 export const importTree = Effect.fn("SessionArchive.import")(
   function*(text: string, options: {

@@ -1,8 +1,8 @@
-/** Decides how a session says that it cannot do what was asked. */
+/** Decides how a session reports that it cannot do what was asked. */
 import { SessionID } from "@skein/domain/Id"
 import * as Schema from "effect/Schema"
 
-/** There is no session of this id. */
+/** No session has this id. */
 export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("SessionNotFound", {
   id: Schema.String,
   message: Schema.String
@@ -14,87 +14,87 @@ export class SessionStopped extends Schema.TaggedError<SessionStopped>()("Sessio
   message: Schema.String
 }) {}
 
-/** The prompt cannot be taken as it is. */
+/** The prompt is not acceptable as it is. */
 export class PromptInvalid extends Schema.TaggedError<PromptInvalid>()("PromptInvalid", {
   message: Schema.String
 }) {}
 
-/** The model did not give an answer of the form that was asked for; `last` is what it gave in the end. */
+/** The model did not give an answer of the requested schema; `last` is its last attempt. */
 export class OutputInvalid extends Schema.TaggedError<OutputInvalid>()("OutputInvalid", {
   message: Schema.String,
   last: Schema.String
 }) {}
 
-/** A session has no new summary; one that it had stays. */
+/** A session has no new summary; an earlier one stays. */
 export class SummaryFailed extends Schema.TaggedError<SummaryFailed>()("SummaryFailed", {
   id: SessionID,
   reason: Schema.Literal(
-    /** Nothing was said in the session yet. */
+    /** The session has no messages yet. */
     "nothing_said",
-    /** There is no agent or no model that could write it. */
+    /** No agent or model is available to write it. */
     "unavailable",
-    /** The model failed, refused, or answered nothing. */
+    /** The model failed, refused, or gave an empty answer. */
     "model"
   ),
   message: Schema.String
 }) {}
 
-/** A conversation is longer than its model reads, and cannot be made shorter. */
+/** A conversation exceeds its model's context, and cannot be compacted. */
 export class ContextOverflow extends Schema.TaggedError<ContextOverflow>()("ContextOverflow", {
   id: SessionID,
   /** The model, as `provider/model`. */
   model: Schema.String,
-  /** How often it was tried to make the conversation shorter. */
+  /** How often compaction was tried. */
   tries: Schema.NonNegativeInt,
   message: Schema.String
 }) {}
 
-/** A conversation was not made shorter; it is as it was. */
+/** A conversation was not compacted; it is unchanged. */
 export class CompactionFailed extends Schema.TaggedError<CompactionFailed>()("CompactionFailed", {
   id: SessionID,
   reason: Schema.Literal(
-    /** A turn of it goes on, which sees to its length by itself. */
+    /** A turn is running, which compacts automatically. */
     "at_work",
-    /** There is nothing in it that a summary would be shorter than. */
+    /** A summary would not be shorter. */
     "nothing_to_do",
-    /** There is no agent or no model that could summarise it. */
+    /** No agent or model is available to summarise it. */
     "unavailable",
-    /** The model failed, refused, or answered nothing. */
+    /** The model failed, refused, or gave an empty answer. */
     "model"
   ),
   message: Schema.String
 }) {}
 
-/** A session cannot be copied as it was asked for. */
+/** A session cannot be copied as requested. */
 export class ForkRefused extends Schema.TaggedError<ForkRefused>()("ForkRefused", {
   id: SessionID,
   reason: Schema.Literal(
-    /** A turn or a task of it goes on. */
+    /** It has a running turn or task. */
     "at_work",
-    /** The message at which the copy is to end is none of the session. */
+    /** The session has no such last message. */
     "unknown_message"
   ),
   message: Schema.String
 }) {}
 
-/** A budget that bounds nothing, or that nothing can be within. */
+/** A budget that limits nothing, or that no request can meet. */
 export class BudgetInvalid extends Schema.TaggedError<BudgetInvalid>()("BudgetInvalid", {
   message: Schema.String
 }) {}
 
-/** What a session may use is used up, so that nothing more is asked of a model; `text` is what it had said by then. */
+/** A session's budget is exhausted, so no more requests are sent; `text` is what it said until then. */
 export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
-  /** Whose budget it is: the session's own, or that of one above it. */
+  /** The session with that budget: this one, or one above it. */
   holder: SessionID,
   which: Schema.Literal("tokens", "usd", "steps", "time"),
   text: Schema.String,
   message: Schema.String
 }) {}
 
-/** Says that a session was stopped before what was asked of it. */
+/** The error for a session that was stopped first. */
 export const stoppedBefore = (id: SessionID, what: string) =>
   new SessionStopped({ id, message: `The session ${id} was stopped before ${what}. What it did is kept.` })
 
-/** Says that a session is not known. */
+/** The error for an unknown session. */
 export const notFound = (id: string) =>
   new SessionNotFound({ id, message: `There is no session ${id}. See \`skein sessions\` for those that there are.` })

@@ -1,4 +1,4 @@
-/** The port to what lasts: sessions, messages, parts, runs, inboxes, events, approvals and todos. */
+/** The port to durable storage: sessions, messages, parts, runs, inboxes, events, approvals and todos. */
 import type { RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -24,17 +24,20 @@ export { isOver, type Lease, type StoredLease } from "./Lease.ts"
 export type { LoggedEvent, Pruning } from "./LoggedEvent.ts"
 export type { Write } from "./Write.ts"
 
-/** What lasts. Reads see every commit that was acknowledged before. */
+/** Durable storage. Reads see every commit that was acknowledged before. */
 export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<SessionStorage, {
   /**
-   * Makes all changes or none, in this order, after every commit that was asked for earlier. Ends when they are durable.
-   * Interruption does not undo a commit that was asked for. Gives the places of its events, and may give those of others.
+   * Applies all changes or none, in this order, after every commit requested earlier. Ends when they are durable.
+   * Interruption does not undo a requested commit. Returns the positions of its events, and possibly those of others.
    */
   readonly commit: (writes: ReadonlyArray<Write>) => Effect.Effect<Places, StorageError>
-  /** Fails with reason `gone` where nobody can find any more what is committed; absent where that cannot be. */
+  /**
+   * Fails with reason `gone` if commits can no longer be found, for example because the file was deleted; absent if
+   * that is impossible.
+   */
   readonly intact?: Effect.Effect<void, StorageError>
   readonly session: (id: SessionID) => Effect.Effect<Option.Option<SessionInfo>, StorageError>
-  /** The ids that begin with these characters, in their order, at most `limit`. A task's id is that of its session. */
+  /** The ids with this prefix, in order, at most `limit`. A task's id is that of its session. */
   readonly ids: (
     of: Identified,
     start: string,
@@ -42,32 +45,32 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   ) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** Who holds the tree of a root session, as of the last commit of any process. */
   readonly lease: (rootID: SessionID) => Effect.Effect<Option.Option<StoredLease>, StorageError>
-  /** Sessions, newest change first. */
+  /** Sessions, latest change first. */
   readonly sessions: (filter: SessionFilter) => Effect.Effect<Found<SessionInfo>, StorageError>
-  /** All messages of a session with their parts, in the order in which they were made. */
+  /** All messages of a session with their parts, in the order of creation. */
   readonly messages: (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError>
   readonly run: (id: RunID) => Effect.Effect<Option.Option<TaskRun>, StorageError>
   /** Runs, oldest first. */
   readonly runs: (filter: RunFilter) => Effect.Effect<Found<TaskRun>, StorageError>
   /**
-   * What other processes have put into inboxes for the tasks of this one, and nobody has taken; undefined where nothing was
-   * stored by others since the last look, which costs next to nothing. Absent where no other process has access.
+   * Untaken inbox rows that other processes stored for the tasks of this one; undefined if others stored nothing since
+   * the last call, which then costs almost nothing. Absent if no other process has access.
    */
   readonly mail?: Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>
-  /** What waits for a session, oldest first. */
+  /** The inbox of a session, oldest first. */
   readonly inbox: (id: SessionID) => Effect.Effect<Found<InboxRow>, StorageError>
   /**
-   * Events of the log, oldest first. An event that a session, message or part was
-   * updated shows it as it is when it is read, and is left out when it is gone.
+   * Events of the log, oldest first. An event about an updated session, message or part shows it as it is now, and is
+   * left out if it was deleted.
    */
   readonly events: (filter: EventFilter) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
   /**
-   * Removes the beginning of the log up to the first event that is not that old, and says how many events went. A tree of
-   * sessions that is at work keeps all of its own: one was changed lately, has an open tool call, or a run is not settled.
-   * After that it removes what a tree has beyond its most.
+   * Prunes the log up to the first event that is recent enough, and returns the number of pruned events. An active tree
+   * keeps all its events: a session changed recently, a tool call is open, or a run is unsettled. Then it prunes what a
+   * tree has beyond its maximum.
    */
   readonly prune: (events: Pruning) => Effect.Effect<number, StorageError>
-  /** Approvals of a project, oldest first: all of them, or those that hold for one of its trees, be it alone or with others. */
+  /** Approvals of a project, oldest first: all, or those that apply to one of its trees, alone or with others. */
   readonly approvals: (
     projectID: string,
     rootID?: SessionID

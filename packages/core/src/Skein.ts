@@ -1,4 +1,4 @@
-/** The composition root: all services of Skein from what differs between its uses. */
+/** The composition root: all services of Skein, from what differs between its uses. */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { Ids } from "@skein/domain/Id"
 import type * as Duration from "effect/Duration"
@@ -35,54 +35,54 @@ import { TaskTool } from "./TaskTool.ts"
 import { TodoList } from "./TodoList.ts"
 import { type AnyTool, SharedTools, Tools } from "./Tool.ts"
 
-/** What the sessions of a project have; everything but the provider has an answer that needs neither disk nor network. */
+/** What the sessions of a project have. Everything but the provider has a default without disk or network. */
 export interface ProjectOptions {
-  /** The way to models: the one thing that must be chosen. */
+  /** The access to models: the only required option. */
   readonly provider: Layer.Layer<Provider, unknown, unknown>
-  /** The tools besides `task`; none where absent. */
+  /** The tools besides `task`; none by default. */
   readonly tools?: Effect.Effect<ReadonlyArray<AnyTool>, never, unknown>
-  /** Where tasks work that are to work apart; none where absent, and such tasks are refused. */
+  /** Where isolated tasks work. By default such tasks are refused. */
   readonly isolation?: Layer.Layer<Isolation>
-  /** Settings, or a layer that knows where to find them. */
+  /** Settings, or a layer that can find them. */
   readonly config?: ConfigInfo | Layer.Layer<Config, unknown, unknown>
-  /** The agents; the built-in ones where absent. */
+  /** The agents; by default the built-in ones. */
   readonly agents?: Layer.Layer<Agent>
-  /** What agents are told besides their own prompts; nothing where absent. */
+  /** Instructions for all agents; none by default. */
   readonly instructions?: Layer.Layer<Instructions>
-  /** Where commands are found besides those that are built in; nowhere where absent. */
+  /** Where to find more commands; nowhere by default. */
   readonly commands?: CommandSource
-  /** Where skills are found; nowhere where absent. */
+  /** Where to find skills; nowhere by default. */
   readonly skills?: SkillSource
-  /** Who is told of what happens, and may block or change it; nobody where absent. */
+  /** Hooks, which receive events and may block or change what happens; none by default. */
   readonly hooks?: Layer.Layer<Hooks, unknown, unknown>
 }
 
 /** What a process has once, however many projects it holds. */
 export interface ProcessOptions {
-  /** What lasts; memory where absent. */
+  /** Durable storage; memory by default. */
   readonly storage?: Layer.Layer<SessionStorage, unknown, unknown>
-  /** Where long texts are kept; memory where absent. */
+  /** Where to keep long texts; memory by default. */
   readonly spill?: Layer.Layer<Spill>
-  /** How this process is known to others on the same storage; by a name of chance where absent. */
+  /** The name of this process on a shared storage; random by default. */
   readonly owner?: Layer.Layer<Owner>
-  /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
+  /** How to answer permission questions; by default `nobody`, which denies them. */
   readonly permission?: PermissionOptions
 }
 
-/** What a program with one project chooses. */
+/** The options of a program with one project. */
 export interface SkeinOptions extends ProjectOptions, ProcessOptions {}
 
-/** What a program with a project for each directory chooses. */
+/** The options of a program with a project for each directory. */
 export interface ManyOptions<R = never> extends ProcessOptions {
   /** Reads the project of a directory; `Skein.project` makes its layers. */
   readonly projects: ProjectSource<R>
-  /** How long a project stays open that no session uses; see `Project.idleTimeToLive`. */
+  /** How long an unused project stays open; see `Project.idleTimeToLive`. */
   readonly idleTimeToLive?: Duration.DurationInput
-  /** The settings of the process: its limits are for all projects together. */
+  /** The settings of the process: its limits apply to all projects together. */
   readonly config?: ConfigInfo
 }
 
-/** The services that a process has once, and that a project may be made of. */
+/** The services that a process has once, and that projects may use. */
 export type ProcessServices =
   | Answerer
   | Bus
@@ -101,7 +101,7 @@ export type ProcessServices =
 /** What a program can call once the graph is built. */
 export type SkeinServices = ManyServices | ProjectServices
 
-/** The same where there are many projects: what belongs to one of them is found by `Projects`. */
+/** The same for many projects: `Projects` finds what belongs to one of them. */
 export type ManyServices = ProcessServices | Budget | Command | Projects | Session | Tasks
 
 /** What one of the options holds. */
@@ -117,18 +117,18 @@ type NeedsOfSource<S> = S extends (directory: string) => Effect.Effect<ProjectVe
   R | Exclude<R2, Scope> :
   never
 
-/** A name that is no option is a mistake. */
+/** A name that is not an option is a mistake. */
 type Only<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never }
 
 type ProjectKeys = "provider" | "config" | "hooks"
 
-/** What the layers of options need that the graph does not hold. */
+/** What the layers of options need from outside the graph. */
 type ProjectNeeds<O> =
   | Exclude<NeedsOf<Of<O, "provider" | "hooks">>, Config | ProcessServices>
   | NeedsOf<Of<O, "config">>
   | Exclude<NeedsOf<Of<O, "tools">>, ProcessServices | Exclude<ProjectServices, Tools> | Scope>
 
-/** Options whose layers need nothing from outside: those of `Only`, for whoever builds the graph. */
+/** Options whose layers need nothing from outside: those of `Only`, for the code that builds the graph. */
 interface Settled {
   readonly provider: Layer.Layer<Provider, never, Config | ProcessServices>
   readonly tools?: Effect.Effect<
@@ -180,7 +180,7 @@ const process = (options: SettledProcess) => {
     )
 }
 
-/** What makes sessions work, each in its project. */
+/** What runs sessions, each in its project. */
 const running = Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer).pipe(
   Layer.provideMerge(Session.layer),
   Layer.provideMerge(Tasks.layer)
@@ -194,7 +194,7 @@ export function layer<O extends SkeinOptions>(
   ErrorOf<Of<O, ProjectKeys | "storage">>,
   ProjectNeeds<O> | Exclude<NeedsOf<Of<O, "storage">>, Config>
 >
-// What the options need and how they may fail is what the graph needs and how it may fail: here both are nothing.
+// The graph needs what the options need, and fails as they fail: here that is nothing.
 export function layer(options: SettledProject & SettledProcess): Layer.Layer<SkeinServices> {
   return running.pipe(
     Layer.provideMerge(Projects.layerOne),
@@ -205,7 +205,7 @@ export function layer(options: SettledProject & SettledProcess): Layer.Layer<Ske
   )
 }
 
-/** What one project of several has, for `ProjectSource`. */
+/** What one of several projects has, for `ProjectSource`. */
 export function project<O extends ProjectOptions>(
   options: Only<O, ProjectOptions>
 ): Layer.Layer<ProjectServices, ErrorOf<Of<O, ProjectKeys>>, ProjectNeeds<O> | ProcessServices>

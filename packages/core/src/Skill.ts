@@ -1,4 +1,4 @@
-/** Owns which skills there are: instructions for kinds of work, of which an agent reads those that it needs. */
+/** Owns the skills: instructions for kinds of work, which an agent reads when it needs them. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,33 +7,33 @@ import * as TimedCache from "./TimedCache.ts"
 /** A skill. */
 export interface SkillInfo {
   readonly name: string
-  /** What it is for, by which an agent decides whether to read it. */
+  /** Its purpose, by which an agent decides whether to read it. */
   readonly description: string
   /** What an agent reads. */
   readonly text: string
-  /** The directory that its other files lie in, absolute. */
+  /** The directory of its other files, absolute. */
   readonly folder: string
-  /** The file that it is written in. */
+  /** The file that defines it. */
   readonly origin: string
-  /** Where skills of the same name are written whose place it takes. */
+  /** Where the skills of the same name are defined that it overrides. */
   readonly hides: ReadonlyArray<string>
 }
 
-/** The skills that there are, and what is wrong with those that cannot be used; both sorted by name. */
+/** The skills, and what is wrong with those that cannot be used; both sorted by name. */
 export interface SkillList {
   readonly skills: ReadonlyArray<SkillInfo>
   readonly broken: ReadonlyArray<{ readonly name: string; readonly message: string }>
 }
 
-/** Finds the skills that hold for a directory. */
+/** Finds the skills of a directory. */
 export type SkillSource = (directory: string) => Effect.Effect<SkillList>
 
 /** The skills. */
 export class Skill extends Context.Tag("@skein/core/Skill")<Skill, {
-  /** The skills that hold for a directory, as they were less than half a minute ago. */
+  /** The skills of a directory, at most half a minute old. */
   readonly list: SkillSource
 }>() {
-  /** Skills from a source, each directory of which is remembered for half a minute: every request of a model looks. */
+  /** Skills from a source, cached for half a minute per directory, because every model request reads them. */
   static readonly layer = (source: SkillSource): Layer.Layer<Skill> =>
     Layer.effect(
       Skill,

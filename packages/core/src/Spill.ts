@@ -1,21 +1,21 @@
-/** Owns what is too long for a model: it is kept in a file, whose path the model is told. */
+/** Owns texts that are too long for a model: stores them in a file, whose path the model gets. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** How much of a tool's output a model is shown. */
+/** How much of a tool's output a model sees. */
 export const bound = { lines: 2_000, bytes: 50 * 1024 } as const
 
 /** Keeps long texts. */
 export class Spill extends Context.Tag("@skein/core/Spill")<Spill, {
   /**
-   * Keeps a text and gives the path at which the `read` tool finds it. `undefined` where it could not be kept: the cut
-   * text then says so.
+   * Stores a text and returns the path for the `read` tool. `undefined` if it could not be stored: the truncated text
+   * then says so.
    */
   readonly keep: (session: SessionID, name: string, text: string) => Effect.Effect<string | undefined>
 }>() {
-  /** Keeps texts as long as the layer lives, under `memory:` paths. */
+  /** Keeps texts for the life of the layer, under `memory:` paths. */
   static readonly layerMemory: Layer.Layer<Spill> = Layer.sync(Spill, () => {
     const kept = new Map<string, string>()
     return {
@@ -29,7 +29,7 @@ export class Spill extends Context.Tag("@skein/core/Spill")<Spill, {
   })
 }
 
-/** A text cut to a limit, with some words about where the rest is: whole lines from the beginning. */
+/** A text truncated to a limit, in whole lines from its beginning, with a note on where the rest is. */
 export const cut = Effect.fnUntraced(function*(
   session: SessionID,
   name: string,
@@ -68,6 +68,6 @@ const headOf = (text: string, limit: { readonly bytes: number; readonly lines: n
   const head = text.slice(0, end)
   if (Buffer.byteLength(head) <= limit.bytes) return head.trimEnd()
   const bytes = Buffer.from(head).subarray(0, limit.bytes)
-  // A cut inside a character leaves a replacement character at the end.
+  // Cutting inside a character leaves a replacement character at the end.
   return bytes.toString("utf8").replace(/\uFFFD+$/u, "")
 }

@@ -1,4 +1,4 @@
-/** Decides how a failure of storage is told. */
+/** Decides how to report a failure of storage. */
 import * as Schema from "effect/Schema"
 
 /** Something could not be stored or read. The message says what, where, and how to fix it. */

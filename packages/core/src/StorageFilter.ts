@@ -1,11 +1,11 @@
-/** Which rows a read of storage asks for. */
+/** Which rows to read from storage. */
 import type { EventType } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 
-/** What has ids that can be looked up by how they begin. */
+/** What you can look up by a prefix of its id. */
 export type Identified = "sessions" | "tasks" | "runs"
 
-/** Sessions for which all of this holds. */
+/** Sessions that match all of these. */
 export interface SessionFilter {
   readonly projectID?: string
   readonly rootID?: SessionID
@@ -15,7 +15,7 @@ export interface SessionFilter {
   readonly limit?: number
 }
 
-/** Runs for which all of this holds. */
+/** Runs that match all of these. */
 export interface RunFilter {
   readonly taskID?: SessionID
   readonly parentID?: SessionID
@@ -23,9 +23,9 @@ export interface RunFilter {
   readonly unsettled?: boolean
 }
 
-/** Events for which all of this holds. */
+/** Events that match all of these. */
 export interface EventFilter {
-  /** Only events after this `seq` of the tree, or, where no tree is named, after this `position`; 0 is the beginning. */
+  /** Only events after this `seq` of the tree, or, if you name no tree, after this `position`; 0 is the beginning. */
   readonly after: number
   /** Only events of this tree. */
   readonly rootID?: SessionID

@@ -1,36 +1,36 @@
-/** Whose call is decided, by which tool it is made, and for which call a question is asked. */
+/** Whose call is decided, which tool makes it, and which call a question is for. */
 import type { PartID } from "@skein/domain/Id"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Effect from "effect/Effect"
 import type { EventSource } from "./JournalEntry.ts"
 
-/** Whose call it is, and the rules that it goes by. */
+/** Whose call it is, and the rules that apply to it. */
 export interface Subject {
   readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory">
-  /** The names of the agents from the root to the one that calls. */
+  /** The names of the agents from the root to the caller. */
   readonly path: ReadonlyArray<string>
   /** The rules of the agent, over the defaults. */
   readonly rules: Ruleset
-  /** The ceilings of the session, of its agent, and of all above; each has a say, none can lift another. */
+  /** The ceilings of the session, of its agent, and of all above. Each restricts, and none lifts another. */
   readonly ceilings: ReadonlyArray<Ruleset>
-  /** The same as it is when it is asked for: agents may be switched and config may change while a call waits. */
+  /** The current subject: agents may be switched and config may change while a call waits. */
   readonly now?: Effect.Effect<Subject>
 }
 
-/** The tool that calls, by its name and by the permission key that it goes by. */
+/** The calling tool, by its name and its permission key. */
 export interface Caller {
   readonly name: string
   readonly permission: string
 }
 
-/** The call that a question is asked for. */
+/** The call that a question is for. */
 export interface AskingCall {
   readonly partID: PartID
-  /** Whether a process that is no more may have asked for it already: the question is the same then, and so is its answer. */
+  /** Whether a process that has ended may have asked already: then the question is the same, and so is its answer. */
   readonly resumes: boolean
-  /** The arguments of the call, and its id: hooks are told of them. */
+  /** The arguments of the call, and its id, for hooks. */
   readonly about?: { readonly input: unknown; readonly callID: string }
-  /** Takes the arguments that a hook that consents puts in the place of the call's; where absent, such a hook is refused. */
+  /** Replaces the call's arguments with those of a hook that consents; if absent, such a hook is refused. */
   readonly changed?: (input: unknown) => void
 }

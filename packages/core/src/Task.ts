@@ -1,4 +1,4 @@
-/** Subagents as effects: what a program asks of an agent, and gets as a value or as a typed error. */
+/** Subagents as effects: what a program asks an agent, with a value or a typed error as the result. */
 import type { Budget } from "@skein/domain/Budget"
 import { SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
@@ -14,55 +14,57 @@ import { Projects } from "./Projects.ts"
 import { type PromptError, Session, type Turn } from "./Session.ts"
 import { type TaskRequest, Tasks } from "./Tasks.ts"
 
-/** What an agent is asked to do, in a session of its own. */
+/** What an agent is asked to do, in its own session. */
 interface Asked {
   /** Any agent that is not hidden. */
   readonly agent: string
   /** All that it is told. */
   readonly prompt: string
-  /** The title of its session; the first words of the prompt where absent. */
+  /** The title of its session; by default the first words of the prompt. */
   readonly description?: string
   readonly model?: ModelRef
   /** Rules that neither it nor anything below it can exceed. */
   readonly permission?: Ruleset
   /** What it may use, with everything below it. */
   readonly budget?: Budget
-  /** How long it may take, in milliseconds. Where absent, a task below a caller has its agent's, or 30 minutes. */
+  /** The time limit, in milliseconds. By default a task below a caller has its agent's, or 30 minutes. */
   readonly timeout?: number
 }
 
-/** What an agent is asked to do, and where: at the root of a tree of its own, or below a session. */
+/** What an agent is asked to do, and where: at the root of its own tree, or below a session. */
 export type TaskOptions =
   & Asked
   & (
     | {
       readonly parentID?: never
-      /** The working directory; that of the process where absent. */
+      /** The working directory; by default that of the process. */
       readonly directory?: string
     }
     | {
-      /** The calling session, such as a tool's `context.sessionID`. The task is a child of it, and works where it does. */
+      /**
+       * The calling session, such as a tool's `context.sessionID`. The task is its child and works in the same place.
+       */
       readonly parentID: SessionID
       readonly directory?: never
     }
   )
 
-/** The agent did not come to a conclusion; `text` is what there was of one. */
+/** The agent reached no conclusion; `text` is what it said so far. */
 export class TaskFailed extends Schema.TaggedError<TaskFailed>()("TaskFailed", {
   agent: Schema.String,
-  /** Absent where the task could not even begin. */
+  /** Absent if the task could not start. */
   sessionID: Schema.optional(SessionID),
   status: Schema.Literal("failed", "empty", "stopped", "timed_out", "denied", "budget_exhausted", "lost"),
   /**
-   * More of it in a word: why it could not begin (`depth`, `limit`, `budget`, `unknown_agent` …), the tag of the error that
-   * ended it, what was used up, or which permission was denied.
+   * More detail in a word: why it could not start (`depth`, `limit`, `budget`, `unknown_agent` …), the tag of the error
+   * that ended it, which budget was exhausted, or which permission was denied.
    */
   reason: Schema.optional(Schema.String),
   text: Schema.String,
   message: Schema.String
 }) {}
 
-/** How long a title made of a prompt is, in characters. */
+/** The length of a title made of a prompt, in characters. */
 const longest = 50
 
 const titleOf = ({ description, prompt }: TaskOptions): string =>
@@ -98,7 +100,7 @@ const ends = {
 const refused = ({ agent }: TaskOptions, reason: string, message: string) =>
   new TaskFailed({ agent, status: "failed", reason, text: "", message })
 
-/** Why a session could not be made, in the words of tasks. */
+/** Why a session could not be created, in terms of tasks. */
 const refusals = {
   AgentNotFound: "unknown_agent",
   BudgetInvalid: "budget",
@@ -129,7 +131,7 @@ const begin = Effect.fnUntraced(function*(options: TaskOptions) {
   )
 })
 
-/** Runs it until nothing of it goes on any more; giving up stops all of it. */
+/** Runs it until nothing of it runs any more; interruption stops all of it. */
 const turnOf = Effect.fnUntraced(
   function*(options: TaskOptions, output: AnySchema | undefined) {
     const session = yield* Session
@@ -137,7 +139,7 @@ const turnOf = Effect.fnUntraced(
     const turn = Effect.gen(function*() {
       const first = yield* session.prompt(id, options.prompt, output === undefined ? {} : { output })
       const last = yield* session.untilIdle(id)
-      // What was asked for in a form is the first answer: news that came later lead to words about it.
+      // The structured output is in the first answer: later notifications lead to plain text about it.
       return output === undefined ? last ?? first : first
     })
     const { agent, timeout } = options
@@ -177,7 +179,7 @@ const conclude = (options: TaskOptions, { end, sessionID, text }: Turn): Effect.
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
 type AnySchema = Schema.Schema<any, any>
 
-/** Gives the answer where one was asked for in a form, else the text. */
+/** Returns the structured output if there is one, else the text. */
 const atRoot = (options: TaskOptions, output: AnySchema | undefined) =>
   Effect.flatMap(
     turnOf(options, output),
@@ -267,11 +269,11 @@ const valueOf = (
     const task: Effect.Effect<unknown, TaskFailed, Services> = parentID === undefined
       ? atRoot(options, output)
       : below(options, parentID, output)
-    // A tool that waits for agents holds nothing that they need: else they would wait for it.
+    // A tool that waits for agents must hold nothing that they need, or they would wait for it.
     return call === undefined ? task : call.waiting(task)
   })
 
-/** What a task needs: all of it is in `Skein.layer`. */
+/** What a task needs; `Skein.layer` has all of it. */
 export type Services = Projects | Session | Tasks
 
 /** What a task gives. */
@@ -281,8 +283,8 @@ interface Run {
 }
 
 /**
- * Has an agent do something, and gives its conclusion: as text, or as a value of `output`, which the model gives through a
- * tool and may mend three times. Below a session (`parentID`) it has all that a model's task has: limits, budgets, slots,
- * events, an outcome that is stored; else a tree of its own. Interruption ends all of it.
+ * Has an agent do something, and returns its conclusion: as text, or as a value of `output`, which the model gives
+ * through a tool and may correct three times. Below a session (`parentID`) it has all that a model's task has: limits,
+ * budgets, slots, events, a stored outcome. Else it has its own tree. Interruption ends all of it.
  */
 export const run: Run = valueOf as Run

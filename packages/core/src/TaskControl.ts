@@ -1,4 +1,4 @@
-/** The tools by which a model follows, steers, stops and awaits the tasks that it has started. */
+/** The tools with which a model follows, steers, stops and awaits the tasks that it started. */
 import type { SessionID } from "@skein/domain/Id"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import type { Outcome } from "@skein/domain/Outcome"
@@ -43,7 +43,7 @@ const WaitInput = Schema.Struct({
   )
 })
 
-/** Only who may start an agent may speak to it. */
+/** A caller may only steer an agent that it could start. */
 const askFor = (statuses: ReadonlyArray<TaskStatus>, what: string): ReadonlyArray<PermissionAsk> => {
   const agents = [...new Set(statuses.map(({ agent }) => agent))]
   return agents.length === 0
@@ -165,13 +165,13 @@ const makeWait = (tasks: Supervisor, describe: AnyTool["describe"], write: Write
     })
   })
 
-/** Adds the tools to those that there are. */
+/** Adds the tools to the registry. */
 export const layer = Layer.scopedDiscard(Effect.gen(function*() {
   const tools = yield* SharedTools
   const tasks = yield* Tasks
   const spill = yield* Effect.context<Spill>()
   const table = yield* SessionTable
-  // Who can start no task has none to control.
+  // A caller that can start no task has none to control.
   const forCallers = (text: string) => ({ depth, sessionID }: ToolCaller) => {
     const live = table.peek(sessionID)
     if (live === undefined) return Effect.succeed(undefined)

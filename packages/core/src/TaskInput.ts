@@ -1,10 +1,10 @@
-/** What a model says to start or resume a task. */
+/** The arguments with which a model starts or resumes a task. */
 import { Milliseconds } from "@skein/domain/Milliseconds"
 import * as Schema from "effect/Schema"
 
 const about = (description: string) => ({ description })
 
-/** What a model says to start or resume a task. */
+/** The arguments with which a model starts or resumes a task. */
 export const TaskInput = Schema.Struct({
   description: Schema.String.annotations(about("A short (3-5 words) description of the task, for people")),
   prompt: Schema.String.annotations(about("All that the subagent is told: what to do, where, and what to report")),
@@ -53,5 +53,5 @@ export const TaskInput = Schema.Struct({
     Milliseconds.annotations(about("How long the task may take, in milliseconds or as \"10m\"; 30 minutes if left out"))
   )
 })
-/** The type of what a model says. */
+/** The type of these arguments. */
 export interface TaskInput extends Schema.Schema.Type<typeof TaskInput> {}

@@ -1,4 +1,4 @@
-/** What is asked of tasks, and what is told of them. */
+/** What callers ask of tasks, and what they get back. */
 import type { Budget } from "@skein/domain/Budget"
 import type { SummaryRow } from "@skein/domain/Event"
 import type { PartID, RunID, SessionID } from "@skein/domain/Id"
@@ -12,40 +12,48 @@ import type { StorageError } from "./StorageError.ts"
 
 /** What a caller wants done. */
 export interface TaskRequest {
-  /** The session that asks; the child session is made below it. */
+  /** The calling session; the child session is created below it. */
   readonly parentID: SessionID
   /** The subagent's name. */
   readonly agent: string
   /** 3 to 5 words for people. */
   readonly description: string
-  /** All that the subagent is told. */
+  /** The whole prompt of the subagent. */
   readonly prompt: string
-  /** The task to go on with: a child of the same parent. */
+  /** The task to resume: a child of the same parent. */
   readonly taskID?: string
-  /** The model to use in place of the agent's and the caller's. */
+  /** The model, instead of the agent's and the caller's. */
   readonly model?: ModelRef
   /** The model of the caller, for agents that name none. */
   readonly callerModel?: ModelRef
-  /** How long the run may take, in milliseconds; the agent's own, or 30 minutes, where absent. Waiting for a person does not count. */
+  /**
+   * The time limit of the run, in milliseconds; by default the agent's own, or 30 minutes. Waiting for a person does
+   * not count.
+   */
   readonly timeout?: number
-  /** Whether the caller is told later: the run goes on by itself, and its outcome comes to the caller's inbox. */
+  /** Whether to run in the background: the outcome then arrives in the caller's inbox. */
   readonly background?: boolean
-  /** Whether the child session is removed once the outcome was read; kept where absent. */
+  /** Whether to delete the child session once the outcome was read; by default it is kept. */
   readonly cleanup?: "keep" | "delete"
-  /** Whether the task works apart from its caller; as the agent's definition says where absent. */
+  /** Whether the task is isolated from its caller; by default as the agent's definition says. */
   readonly isolation?: "worktree"
-  /** What the run may use, with all below it: at most what is left of what its caller may. As the agent's definition says where absent. */
+  /**
+   * The budget of the run and everything below it, capped by what the caller has left. By default as the agent's
+   * definition says.
+   */
   readonly budget?: Budget
   /** The tool part of the call that asks. */
   readonly partID?: PartID
-  /** Rules that a new child session cannot exceed, besides those that hold for it anyway. */
+  /** More rules that a new child session cannot exceed. */
   readonly permission?: Ruleset
-  /** A system prompt for a new child session, in the place of its agent's. */
+  /** A system prompt for a new child session, instead of its agent's. */
   readonly systemPrompt?: string
-  /** The form of the answer: the outcome's text then is its JSON. As the agent's definition says where absent. */
+  /** The schema of the answer: the outcome's text is then its JSON. By default as the agent's definition says. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly output?: Schema.Schema<any, any>
-  /** Whether the run may be promoted; not where somebody needs the outcome itself. It may where absent. */
+  /**
+   * Whether the run may be promoted to the background; not if a program needs the outcome itself. By default it may.
+   */
   readonly promotable?: boolean
   /** Whether the user asks, and not a model: then primary agents may be named too. */
   readonly byUser: boolean
@@ -58,27 +66,27 @@ export interface TaskStarted {
   readonly model: ModelRef | undefined
 }
 
-/** What a caller may hear of a run while it lasts. */
+/** What a caller may observe of a run. */
 export interface TaskProgress {
   readonly started: (run: TaskStarted) => Effect.Effect<void>
   /** The calls so far, sorted by id; at most ten times a second. */
   readonly summary: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>
-  /** Told the outcome before the run ends, and so also to a caller who is interrupted and gets no result. */
+  /** Called with the outcome before the run ends, and so also for an interrupted caller, which gets no result. */
   readonly settled: (outcome: Outcome) => Effect.Effect<void>
 }
 
-/** A run that goes on in the background. */
+/** A run that continues in the background. */
 export interface Accepted {
   readonly status: "accepted"
   readonly taskID: SessionID
   readonly runID: RunID
 }
 
-/** Which task is meant, and who says so: only the session that started a task may speak of it. */
+/** Which task is meant, and who asks: only the session that started a task may control it. */
 export interface TaskName {
   readonly parentID: SessionID
   readonly taskID: string
-  /** Whether the user says so, and not a model; a model may not begin runs of what only a user may start. */
+  /** Whether the user asks, and not a model: a model may not start runs that only a user may start. */
   readonly byUser?: boolean
 }
 
@@ -89,13 +97,13 @@ export interface TaskStatus {
   readonly description: string
   readonly state: "queued" | "running" | "settled"
   readonly background: boolean
-  /** What it does or waits for, in a few words; how it ended, where it has. */
+  /** What it does or waits for, in a few words, or how it ended. */
   readonly doing: string
-  /** Since its newest run was asked for, or how long that took, in milliseconds. */
+  /** The time since its newest run was requested, or how long that run took, in milliseconds. */
   readonly elapsedMs: number
-  /** The tool that was called last. */
+  /** The last tool called. */
   readonly lastTool: string | undefined
-  /** What the task and everything below it used, in all runs. */
+  /** The usage of the task and everything below it, in all runs. */
   readonly usage: Usage
   /** How its newest run ended. */
   readonly outcome: Outcome | undefined
@@ -104,15 +112,15 @@ export interface TaskStatus {
 /** Which tasks to wait for, and for how long. */
 export interface TaskWait {
   readonly parentID: SessionID
-  /** All tasks in the background where absent. */
+  /** By default all background tasks. */
   readonly taskIDs?: ReadonlyArray<string>
-  /** `any`: until one of them has settled; `all` where absent. */
+  /** `any`: until one of them has settled; `all` by default. */
   readonly mode?: "all" | "any"
-  /** In milliseconds; 10 minutes where absent. */
+  /** In milliseconds; 10 minutes by default. */
   readonly timeout?: number
 }
 
-/** What there was when the wait was over. */
+/** The state at the end of the wait. */
 export interface TaskWaited {
   readonly settled: ReadonlyArray<Outcome>
   readonly pending: ReadonlyArray<SessionID>
@@ -120,11 +128,11 @@ export interface TaskWaited {
 
 /** A run that was started. */
 export interface StartedTask {
-  /** What a caller is told who does not wait. */
+  /** The result for a caller that does not wait. */
   readonly accepted: Accepted
   /**
-   * Waits for the outcome, or until the run is promoted to the background. Interruption ends the run, unless it is in the
-   * background by then.
+   * Waits for the outcome, or until the run is promoted to the background. Interruption ends the run, unless it is in
+   * the background by then.
    */
   readonly join: Effect.Effect<Outcome | Accepted, StorageError>
 }

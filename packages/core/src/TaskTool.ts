@@ -1,4 +1,4 @@
-/** The `task` tool: how a model starts subagents, several at once, and what it is told of their ends. */
+/** The `task` tool: how a model starts subagents, several at once, and what it reads of their outcomes. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -18,15 +18,16 @@ import { define, SharedTools, type ToolCaller, type ToolContext, ToolError } fro
 
 /**
  * Runs the task of a call. Several calls of one answer do this at the same time, so their subagents work in parallel.
- * Interrupting the call ends the run, unless it goes on in the background.
+ * Interrupting the call ends the run, unless it continues in the background.
  */
 const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, context: ToolContext) {
   const tasks = yield* Tasks
   const request = yield* parseTask(input, context)
   const call = yield* makeTaskCall(request, context)
-  // Nothing can come between: a run that was started is always waited for.
+  // Nothing can come between, so a started run is always awaited.
   const end = yield* Effect.uninterruptible(Effect.gen(function*() {
-    // Checks the request, makes or resumes the child session, and forks its fiber in the scope of the caller's session.
+    // Checks the request, creates or resumes the child session, and forks its fiber in the scope of the caller's
+    // session.
     const run = yield* tasks.start({ ...request, partID: context.partID }, call.progress)
     return request.background === true ? run.accepted : yield* run.join
   })).pipe(Effect.mapError(taskError))
@@ -34,7 +35,9 @@ const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, contex
   return yield* call.result(end)
 })
 
-/** Finds the run of a call that a crash cut off, and waits for it. Where no run was stored, the call is made again. */
+/**
+ * Finds the run of a call that a crash interrupted, and waits for it. If no run was stored, it makes the call again.
+ */
 const recover = Effect.fn("TaskTool.recover")(function*(input: TaskInput, context: ToolContext) {
   const tasks = yield* Tasks
   const request = yield* parseTask(input, context)
@@ -45,17 +48,17 @@ const recover = Effect.fn("TaskTool.recover")(function*(input: TaskInput, contex
 
 const callerGone = new ToolError({ kind: "not_found", message: "The session that makes this call is gone." })
 
-/** The tool, and the layer that puts it into the registry. */
+/** The tool, and the layer that registers it. */
 export const TaskTool = {
   /** Runs a task for a call: forks the subagent as a fiber of the call, and ends with its outcome. */
   execute,
-  /** Adds the tool to the tools that there are. */
+  /** Adds the tool to the registry. */
   layer: Layer.scopedDiscard(Effect.gen(function*() {
     const tools = yield* SharedTools
     const context = yield* servicesForLater<Tasks | Permission | SessionTable | Spill>()
     const table = yield* SessionTable
     type Here = Tasks | Permission | ProjectServices | SessionTable | Spill
-    /** Each project has its own agents and tools: those of the caller's count. */
+    /** Each project has its own agents and tools: those of the caller apply. */
     const forCaller = <A, E>(caller: ToolCaller, nobody: A, effect: (live: Live) => Effect.Effect<A, E, Here>) => {
       const live = table.peek(caller.sessionID)
       return live === undefined
@@ -70,7 +73,7 @@ export const TaskTool = {
       name: "task",
       describe: (caller) =>
         forCaller(caller, undefined, (live) =>
-          // Without its agent, which may be gone by now, a session does nothing more.
+          // A session whose agent no longer exists does nothing more.
           Effect.catchTag(describe(live), "AgentNotFound", () => Effect.succeed(undefined))),
       parameters: TaskInput,
       hides: (caller) =>

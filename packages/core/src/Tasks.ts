@@ -37,54 +37,54 @@ export type {
 
 /** The tasks. */
 export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
-  /** Finds what is wrong with a request before anything is done. */
+  /** Checks a request before anything is done. */
   readonly check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.Effect<void, TaskRefused | StorageError>
   /**
-   * Starts a subagent: checks what is asked for, stores the run, and puts it in line for a slot, where its fiber is forked in
-   * the scope of the calling session. Join it without an interruptible gap.
+   * Starts a subagent: checks the request, stores the run, and queues it for a slot, where its fiber is forked in the
+   * scope of the calling session. Join it without an interruptible gap.
    */
   readonly start: (
     request: TaskRequest,
     progress?: TaskProgress
   ) => Effect.Effect<StartedTask, TaskRefused | StorageError>
   /**
-   * Runs a subagent to its outcome; interrupting the caller stops everything below. In the background, or where it is
-   * promoted, it ends at once, and the run is a matter of the calling session: its outcome comes to that session's inbox.
-   * Runs of one task follow each other in the order in which they were asked for.
+   * Runs a subagent to its outcome; interrupting the caller stops everything below. In the background, or once
+   * promoted, it returns at once, and the outcome arrives in the calling session's inbox. Runs of one task follow each
+   * other in the order of their requests.
    */
   readonly run: (
     request: TaskRequest,
     progress?: TaskProgress
   ) => Effect.Effect<Outcome | Accepted, TaskRefused | StorageError>
   /**
-   * Goes on with the run that a call had asked for in a process that is no more: its outcome, or that it was accepted;
-   * undefined where the call had not come to it.
+   * Continues the run that a call requested in a process that has ended: returns its outcome, or that it was accepted;
+   * undefined if the call did not get that far.
    */
   readonly reattach: (
     parentID: SessionID,
     partID: PartID,
     progress: TaskProgress
   ) => Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError>
-  /** Lets a run go on in the background though a call waits for it; the call then ends as one that was accepted. */
+  /** Moves a run to the background while a call waits for it; the call then ends as accepted. */
   readonly promote: (task: TaskName) => Effect.Effect<Accepted, TaskRefused | StorageError>
-  /** How the tasks of a session stand, or one of them. */
+  /** The status of a session's tasks, or of one of them. */
   readonly status: (
     of: { readonly parentID: SessionID; readonly taskID?: string }
   ) => Effect.Effect<ReadonlyArray<TaskStatus>, TaskRefused | StorageError>
   /**
-   * Says something to a task: at work it reads that at its next step, else it begins a run in the background. Nothing that
-   * was said is lost where the two cross.
+   * Sends a message to a task: a running task reads it at its next step, else it starts a background run. No message is
+   * lost if the two cross.
    */
   readonly message: (
     task: TaskName,
     message: string
   ) => Effect.Effect<"steered" | Accepted, TaskRefused | StorageError>
-  /** Ends the runs of a task: its work is cut off, it may conclude in one step, and its partial work comes back. */
+  /** Ends the runs of a task: its work is interrupted, it may conclude in one step, and its partial work comes back. */
   readonly stop: (
     task: TaskName,
     by: { readonly by: string; readonly reason?: string }
   ) => Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError>
-  /** Waits until tasks have settled, or until the time is over. Whoever else is to know of the outcomes still hears of them. */
+  /** Waits until tasks have settled, or until the timeout. Other receivers still get the outcomes. */
   readonly wait: (wait: TaskWait) => Effect.Effect<TaskWaited, TaskRefused | StorageError>
 }>() {
   /** Tasks whose subagents run in this process. */

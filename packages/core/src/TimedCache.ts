@@ -1,18 +1,18 @@
-/** Owns how long something that was looked up holds: setting the wall clock changes nothing about it. */
+/** Owns how long a cached value lasts; setting the wall clock does not change it. */
 import * as Cache from "effect/Cache"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { now } from "./MonotonicClock.ts"
 
-/** What was looked up, and when, in milliseconds of `MonotonicClock.now`. */
+/** A cached value, and when it was looked up, in milliseconds of `MonotonicClock.now`. */
 interface Entry<A> {
   readonly value: A
   readonly at: number
 }
 
 /**
- * Makes a cache of at most `capacity` keys. Looks a key up again once its value is `timeToLive` milliseconds old; callers
- * that ask at once share one lookup.
+ * Makes a cache of at most `capacity` keys. It looks a key up again once its value is `timeToLive` milliseconds old;
+ * concurrent callers share one lookup.
  */
 export const make = <Key, A, R>({ capacity, lookup, timeToLive }: {
   readonly capacity: number
@@ -20,7 +20,7 @@ export const make = <Key, A, R>({ capacity, lookup, timeToLive }: {
   readonly lookup: (key: Key) => Effect.Effect<A, never, R>
 }): Effect.Effect<(key: Key) => Effect.Effect<A>, never, R> =>
   Effect.map(
-    // Effect's own expiry goes by the wall clock.
+    // Effect's own expiry depends on the wall clock.
     Cache.make({
       capacity,
       timeToLive: Duration.infinity,

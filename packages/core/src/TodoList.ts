@@ -1,4 +1,4 @@
-/** Owns the todos of sessions: what an agent plans to do, kept and told. */
+/** Owns the todos of sessions: what an agent plans to do. */
 import type { SessionID } from "@skein/domain/Id"
 import type { Todo } from "@skein/domain/Todo"
 import * as Context from "effect/Context"
@@ -11,12 +11,12 @@ import type { ToolCaller } from "./Tool.ts"
 
 /** The todos of sessions. */
 export class TodoList extends Context.Tag("@skein/core/TodoList")<TodoList, {
-  /** The todos of a session, in its order. */
+  /** The todos of a session, in order. */
   readonly get: (id: SessionID) => Effect.Effect<ReadonlyArray<Todo>, StorageError>
-  /** Puts these todos in the place of the caller's earlier ones. */
+  /** Replaces the caller's todos. */
   readonly set: (caller: ToolCaller, todos: ReadonlyArray<Todo>) => Effect.Effect<void, StorageError>
 }>() {
-  /** Todos that are stored with the session and told on the bus. */
+  /** Todos that are stored with the session and published on the bus. */
   static readonly layer: Layer.Layer<TodoList, never, SessionStorage | Journal> = Layer.effect(
     TodoList,
     Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Owns the tools: how one is defined, and which there are. */
+/** Owns the tools: how to define one, and which exist. */
 import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Attachment, EffectClass } from "@skein/domain/Part"
@@ -21,33 +21,33 @@ export interface PermissionAsk {
   /** The key of the permission, such as `edit` or `external_directory`. */
   readonly permission: string
   readonly patterns: ReadonlyArray<string>
-  /** The patterns that the answer `always` stores; empty where `always` is not offered. */
+  /** The patterns that the answer `always` stores; empty if `always` is not offered. */
   readonly always: ReadonlyArray<string>
   /**
-   * Of the patterns those that no wildcard allows, only a rule that names them in full: what runs other programs, writes
-   * by a flag, or is not all known before it runs. Absent, a pattern of `bash` is a line that nobody has taken apart, and
-   * counts as such.
+   * The patterns that no wildcard allows, only a rule that names them in full: those that run other programs, write by
+   * a flag, or are not fully known before they run. If absent, a pattern of `bash` is an unparsed line, and counts as
+   * such.
    */
   readonly exact?: ReadonlyArray<string>
   /**
-   * Other ways to say the same as the patterns. A rule that speaks of one of them can forbid the call or have it asked
-   * for, and none allows it; a rule for everything does not speak of them.
+   * Other ways to write the patterns. A rule that matches one of them can deny the call or have it asked about, but
+   * never allow it; a catch-all does not match them.
    */
   readonly also?: ReadonlyArray<string>
-  /** What it would do is not known: no rule and no approval allows it, and what forbids it still does. */
+  /** The effect of the call is unknown: no rule and no approval allows it, and rules that deny still apply. */
   readonly unclear?: boolean
   /** Shown with the question. */
   readonly metadata: Readonly<Record<string, unknown>>
   /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */
   readonly protected?: boolean
   /**
-   * Where edits are denied above the caller, it will be run so that it can change no file. Absent, a command must then be
-   * known to do nothing but read.
+   * If edits are denied above the caller, the call runs so that it cannot change a file. If absent, a command must then
+   * be known to only read.
    */
   readonly confined?: boolean
-  /** A hook wants a person to be asked, also where rules and approvals allow it. */
+  /** A hook wants a person to be asked, even if rules and approvals allow it. */
   readonly insists?: boolean
-  /** The user asked for just this in this turn: `ask` is lifted, `deny` is not. */
+  /** The user asked for exactly this in this turn: that lifts `ask`, never `deny`. */
   readonly consented?: boolean
 }
 
@@ -81,13 +81,16 @@ export interface ToolContext extends ToolCaller {
     readonly title?: string
     readonly metadata?: Readonly<Record<string, unknown>>
   }) => Effect.Effect<void>
-  /** How the call ends should it be cut off from now on; its outcome is unknown where nothing is said. */
+  /** The result of the call if it is interrupted from now on; if you never set it, its outcome is unknown. */
   readonly ifCutOff: (end: ToolError) => Effect.Effect<void>
-  /** Says that the result of the call tells of the outcome of these runs: they are not told of again in another way. */
+  /** Declares that the result of the call includes the outcome of these runs, so that no notification repeats them. */
   readonly tells: (runs: ReadonlyArray<RunID>) => Effect.Effect<void>
 }
 
-/** The end of a call. `output` goes to the model: what is longer than 2,000 lines or 50 KB is cut and kept in a spill file. */
+/**
+ * The result of a call. The model reads `output`: beyond 2,000 lines or 50 KB it is truncated, and the rest is kept in
+ * a spill file.
+ */
 export interface ToolResult {
   readonly title: string
   readonly output: string
@@ -95,44 +98,49 @@ export interface ToolResult {
   readonly attachments?: ReadonlyArray<Attachment>
 }
 
-/** A tool: what a model may ask for, and what is done about it. */
+/** A tool: what a model may ask for, and how it is done. */
 export interface Tool<Input> {
   readonly name: string
-  /** The permission key that the tool goes by; the tool's name is checked too, and the stricter counts. */
+  /** The permission key of the tool. Rules for the tool's name apply too; the stricter wins. */
   readonly permission: string
-  /** The text for the model; where it is made anew for each caller, `undefined` means that the tool is not offered to it. */
+  /**
+   * The description for the model. If it depends on the caller, `undefined` means that the tool is not offered to it.
+   */
   readonly describe: string | ((caller: ToolCaller) => Effect.Effect<string | undefined, StorageError>)
   /** The arguments; each field carries a description for the model. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly parameters: Schema.Schema<Input, any>
-  /** The arguments that a caller is not told of, because it may not use them; all are told of where absent. */
+  /** The arguments to hide from a caller that may not use them; none by default. */
   readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>, StorageError>
-  /** What may happen to a call that a crash cut off. */
+  /** What to do with a call that a crash interrupted. */
   readonly effect: EffectClass
   /** Whether the call mostly waits for other agents or people: it then needs no slot of its own. */
   readonly waits: boolean
-  /** A few words for people, from arguments that have been validated. */
+  /** A few words for people, from validated arguments. */
   readonly title: (input: Input) => string
-  /** What permission this call needs; may refuse it outright. Has no effect of its own. */
+  /** The permission that this call needs; may refuse the call. Has no effect of its own. */
   readonly authorise: (
     input: Input,
     caller: ToolCaller
   ) => Effect.Effect<ReadonlyArray<PermissionAsk>, ToolError>
-  /** Does it, after permission was given and the intent was stored. Interruption undoes nothing but leaves nothing running. */
+  /**
+   * Makes the call, once permission was given and the intent was stored. Interruption undoes nothing but leaves nothing
+   * running.
+   */
   readonly execute: (input: Input, context: ToolContext) => Effect.Effect<ToolResult, ToolError>
   /**
-   * Looks what became of a call that another process had begun and did not bring to its end: gives its result, or `again`
-   * where nothing of it was done, or where doing it again does no harm. Absent, a `safe` call is made again, and of all
-   * others the outcome is said to be unknown.
+   * Finds the outcome of a call that another process began and did not finish: returns its result, or `again` if
+   * nothing of it was done, or if repeating it does no harm. If absent, a `safe` call is repeated, and the outcome of
+   * all others is reported as unknown.
    */
   readonly recover?: (input: Input, context: ToolContext) => Effect.Effect<ToolResult | "again", ToolError>
 }
 
-/** A tool whose arguments' type is known only to itself. */
+/** A tool whose argument type is known only to itself. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the registry holds tools of all argument types
 export type AnyTool = Tool<any>
 
-/** Defines a tool with the usual answers filled in. */
+/** Defines a tool, with defaults filled in. */
 export const define = <Input>(
   tool: Omit<Tool<Input>, "waits" | "permission"> & {
     readonly permission?: string
@@ -146,7 +154,7 @@ export interface ToolRegistry {
   readonly all: () => ReadonlyArray<AnyTool>
   /** The tool of exactly this name. */
   readonly get: (name: string) => AnyTool | undefined
-  /** Adds a tool until the scope closes; of two with one name the later counts. */
+  /** Adds a tool until the scope closes; the later of two with one name wins. */
   readonly register: (tool: AnyTool) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -157,7 +165,7 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
   ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> => Layer.scoped(Tools, Effect.map(tools, makeRegistry))
 
-  /** The same over the tools that all projects have; one of the project's own takes the place of a shared one. */
+  /** The same over the tools that all projects share; a project's own tool overrides a shared one. */
   static readonly layerOver = <R = never>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
   ): Layer.Layer<Tools, never, SharedTools | Exclude<R, Scope.Scope>> =>
@@ -166,7 +174,7 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>(
 
 /** The tools that all projects of a process have, such as `task`. */
 export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<SharedTools, ToolRegistry>() {
-  /** None at first: who has some registers them. */
+  /** Empty at first: other layers register them. */
   static readonly layer: Layer.Layer<SharedTools> = Layer.sync(SharedTools, () => makeRegistry([]))
 
   /** Those of the only project. */
@@ -176,7 +184,7 @@ export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<Sha
 const sort = (tools: Iterable<AnyTool>) => [...tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 const makeRegistry = (initial: ReadonlyArray<AnyTool>): ToolRegistry => {
-  // Of each name all that were added, the one that counts last.
+  // All tools added under each name; the last one wins.
   const byName = new Map<string, ReadonlyArray<AnyTool>>()
   const put = (tool: AnyTool) => byName.set(tool.name, [...byName.get(tool.name) ?? [], tool])
   const take = (tool: AnyTool) => {
@@ -202,7 +210,7 @@ const over = (shared: ToolRegistry, own: ToolRegistry): ToolRegistry => {
   let merged: { readonly of: readonly [unknown, unknown]; readonly all: ReadonlyArray<AnyTool> } | undefined
   return {
     all: () => {
-      // Each registry gives the same array until it changes.
+      // Each registry returns the same array until it changes.
       const of = [shared.all(), own.all()] as const
       if (merged?.of[0] !== of[0] || merged.of[1] !== of[1]) {
         merged = { of, all: sort(new Map(of.flat().map((tool) => [tool.name, tool])).values()) }

@@ -1,4 +1,4 @@
-/** A turn: what a prompt may ask for, what it comes to, and how it may fail. */
+/** A turn: what a prompt may ask for, its result, and how it may fail. */
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
@@ -22,7 +22,7 @@ import type {
 } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** How one prompt differs from what the session does anyway. */
+/** How one prompt differs from the session's defaults. */
 export interface PromptOptions {
   /** The agent from this prompt on. */
   readonly agent?: string
@@ -32,29 +32,29 @@ export interface PromptOptions {
   readonly system?: string
   /** The variant of the model, such as its effort. */
   readonly variant?: string
-  /** Says that an agent wrote the prompt and no person: the count of repeated calls goes on. */
+  /** Marks a prompt as written by an agent, not a person: the count of repeated calls continues. */
   readonly from?: "agent"
   /** Tools to withhold (`false`) in this turn. */
   readonly tools?: Readonly<Record<string, boolean>>
-  /** What the session may use from now on, with everything below it, in the place of what it might use before. */
+  /** Replaces the session's budget from now on, for it and everything below it. */
   readonly budget?: Budget
-  /** The command that the prompt was made of: it is told as `command.executed`. */
+  /** The command that the prompt came from: published as `command.executed`. */
   readonly command?: EventProperties<"command.executed">
   /**
-   * The form that the answer must have, in the place of that of the agent's definition: `Turn.output` then is a value of it.
-   * See `ask` for the typed way.
+   * The schema of the answer, instead of that of the agent's definition: `Turn.output` is then a value of it. See `ask`
+   * for the typed way.
    */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly output?: Schema.Schema<any, any>
 }
 
-/** How a turn came to its end, other than by an error. */
+/** How a turn ended, other than by an error. */
 export type TurnEnd =
-  /** The model answered without asking for more calls. */
+  /** The model answered without further calls. */
   | "completed"
-  /** A person rejected a call without a message, or the agent repeated itself and nobody allowed it. */
+  /** A person rejected a call without a reason, or the agent repeated itself and nobody allowed it. */
   | "denied"
-  /** The agent's limit of steps was reached; the text is what it had by then. */
+  /** The agent's step limit was reached; the text is what it had so far. */
   | "steps"
 
 /** A turn: everything from a prompt until the loop was idle. */
@@ -63,12 +63,12 @@ export interface Turn {
   /** The last assistant message. */
   readonly info: AssistantMessage
   readonly parts: ReadonlyArray<Part>
-  /** The answer as JSON, where it has a form; else all texts of that message, with a blank line between them. */
+  /** The structured output as JSON, if there is one; else all texts of that message, with a blank line between them. */
   readonly text: string
   readonly end: TurnEnd
-  /** The answer in the form that the prompt or the agent's definition asks for; absent where nothing does. */
+  /** The structured output that the prompt or the agent's definition asks for; absent if neither does. */
   readonly output?: unknown
-  /** What the turn used, by this session and everything below it. */
+  /** The usage of the turn, by this session and everything below it. */
   readonly usage: Usage
 }
 

@@ -1,8 +1,8 @@
-/** Decides what wildcards match. One walk serves the characters of a text and the names of a path. */
+/** Decides what wildcards match. One algorithm serves the characters of a text and the names of a path. */
 
 /**
- * Whether signs match items one by one, where the sign `many` stands for any run of items, even an empty one. `fits`
- * decides for all other signs. Uses constant space, and calls `fits` at most `signs.length * items.length` times.
+ * Whether signs match items one by one. The sign `many` stands for any run of items, even an empty one; `fits` decides
+ * for all other signs. Uses constant space, and calls `fits` at most `signs.length * items.length` times.
  */
 export const walk = <Many, One, Item>(
   signs: ArrayLike<Many | One>,
@@ -12,7 +12,7 @@ export const walk = <Many, One, Item>(
 ): boolean => {
   let sign = 0
   let item = 0
-  // Only the last run is ever extended: an earlier one could not make more of the signs fit.
+  // Only the last run is ever extended: extending an earlier one could not match more signs.
   let afterRun = -1
   let runEnd = 0
   while (item < items.length) {
@@ -36,7 +36,7 @@ export const walk = <Many, One, Item>(
 export const glob = (pattern: string, text: string): boolean =>
   walk(pattern, text, "*", (sign: string, character) => sign === "?" || sign === character)
 
-/** What `glob` says of one pattern, made ready for many texts: how a text begins and ends nearly always decides. */
+/** Compiles one pattern for many texts: the beginning and end of a text nearly always decide. */
 export const globOf = (pattern: string): (text: string) => boolean => {
   const [first = "", ...pieces] = pattern.split("*")
   if (pattern.includes("?")) {
