@@ -98,6 +98,11 @@ const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
+    db.exec("DROP TABLE event_counter")
+    db.exec("DROP INDEX event_number")
+    db.exec("ALTER TABLE event DROP COLUMN tree_seq")
+    db.exec("ALTER TABLE event RENAME COLUMN position TO seq")
+    db.exec("CREATE INDEX event_root ON event (root_id, seq)")
     db.exec("DROP INDEX inbox_mail")
     db.exec("DROP INDEX approval_root")
     db.exec("ALTER TABLE approval DROP COLUMN root_id")
@@ -115,7 +120,7 @@ const hashes = (place: Sandbox) =>
     )
 
 describe("a database of an older version", () => {
-  it.each([1, 2])(
+  it.each([1, 2, 8])(
     "is brought up to date by the next start, where the first was killed at statement %i",
     async (step) => {
       const place = await older()

@@ -39,14 +39,15 @@ const launched = "SKEIN_LAUNCHED"
  * @param {string} node
  */
 const launch = (node) => {
-  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env: { ...process.env, [launched]: "1" }
-  })
+  // Before the start: a signal that arrives right after it must not end this process alone.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
     // A terminal sends Ctrl-C to both processes; passed on as well, it would count twice.
     process.on(signal, () => signal === "SIGINT" && hasTerminal() ? undefined : child.kill(signal))
   }
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...process.env, [launched]: "1" }
+  })
   child.on("error", ({ message }) => {
     process.stderr.write(`skein: ${node} could not be started: ${message}\n`)
     process.exit(2)
