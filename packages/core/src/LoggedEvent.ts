@@ -11,6 +11,14 @@ export interface LoggedEvent {
   readonly event: Event
 }
 
+/** Which events there are. */
+export interface EventRange {
+  /** Of the first event that is kept; one more than `last` where none is. */
+  readonly first: number
+  /** Of the last event that there ever was; 0 where there was none. */
+  readonly last: number
+}
+
 /** Which events may be pruned. */
 export interface Pruning {
   /** Only events older than this time. */

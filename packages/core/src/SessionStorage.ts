@@ -13,7 +13,8 @@ import type { Approval } from "./Approval.ts"
 import type { Found } from "./Found.ts"
 import { makeMemoryStorage } from "./internal/memory/memoryStorage.ts"
 import type { StoredLease } from "./Lease.ts"
-import type { LoggedEvent, Places, Pruning } from "./LoggedEvent.ts"
+import type { EventRange, LoggedEvent, Places, Pruning } from "./LoggedEvent.ts"
+import type { Receipt } from "./Receipt.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { EventFilter, Identified, RunFilter, SessionFilter } from "./StorageFilter.ts"
 import type { Write } from "./Write.ts"
@@ -64,6 +65,15 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    * left out if it was deleted.
    */
   readonly events: (filter: EventFilter) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
+  /** Which events the log has of a tree, by their `seq`; where none is named, of all trees, by their `position`. */
+  readonly eventRange: (rootID?: SessionID) => Effect.Effect<EventRange, StorageError>
+  /** The prompt that was stored under a key, unless that is longer ago than receipts are kept. */
+  readonly receipt: (key: string) => Effect.Effect<Option.Option<Receipt>, StorageError>
+  /**
+   * The roots of trees in which something is under way or waits to be begun: a turn without an end, a run without an
+   * outcome, or a message that asks for an answer. News that waits for a session that was stopped does not count.
+   */
+  readonly unfinished: Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /**
    * Prunes the log up to the first event that is recent enough, and returns the number of pruned events. An active tree
    * keeps all its events: a session changed recently, a tool call is open, or a run is unsettled. Then it prunes what a

@@ -12,6 +12,8 @@ export interface SessionFilter {
   readonly parentID?: SessionID
   /** Only sessions without a parent. */
   readonly roots?: boolean
+  /** Only sessions that come after this one, newest change first. */
+  readonly after?: { readonly updated: number; readonly id: SessionID }
   readonly limit?: number
 }
 

@@ -1,7 +1,7 @@
 /** A turn: what a prompt may ask for, its result, and how it may fail. */
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Part } from "@skein/domain/Part"
@@ -11,6 +11,7 @@ import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./HookError.ts"
 import type { ProjectUnavailable } from "./Project.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
+import type { Receipt } from "./Receipt.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -40,6 +41,10 @@ export interface PromptOptions {
   readonly budget?: Budget
   /** The command that the prompt came from: published as `command.executed`. */
   readonly command?: EventProperties<"command.executed">
+  /** Stored with the prompt, for senders who may send it twice; see `SessionStorage.receipt`. */
+  readonly receipt?: Pick<Receipt, "key" | "digest">
+  /** Is called once the prompt is durable, before it is answered; `id` is that of the message that it becomes. */
+  readonly onStored?: (id: MessageID) => void
   /**
    * The schema of the answer, instead of that of the agent's definition: `Turn.output` is then a value of it. See `ask`
    * for the typed way.

@@ -9,6 +9,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Todo } from "@skein/domain/Todo"
 import type { Approval } from "./Approval.ts"
 import type { Lease, StoredLease } from "./Lease.ts"
+import type { Receipt } from "./Receipt.ts"
 
 /**
  * A change. Puts replace the whole row of the same id. A row whose session, parent session or message is not stored is
@@ -28,6 +29,8 @@ export type Write =
    * A row has become a message of a turn. Refused with reason `constraint` if it was taken already or does not exist.
    */
   | { readonly _tag: "InboxTaken"; readonly id: MessageID; readonly sessionID: SessionID; readonly at: number }
+  /** Removes the receipts that are over, too. */
+  | { readonly _tag: "Receipt"; readonly receipt: Receipt }
   /** The first of two with the same id is kept. Ephemeral events are not stored. */
   | { readonly _tag: "Event"; readonly event: Event }
   | { readonly _tag: "Approval"; readonly approval: Approval }

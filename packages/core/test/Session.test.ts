@@ -8,6 +8,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { childrenOf, expectStill, root, treeOf } from "./support/tree.ts"
 
@@ -41,6 +42,32 @@ describe("a session", () => {
       expect(usual).toMatchObject({ agent: "build", projectID: "/b", title: "New session" })
       expect((yield* Effect.flip(Session.create({ directory: "/", agent: "nobody" })))._tag).toBe("AgentNotFound")
     }).pipe(Effect.scoped, provide()))
+
+  it.effect("tells when a prompt is durable, and stores the receipt with it", () =>
+    Effect.gen(function*() {
+      const storage = yield* SessionStorage
+      const { id } = yield* root()
+      const stored: Array<string> = []
+      const prompted = yield* Session.prompt(id, "Go", {
+        receipt: { key: "k", digest: "d" },
+        onStored: (messageID) => void stored.push(messageID)
+      })
+      expect(stored).toEqual([prompted.info.parentID])
+      expect(Option.getOrThrow(yield* storage.receipt("k"))).toMatchObject({
+        key: "k",
+        digest: "d",
+        sessionID: id,
+        messageID: stored[0]
+      })
+      expect((yield* Session.prompt(id, "Again")).text).toBe("ok")
+      const refused = Session.prompt(id, "  ", {
+        receipt: { key: "e", digest: "d" },
+        onStored: () => void stored.push("")
+      })
+      expect((yield* Effect.flip(refused))._tag).toBe("PromptInvalid")
+      expect(yield* storage.receipt("e")).toEqual(Option.none())
+      expect(stored).toHaveLength(1)
+    }).pipe(provide()))
 
   it.effect("is listed among the roots of its project, the one that changed last before the others", () =>
     Effect.gen(function*() {

@@ -71,6 +71,21 @@ const rows = [
   "INSERT INTO event VALUES (47, 'evt_y', 'ses_x', 'ses_x', NULL, 0, 'session.idle', 5, NULL, '{}')"
 ]
 
+/** From this schema on, events have a number in their tree. */
+const numbered = 4
+
+/** The number that each event has, or gets. */
+const numbers: Readonly<Record<string, number>> = { evt_a: 1, evt_b: 2, evt_x: 1, evt_y: 2 }
+
+const rowsOf = (schema: number): ReadonlyArray<string> =>
+  schema < numbered ? rows : [
+    ...rows.map((row) =>
+      row.replace(/(INSERT INTO event VALUES .*'(evt_.)'.*)\)$/, (_, start: string, id: string) =>
+        `${start}, ${numbers[id]})`)
+    ),
+    "INSERT INTO event_counter VALUES ('ses_a', 2), ('ses_x', 2)"
+  ]
+
 /** A file as the version that had this schema left it. */
 const old = Effect.fnUntraced(function*(file: string, schema: number) {
   const made = yield* Effect.forEach(migrations.slice(0, schema), (load) => Effect.promise(load))
@@ -79,15 +94,12 @@ const old = Effect.fnUntraced(function*(file: string, schema: number) {
     ...made.flatMap((each) => each.statements),
     `PRAGMA application_id = ${applicationID}`,
     `PRAGMA user_version = ${schema}`,
-    ...rows
+    ...rowsOf(schema)
   ])
 })
 
 const contents = (file: string) =>
   Effect.forEach(tables, (table) => sql<Readonly<Record<string, unknown>>>(file, `SELECT * FROM ${table}`))
-
-/** The number that each event of the older schemas gets in its tree. */
-const numbers: Readonly<Record<string, number>> = { evt_a: 1, evt_b: 2, evt_x: 1, evt_y: 2 }
 
 /** Rows of older schemas as this one has them: what they did not have is empty. */
 const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, event]: Effect.Effect.Success<
@@ -100,7 +112,7 @@ const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, even
   inbox,
   approvals.map((row) => ({ ...row, root_id: null })),
   todo,
-  event?.map(({ seq, ...row }) => ({ ...row, position: seq, tree_seq: numbers[String(row["id"])] }))
+  event?.map(({ seq, ...row }) => ({ position: seq, ...row, tree_seq: numbers[String(row["id"])] }))
 ]
 const schemaOf = (file: string) =>
   Effect.map(sql<{ readonly user_version: number }>(file, "PRAGMA user_version"), ([found]) => found?.user_version)

@@ -13,6 +13,7 @@ import { lists } from "./internal/storage/lists.ts"
 import { logs } from "./internal/storage/logs.ts"
 import { numbers } from "./internal/storage/numbers.ts"
 import { prunings } from "./internal/storage/prunings.ts"
+import { servers } from "./internal/storage/servers.ts"
 import * as Workspace from "./Workspace.ts"
 
 /** A backend of SessionStorage. */
@@ -24,7 +25,17 @@ export interface StorageBackend {
   readonly lasts: boolean
 }
 
-const tests: Tests = { ...content, ...commits, ...inboxes, ...leases, ...logs, ...numbers, ...lists, ...prunings }
+const tests: Tests = {
+  ...content,
+  ...commits,
+  ...inboxes,
+  ...leases,
+  ...logs,
+  ...numbers,
+  ...lists,
+  ...prunings,
+  ...servers
+}
 
 const directory = Effect.map(Workspace.make(), (place) => place.directory)
 

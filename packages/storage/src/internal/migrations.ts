@@ -13,5 +13,6 @@ export const migrations: ReadonlyArray<() => Promise<Migration>> = [
   () => import("../migrations/0001_tables.ts"),
   () => import("../migrations/0002_mail.ts"),
   () => import("../migrations/0003_tree_approvals.ts"),
-  () => import("../migrations/0004_tree_numbers.ts")
+  () => import("../migrations/0004_tree_numbers.ts"),
+  () => import("../migrations/0005_receipts.ts")
 ]

@@ -1,7 +1,7 @@
 /** Says which rows a write changes. A row is encoded only when it is put: most rows of a session are replaced before. */
 import type { Write } from "@skein/core/SessionStorage"
 import { ephemeral } from "@skein/domain/Event"
-import { approval, event, inbox, message, part, run, session, type Table, todo, type Value } from "./tables.ts"
+import { approval, event, inbox, message, part, receipt, run, session, type Table, todo, type Value } from "./tables.ts"
 
 /** A change of who holds a tree, or a look at it, as what a commit says. */
 export type LeaseOp = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "Release" }>
@@ -20,7 +20,7 @@ export type Op =
   | LeaseOp
 
 /** The tables, in the order in which they are written: what a row belongs to comes before it. */
-export const tables = { session, message, part, run, inbox, approval, todo, event } as const
+export const tables = { session, message, part, run, inbox, approval, todo, receipt, event } as const
 
 /** The name of a table. */
 export type TableName = keyof typeof tables
@@ -66,6 +66,8 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
       return [remove("approval", write.id)]
     case "Todos":
       return [put("todo", todo, write)]
+    case "Receipt":
+      return [put("receipt", receipt, write.receipt)]
     case "Hold":
     case "Renew":
     case "Fence":

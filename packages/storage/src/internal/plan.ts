@@ -4,6 +4,7 @@
  * It is more lenient in this: a row that a later one of the group replaces is not encoded or written, and so not refused; since
  * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
  */
+import { receiptLifetime } from "@skein/core/Receipt"
 import { batches, insertText, makeTexts } from "./batches.ts"
 import type { Dialect } from "./dialect.ts"
 import { leaseStatement } from "./leases.ts"
@@ -105,6 +106,8 @@ const deleteTexts = [
   ) ${text}`
 )
 
+const created = tables.receipt.columns.indexOf("created")
+
 /** Makes the planner of a dialect; it keeps the text of every statement that it has written. */
 export const makePlan = (dialect: Dialect): Plan => {
   const text = makeTexts(dialect)
@@ -120,11 +123,18 @@ export const makePlan = (dialect: Dialect): Plan => {
     }
   }
 
+  const forgetReceipts = (rows: ReadonlyArray<ReadonlyArray<Value>>): Statement => ({
+    about: "receipt",
+    sql: text("forget receipts", () => "DELETE FROM receipt WHERE created <= ?"),
+    params: [Math.max(...rows.map((row) => Number(row[created]))) - receiptLifetime]
+  })
+
   const finish = ({ changes, leases, taken }: Segment, out: Array<Planned>) => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
       const rows = Array.from(of.put.values(), (values) => values())
+      if (about === "receipt") out.push(forgetReceipts(rows))
       put(about, about === "session" ? rows.toSorted(fromTheTop) : rows, out)
       for (const params of of.removed.values()) {
         out.push({ about, params, sql: text(`${about} remove`, () => removeText(about)) })

@@ -1,18 +1,22 @@
 /** Decides how stored rows are found. */
+import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
+import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { makeDecode } from "./decode.ts"
 import type { Dialect } from "./dialect.ts"
+import { makeReadEventRange } from "./readEventRange.ts"
 import { makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
+import { makeReadUnfinished } from "./readUnfinished.ts"
 import { oneReadable, readable, type Row } from "./rows.ts"
 import { type Select, type Snapshot, where } from "./select.ts"
 
@@ -70,12 +74,15 @@ const makeSessions = (read: Select): Port["sessions"] => {
   const select = (filter: Parameters<Port["sessions"]>[0], limit: number | undefined) => {
     const tests = where(
       { project_id: filter.projectID, root_id: filter.rootID, parent_id: filter.parentID },
-      ...(filter.roots === true ? ["parent_id IS NULL"] : [])
+      ...(filter.roots === true ? ["parent_id IS NULL"] : []),
+      ...(filter.after === undefined ? [] : ["(updated < ? OR (updated = ? AND id < ?))"])
     )
     const order = `${tests.sql} ORDER BY updated DESC, id DESC`
+    const { after } = filter
+    const params = [...tests.params, ...(after === undefined ? [] : [after.updated, after.updated, after.id])]
     return limit === undefined
-      ? read<Row>("sessions", `SELECT id, data FROM session ${order}`, tests.params)
-      : read<Row>("sessions", `SELECT id, data FROM session ${order} LIMIT ?`, [...tests.params, limit])
+      ? read<Row>("sessions", `SELECT id, data FROM session ${order}`, params)
+      : read<Row>("sessions", `SELECT id, data FROM session ${order} LIMIT ?`, [...params, limit])
   }
   return Effect.fnUntraced(function*(filter) {
     const { limit } = filter
@@ -121,6 +128,31 @@ const makeApprovals = (read: Select): Port["approvals"] => (projectID, rootID) =
     (rows) => rows.map(toApproval)
   )
 
+interface ReceiptRow {
+  readonly receipt_key: string
+  readonly digest: string
+  readonly session_id: SessionID
+  readonly message_id: MessageID
+  readonly created: number
+}
+
+const makeReceipt = (read: Select): Port["receipt"] => (key) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.map(
+      read<ReceiptRow>("receipt", "SELECT * FROM receipt WHERE receipt_key = ? AND created > ?", [
+        key,
+        now - receiptLifetime
+      ]),
+      ([row]) =>
+        Option.map(Option.fromNullable(row), ({ created, digest, message_id, receipt_key, session_id }): Receipt => ({
+          key: receipt_key,
+          digest,
+          sessionID: session_id,
+          messageID: message_id,
+          created: Number(created)
+        }))
+    ))
+
 /** Makes the part of the port that reads. */
 export const makeQueries = (
   read: Select,
@@ -154,6 +186,9 @@ export const makeQueries = (
       (rows) => readable(rows, decodeInbox)
     ),
   events: makeReadEvents(read),
+  eventRange: makeReadEventRange(read),
+  unfinished: makeReadUnfinished(read),
+  receipt: makeReceipt(read),
   approvals: makeApprovals(read),
   todos: (id) =>
     Effect.flatMap(

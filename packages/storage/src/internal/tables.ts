@@ -1,4 +1,5 @@
 /** Decides which columns a row has: the whole value as JSON, and beside it what is searched for or changed by itself. */
+import type { Receipt } from "@skein/core/Receipt"
 import type { Approval } from "@skein/core/SessionStorage"
 import type { Event } from "@skein/domain/Event"
 import type { InboxRow } from "@skein/domain/InboxRow"
@@ -115,6 +116,15 @@ export const approval = table<Approval>("approval", ["id"], {
   root_id: (row) => row.rootID,
   permission: (row) => row.permission,
   pattern: (row) => row.pattern,
+  created: (row) => row.created
+})
+
+/** Receipts of prompts. */
+export const receipt = table<Receipt>("receipt", ["receipt_key"], {
+  receipt_key: (row) => row.key,
+  digest: (row) => row.digest,
+  session_id: (row) => row.sessionID,
+  message_id: (row) => row.messageID,
   created: (row) => row.created
 })
 

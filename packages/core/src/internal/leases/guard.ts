@@ -27,6 +27,8 @@ const sessionOf = (write: Write): SessionID | undefined => {
       return write.sessionID
     case "Event":
       return write.event.sessionID
+    case "Receipt":
+      return write.receipt.sessionID
     default:
       return undefined
   }

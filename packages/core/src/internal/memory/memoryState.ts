@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import type { Approval } from "../../Approval.ts"
 import type { Lease, StoredLease } from "../../Lease.ts"
 import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
+import { type Receipt, receiptLifetime } from "../../Receipt.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import type { Write } from "../../Write.ts"
 
@@ -40,6 +41,8 @@ export interface State {
   /** The inbox row that tells of a run. */
   readonly told: HashMap.HashMap<RunID, MessageID>
   readonly approvals: HashMap.HashMap<string, Approval>
+  /** By their keys. */
+  readonly receipts: HashMap.HashMap<string, Receipt>
   readonly events: Chunk.Chunk<LoggedEvent>
   readonly eventIDs: HashMap.HashMap<Event["id"], true>
   /** The last number that each tree has given to an event. */
@@ -55,6 +58,7 @@ export const empty: State = {
   inbox: HashMap.empty(),
   told: HashMap.empty(),
   approvals: HashMap.empty(),
+  receipts: HashMap.empty(),
   events: Chunk.empty(),
   eventIDs: HashMap.empty(),
   counters: HashMap.empty(),
@@ -116,6 +120,7 @@ const deleteSession = (state: State, id: SessionID): State => {
     sessions: HashMap.filter(state.sessions, ({ info }) => !gone.has(info.id)),
     runs: HashMap.filter(state.runs, (run) => !gone.has(run.taskID)),
     approvals: HashMap.filter(state.approvals, ({ rootID }) => rootID === undefined || !gone.has(rootID)),
+    receipts: HashMap.filter(state.receipts, ({ sessionID }) => !gone.has(sessionID)),
     told: HashMap.filter(state.told, (row) => HashMap.has(inbox, row)),
     eventIDs: HashMap.fromIterable(Chunk.map(events, ({ event }) => [event.id, true] as const))
   }
@@ -125,6 +130,16 @@ const putApproval = (state: State, approval: Approval): Applied => {
   const next = { ...state, approvals: HashMap.set(state.approvals, approval.id, approval) }
   return approval.rootID === undefined ? Either.right(next) : Either.map(find(state, approval.rootID), () => next)
 }
+
+const putReceipt = (state: State, receipt: Receipt): Applied =>
+  Either.map(find(state, receipt.sessionID), () => ({
+    ...state,
+    receipts: HashMap.set(
+      HashMap.filter(state.receipts, ({ created }) => created > receipt.created - receiptLifetime),
+      receipt.key,
+      receipt
+    )
+  }))
 
 const putInbox = (state: State, row: InboxRow): Applied =>
   Either.flatMap(find(state, row.sessionID), () => {
@@ -272,6 +287,8 @@ export const apply = (state: State, write: Write, now: number): Applied => {
       return putApproval(state, write.approval)
     case "RemoveApproval":
       return Either.right({ ...state, approvals: HashMap.remove(state.approvals, write.id) })
+    case "Receipt":
+      return putReceipt(state, write.receipt)
     case "Todos":
       return change(state, write.sessionID, (held) => Either.right({ ...held, todos: write.todos }))
     case "Hold":

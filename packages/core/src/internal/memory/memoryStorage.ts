@@ -1,6 +1,7 @@
 /** Storage that lasts as long as the process, and refuses what storage in a database refuses. */
 import type { Event } from "@skein/domain/Event"
 import type { EventID, RunID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Chunk from "effect/Chunk"
@@ -13,7 +14,9 @@ import * as Order from "effect/Order"
 import type { Approval } from "../../Approval.ts"
 import type { Found } from "../../Found.ts"
 import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
+import { receiptLifetime } from "../../Receipt.ts"
 import type { EventFilter, Identified, RunFilter, SessionFilter } from "../../StorageFilter.ts"
+import { hasOpenTurn, wantsAnswer } from "../../Unfinished.ts"
 import type { Write } from "../../Write.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
@@ -29,6 +32,7 @@ const ranks: Readonly<Record<Write["_tag"], number>> = {
   Approval: 6,
   RemoveApproval: 6,
   Todos: 7,
+  Receipt: 7,
   Event: 8,
   Hold: 9,
   Renew: 9,
@@ -107,6 +111,47 @@ const eventsOf = (state: State, { after, limit = Number.POSITIVE_INFINITY, rootI
   return found
 }
 
+/** Where a session stands in the list of those that were changed last. */
+const isAfter = (info: SessionInfo, after: SessionFilter["after"]): boolean =>
+  after === undefined || info.time.updated < after.updated
+  || (info.time.updated === after.updated && info.id < after.id)
+
+const rangeOf = ({ counters, events, position: end }: State, rootID: SessionID | undefined) => {
+  const last = rootID === undefined ? end : Option.getOrElse(HashMap.get(counters, rootID), () => 0)
+  const first = Chunk.findFirst(events, ({ event }) => matches(rootID, event.rootID))
+  return {
+    first: Option.match(first, {
+      onNone: () => last + 1,
+      onSome: ({ position, seq }) => rootID === undefined ? position : seq
+    }),
+    last
+  }
+}
+
+const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
+  const roots = new Set<SessionID>()
+  const waiting = new Map<SessionID, Set<InboxRow["kind"]>>()
+  for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
+  for (const { row: { kind, sessionID }, taken } of HashMap.values(state.inbox)) {
+    if (!taken) waiting.set(sessionID, (waiting.get(sessionID) ?? new Set()).add(kind))
+  }
+  for (const { info } of HashMap.values(state.sessions)) {
+    if (hasOpenTurn(info) || wantsAnswer(info, waiting.get(info.id) ?? [])) roots.add(info.rootID)
+  }
+  return [...roots]
+}
+
+/** What servers ask for. */
+const forServers = (state: () => State) => ({
+  eventRange: (rootID?: SessionID) => Effect.sync(() => rangeOf(state(), rootID)),
+  receipt: (key: string) =>
+    Effect.map(
+      Clock.currentTimeMillis,
+      (now) => Option.filter(HashMap.get(state().receipts, key), ({ created }) => created > now - receiptLifetime)
+    ),
+  unfinished: Effect.sync(() => unfinishedOf(state()))
+})
+
 /** Makes an empty storage. */
 export const makeMemoryStorage = () => {
   let state: State = empty
@@ -144,11 +189,11 @@ export const makeMemoryStorage = () => {
           ...lease,
           left: Math.max(0, lease.until - now)
         }))),
-    sessions: ({ limit, parentID, projectID, rootID, roots }: SessionFilter) =>
+    sessions: ({ after, limit, parentID, projectID, rootID, roots }: SessionFilter) =>
       read(() => {
         const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>
           matches(projectID, info.projectID) && matches(rootID, info.rootID) && matches(parentID, info.parentID)
-          && (roots !== true || info.parentID === undefined)
+          && (roots !== true || info.parentID === undefined) && isAfter(info, after)
         )
         return all(found.toSorted(newestFirst).slice(0, limit))
       }),
@@ -168,6 +213,7 @@ export const makeMemoryStorage = () => {
         return all(found.map((held) => held.row).toSorted(byID))
       }),
     events: (filter: EventFilter) => read(() => eventsOf(state, filter)),
+    ...forServers(() => state),
     prune: (events: Pruning) =>
       read(() => {
         const [next, gone] = prune(state, events)

@@ -41,7 +41,7 @@ const store = Effect.fnUntraced(function*(
   live: Live,
   kind: "prompt" | "note",
   parts: ReadonlyArray<PartInput>,
-  { budget, command, ...said }: Omit<PromptOptions, "output">
+  { budget, command, onStored, receipt, ...said }: Omit<PromptOptions, "output">
 ) {
   const journal = yield* Journal
   const ids = yield* Ids
@@ -68,9 +68,15 @@ const store = Effect.fnUntraced(function*(
   yield* journal.commit([
     { _tag: "Inbox", row },
     ...changed,
+    ...(receipt === undefined
+      ? []
+      : [
+        { _tag: "Receipt", receipt: { ...receipt, sessionID: row.sessionID, messageID: row.id, created: now } } as const
+      ]),
     ...(command === undefined ? [] : [journal.fact(live.info, "command.executed", wellFormed(command))])
   ])
   yield* failpoint("user_msg_after_commit")
+  onStored?.(row.id)
   return { row, first: names && live.parent === undefined }
 })
 

@@ -14,12 +14,14 @@ export type Tests = Readonly<Record<string, (use: Use) => Effect.Effect<void, St
 export const {
   approvals,
   commit,
+  eventRange,
   events,
   ids: storedIDs,
   inbox: inboxOf,
   lease,
   messages,
   prune,
+  receipt: receiptOf,
   run: runOf,
   runs,
   session: sessionOf,
@@ -27,6 +29,9 @@ export const {
   todos
 } = Effect
   .serviceFunctions(SessionStorage)
+
+/** The roots of trees in which something is under way. */
+export const unfinished = Effect.flatMap(SessionStorage, (storage) => storage.unfinished)
 
 /** What waits for a session. */
 export const inbox = (...args: Parameters<typeof inboxOf>) => Effect.map(inboxOf(...args), ({ rows }) => rows)

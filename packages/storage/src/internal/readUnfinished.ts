@@ -1,0 +1,50 @@
+/** Finds the trees in which something is under way, or waits to be begun. */
+import type { SessionStorage } from "@skein/core/SessionStorage"
+import { hasOpenTurn, wantsAnswer } from "@skein/core/Unfinished"
+import type { SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { makeDecode } from "./decode.ts"
+import { readable, type Row } from "./rows.ts"
+import type { Select } from "./select.ts"
+
+const decode = makeDecode(SessionInfo)
+
+const runs = "SELECT DISTINCT root_id FROM run WHERE state <> 'settled'"
+
+const waiting = "SELECT DISTINCT session_id, kind FROM inbox WHERE taken_at IS NULL AND kind <> 'note'"
+
+// In JSON, a quote inside of a text is escaped: these are keys. What is found is decoded, and decided by that.
+const turns = `SELECT id, data FROM session WHERE data LIKE '%"turn":{%'
+  AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`
+
+const sessions = (count: number) => `SELECT id, data FROM session WHERE id IN (${Array(count).fill("?").join(", ")})`
+
+const most = 500
+
+/** Makes the reader. */
+export const makeReadUnfinished = (read: Select): Context.Tag.Service<SessionStorage>["unfinished"] =>
+  Effect.gen(function*() {
+    const ofRuns = yield* read<{ readonly root_id: SessionID }>("unfinished", runs, [])
+    const roots = new Set(ofRuns.map(({ root_id }) => root_id))
+    for (const info of readable(yield* read<Row>("unfinished", turns, []), decode).rows) {
+      if (hasOpenTurn(info)) roots.add(info.rootID)
+    }
+    const rows = yield* read<{ readonly session_id: SessionID; readonly kind: InboxRow["kind"] }>(
+      "unfinished",
+      waiting,
+      []
+    )
+    const kinds = new Map<SessionID, Array<InboxRow["kind"]>>()
+    for (const { kind, session_id } of rows) kinds.set(session_id, [...kinds.get(session_id) ?? [], kind])
+    const ids = [...kinds.keys()]
+    for (let at = 0; at < ids.length; at += most) {
+      const some = ids.slice(at, at + most)
+      for (const info of readable(yield* read<Row>("unfinished", sessions(some.length), some), decode).rows) {
+        if (wantsAnswer(info, kinds.get(info.id) ?? [])) roots.add(info.rootID)
+      }
+    }
+    return [...roots]
+  })

@@ -1,0 +1,127 @@
+/** Tests of what servers ask of storage: where the log begins and ends, what is unfinished, and which prompts came before. */
+import { expect } from "@effect/vitest"
+import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
+import type { Write } from "@skein/core/SessionStorage"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import {
+  commit,
+  commitEach,
+  eventRange,
+  prune,
+  reasonOf,
+  receiptOf,
+  sessions,
+  type Tests,
+  unfinished
+} from "./access.ts"
+import { event, ids, inboxRow, run, session, write } from "./rows.ts"
+
+const idle = (of: string, name: string, timestamp = 1) =>
+  write.event({ ...event(of, name, "session.idle", {}), timestamp } as ReturnType<typeof event>)
+
+const receipt = (key: string, of: string, created = 1): Receipt => ({
+  key,
+  digest: `of ${key}`,
+  sessionID: ids.ses(of),
+  messageID: ids.msg(key),
+  created
+})
+
+const store = (row: Receipt): Write => ({ _tag: "Receipt", receipt: row })
+
+/** A session whose last turn is as given. */
+const inTurn = (name: string, ended?: "stopped" | "completed", unclosed?: true) =>
+  write.session(session(name, {
+    turn: {
+      began: 1,
+      ...(ended === undefined ? {} : { ended: { at: 2, how: ended, ...(unclosed === undefined ? {} : { unclosed }) } })
+    }
+  }))
+
+/** The tests. */
+export const servers: Tests = {
+  "tells where the log of a tree begins and ends": Effect.fnUntraced(function*(use) {
+    expect(yield* use(eventRange(ids.ses("a")))).toEqual({ first: 1, last: 0 })
+    yield* use(commitEach(
+      [write.session(session("a")), idle("a", "1"), idle("b", "2")],
+      [idle("a", "3", 9), idle("a", "4", 9)]
+    ))
+    expect(yield* use(eventRange(ids.ses("a")))).toEqual({ first: 1, last: 3 })
+    expect(yield* use(eventRange(ids.ses("b")))).toEqual({ first: 1, last: 1 })
+    yield* use(prune({ before: 5, restingSince: 5 }))
+    expect(yield* use(eventRange(ids.ses("a")))).toEqual({ first: 2, last: 3 })
+    yield* use(prune({ before: 10, restingSince: 10 }))
+    expect(yield* use(eventRange(ids.ses("a")))).toEqual({ first: 4, last: 3 })
+  }),
+
+  "tells where the log of all trees begins and ends": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach([idle("a", "1"), idle("b", "2")], [idle("a", "3")]))
+    const { first, last } = yield* use(eventRange())
+    expect(last - first).toBe(2)
+  }),
+
+  "finds the trees that have something to continue": Effect.fnUntraced(function*(use) {
+    yield* use(commit([
+      inTurn("open"),
+      inTurn("ended", "completed"),
+      inTurn("stopping", "stopped", true),
+      write.session(session("said", { title: "\"turn\":{ and \"ended\":{" })),
+      write.session(session("prompted")),
+      write.inbox(inboxRow("prompted", "1")),
+      write.session(session("taken")),
+      write.inbox(inboxRow("taken", "2")),
+      write.taken("taken", "2"),
+      write.session(session("noted")),
+      write.inbox({ ...inboxRow("noted", "3"), kind: "note" }),
+      inTurn("stopped", "stopped"),
+      write.inbox(inboxRow("stopped", "4", "told")),
+      inTurn("news", "completed"),
+      write.inbox(inboxRow("news", "5", "other")),
+      write.session(session("root")),
+      write.session(session("child", { parent: "root" })),
+      write.run(run("1", "child", { state: "queued" }))
+    ]))
+    expect((yield* use(unfinished)).toSorted()).toEqual(
+      ["news", "open", "prompted", "root", "stopping"].map(ids.ses)
+    )
+  }),
+
+  "keeps receipts for a day, and none of a session that is gone": Effect.fnUntraced(function*(use) {
+    yield* use(commitEach(
+      [write.session(session("a")), write.session(session("b"))],
+      [store(receipt("one", "a")), store(receipt("two", "b"))]
+    ))
+    expect(yield* use(receiptOf("one"))).toEqual(Option.some(receipt("one", "a")))
+    expect(yield* use(receiptOf("none"))).toEqual(Option.none())
+    yield* use(commit([write.delete("b")]))
+    expect(yield* use(receiptOf("two"))).toEqual(Option.none())
+    yield* TestClock.setTime(receiptLifetime + 1)
+    expect(yield* use(receiptOf("one"))).toEqual(Option.none())
+    yield* use(commit([store(receipt("three", "a", receiptLifetime + 1))]))
+    yield* TestClock.setTime(0)
+    expect(yield* use(receiptOf("one"))).toEqual(Option.none())
+    expect(yield* use(receiptOf("three"))).toEqual(Option.some(receipt("three", "a", receiptLifetime + 1)))
+    expect(yield* use(reasonOf(commit([store(receipt("four", "nobody"))])))).toBe("constraint")
+  }),
+
+  "lists the sessions that come after one": Effect.fnUntraced(function*(use) {
+    const at = (updated: number) => ({ time: { created: 1, updated } })
+    yield* use(commit([
+      write.session(session("a", at(2))),
+      write.session(session("b", at(2))),
+      write.session(session("c", at(1))),
+      write.session(session("d", at(3)))
+    ]))
+    const namesAfter = (name: string, updated: number, limit?: number) =>
+      Effect.map(
+        sessions({ after: { id: ids.ses(name), updated }, ...(limit === undefined ? {} : { limit }) }),
+        ({ rows }) => rows.map(({ title }) => title)
+      )
+    expect(yield* use(namesAfter("d", 3))).toEqual(["b", "a", "c"])
+    expect(yield* use(namesAfter("b", 2))).toEqual(["a", "c"])
+    expect(yield* use(namesAfter("b", 2, 1))).toEqual(["a"])
+    expect(yield* use(namesAfter("c", 1))).toEqual([])
+  })
+}
