@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
 import { parseSync } from "oxc-parser"
 import { bans } from "./bans.mjs"
-import { fileCircles, roomCircles } from "./circles.mjs"
+import { fileCircles, roomCircles, stairs } from "./circles.mjs"
 import { longFunctions, maximumClosure } from "./closures.mjs"
 import { root } from "./layout.mjs"
 import { isBuiltIn } from "./release/packages.mjs"
@@ -36,6 +36,24 @@ const arrow = {
  * is a function of values that has no dependency and touches nothing outside; `node:vm` bounds how long it takes.
  */
 const pure = { domain: ["effect"], core: ["effect", "@cfworker/json-schema", "node:vm"] }
+
+/**
+ * The rooms of a package from the ground up, as ARCHITECTURE draws them: a room imports only rooms on floors below its own.
+ * @type {Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>>}
+ */
+const floors = {
+  core: [
+    ["archive", "budget", "governor", "hooks", "leases", "memory", "permission", "project"],
+    ["live"],
+    ["conversation"],
+    ["model", "sessionHooks"],
+    ["calls", "compact", "summary"],
+    ["command", "turn"],
+    ["runner"],
+    ["tasks"],
+    ["session", "taskTool"]
+  ]
+}
 
 /** The longest a source file may be, in lines. */
 const maximumLines = 600
@@ -346,6 +364,10 @@ export const check = (workspace, exempt = known) => {
       way.join(" -> ")
     }: these rooms import each other. Move what both need into the one below, or into a room of its own.`
     violations.push({ file: from, line, rule: "rooms", message })
+  }
+
+  for (const { edge: { from, line }, message } of stairs(edges, floors)) {
+    violations.push({ file: from, line, rule: "floors", message })
   }
 
   return violations.toSorted((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line)

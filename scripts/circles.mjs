@@ -1,5 +1,5 @@
 // @ts-check
-// Finds circles of imports, types included: of files, and of rooms, the folders of `src/internal`.
+// Finds circles of imports, types included: of files, and of rooms, the folders of `src/internal`. Finds imports that go up.
 import { dirname } from "node:path/posix"
 
 /**
@@ -81,6 +81,38 @@ export const roomCircles = (edges) =>
     edges.filter(({ from, to }) => isInternal(from) && isInternal(to)),
     (file) => dirname(file).endsWith("/src/internal") ? file : dirname(file)
   )
+
+/**
+ * Imports that go up or stay on the floor of their room, and rooms that have no floor.
+ * @param {ReadonlyArray<Edge>} edges
+ * @param {Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>>} floors the rooms of packages, from the ground up
+ * @returns {ReadonlyArray<{ readonly edge: Edge, readonly message: string }>}
+ */
+export const stairs = (edges, floors) =>
+  edges.flatMap((edge) => {
+    const [from, to] = [placeOf(edge.from), placeOf(edge.to)]
+    const known = floors[from?.owner ?? ""]
+    if (from === undefined || to === undefined || known === undefined) return []
+    if (from.owner !== to.owner || from.room === to.room) return []
+    const [floor, below] = [from.room, to.room].map((room) => known.findIndex((rooms) => rooms.includes(room)))
+    const unknown = floor === -1 ? from.room : below === -1 ? to.room : undefined
+    if (unknown !== undefined) {
+      return [{ edge, message: `The room ${unknown} has no floor. Give it one here, and draw it in ARCHITECTURE.md.` }]
+    }
+    if (floor > below) return []
+    const message =
+      `The room ${from.room} imports ${to.room}, which is not below it. Move what both need down, or change the floors here and in ARCHITECTURE.md.`
+    return [{ edge, message }]
+  })
+
+/**
+ * The package and the room of a file; undefined for a file in no room.
+ * @param {string} file
+ */
+const placeOf = (file) => {
+  const [, owner, room] = /^packages\/([^/]+)\/src\/internal\/([^/]+)\//.exec(file) ?? []
+  return owner === undefined || room === undefined ? undefined : { owner, room }
+}
 
 /** @param {string} file */
 const isInternal = (file) => file.includes("/src/internal/")

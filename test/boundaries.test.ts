@@ -246,6 +246,26 @@ describe("the architecture check", () => {
     expect(check(top, none)).toEqual([])
   })
 
+  const core = "packages/core/src/internal"
+
+  it.each([
+    ["up", "live", "tasks"],
+    ["to the side", "turn", "command"],
+    ["to a room without a floor", "turn", "attic"]
+  ])("rejects an import of a room that goes %s", (_, from, to) => {
+    const top = workspace({ [`${core}/${from}/a.ts`]: `import "../${to}/b.ts"`, [`${core}/${to}/b.ts`]: "export {}" })
+    expect(check(top, none)).toMatchObject([{ file: `${core}/${from}/a.ts`, line: 1, rule: "floors" }])
+  })
+
+  it("lets a room import any room below it, and its own files", () => {
+    const top = workspace({
+      [`${core}/tasks/a.ts`]: `import "../live/b.ts"\nimport "./c.ts"`,
+      [`${core}/tasks/c.ts`]: "export {}",
+      [`${core}/live/b.ts`]: "export {}"
+    })
+    expect(check(top, none)).toEqual([])
+  })
+
   const functionOf = (lines: number) => [
     ["an arrow function", `export const f = () => {${"\n".repeat(lines - 1)}}`],
     ["a function", `export function f() {${"\n".repeat(lines - 1)}}`],
