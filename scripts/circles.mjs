@@ -94,12 +94,13 @@ export const stairs = (edges, floors) =>
     const known = floors[from?.owner ?? ""]
     if (from === undefined || to === undefined || known === undefined) return []
     if (from.owner !== to.owner || from.room === to.room) return []
-    const [floor, below] = [from.room, to.room].map((room) => known.findIndex((rooms) => rooms.includes(room)))
-    const unknown = floor === -1 ? from.room : below === -1 ? to.room : undefined
+    /** @param {string} room */
+    const floorOf = (room) => known.findIndex((rooms) => rooms.includes(room))
+    const unknown = [from.room, to.room].find((room) => floorOf(room) === -1)
     if (unknown !== undefined) {
       return [{ edge, message: `The room ${unknown} has no floor. Give it one here, and draw it in ARCHITECTURE.md.` }]
     }
-    if (floor > below) return []
+    if (floorOf(from.room) > floorOf(to.room)) return []
     const message =
       `The room ${from.room} imports ${to.room}, which is not below it. Move what both need down, or change the floors here and in ARCHITECTURE.md.`
     return [{ edge, message }]
