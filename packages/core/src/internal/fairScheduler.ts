@@ -1,17 +1,17 @@
-/** Shares the thread with everything else that happens in it, also where a thousand agents end a step at the same moment. */
+/** Shares the thread with everything else in the process, even if a thousand agents end a step at the same moment. */
 import * as Effect from "effect/Effect"
 import type { RuntimeFiber } from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
 import { isReal } from "../MonotonicClock.ts"
 
-// As they are now: a test that puts other timers in their place must not hold up what runs.
+// Captured at load: a test that replaces the timers must not hold up what runs.
 const { performance: stopwatch, setTimeout: soon } = globalThis
 
-/** After how long timers, sockets and signals have their turn, in milliseconds. */
+/** How long fibers run before timers, sockets and signals get their turn, in milliseconds. */
 const slice = 8
 
-/** As Effect's own one, it runs what is due in order; but that one goes on until nothing is due any more. */
+/** Like Effect's own scheduler, it runs tasks in order; but that one continues until no task is left. */
 class FairScheduler implements Scheduler.Scheduler {
   private readonly due = new Scheduler.PriorityBuckets()
   private present: ReadonlyArray<Scheduler.Task> = []
@@ -40,7 +40,7 @@ class FairScheduler implements Scheduler.Scheduler {
     }
   }
 
-  /** Takes what is due by now, most urgent first; whether there is anything. */
+  /** Takes the tasks that are due, most urgent first; returns whether there are any. */
   private takeDue(): boolean {
     this.present = this.due.buckets.flatMap(([, tasks]) => tasks)
     this.due.buckets = []
@@ -52,7 +52,7 @@ class FairScheduler implements Scheduler.Scheduler {
 
 const fair = new FairScheduler()
 
-/** Runs the fibers of an effect in slices, unless somebody has chosen how they are to run, or owns the time. */
+/** Runs the fibers of an effect in slices, unless the caller chose a scheduler, or controls the time. */
 export const inSlices = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.zipWith(
     FiberRef.get(FiberRef.currentScheduler),

@@ -1,14 +1,15 @@
-/** Two effects of which the first to end decides. */
+/** Races two effects: the first to end decides. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
-/** Gets a function that ends a race from outside; the first end counts. */
+/** Receives a function that ends the race from outside; the first end counts. */
 type FromOutside<A, E> = (end: (exit: Exit.Exit<A, E>) => void) => void
 
 /**
- * Runs both at the same time and ends as the first of them does. The other is interrupted, and both are when this is; they
- * have ended by then. (`Effect.raceFirst` leaves that to the end of the fiber, which may have more to do until then.)
+ * Runs both at the same time and ends as the first of them does. Interrupts the other, or both if it is interrupted
+ * itself, and waits for them to end. (`Effect.raceFirst` leaves that to the end of the fiber, which may have more to do
+ * until then.)
  */
 export const firstOf = <A, E, R, A2, E2, R2>(
   one: Effect.Effect<A, E, R>,
@@ -16,7 +17,7 @@ export const firstOf = <A, E, R, A2, E2, R2>(
   fromOutside?: FromOutside<A | A2, E | E2>
 ): Effect.Effect<A | A2, E | E2, R | R2> =>
   Effect.uninterruptibleMask((restore) =>
-    // As exits, what they fail with is not logged as unhandled.
+    // As exits, their failures are not logged as unhandled.
     Effect.flatMap(Effect.fork(restore(Effect.exit(one))), (left) =>
       Effect.flatMap(Effect.fork(restore(Effect.exit(other))), (right) =>
         restore(
@@ -28,7 +29,7 @@ export const firstOf = <A, E, R, A2, E2, R2>(
           })
         ).pipe(
           Effect.ensuring(Effect.suspend(() => {
-            // To interrupt a fiber that has ended is not free either.
+            // Interrupting a fiber that has ended is not free either.
             const both: ReadonlyArray<Fiber.RuntimeFiber<unknown>> = [left, right]
             const [first, second] = both.filter((fiber) => fiber.unsafePoll() === null)
             if (first === undefined) return Effect.void

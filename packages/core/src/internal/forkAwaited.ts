@@ -2,6 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/** Forks fibers that somebody awaits: what they fail with is told there, with words that say what failed. */
+/** Forks fibers that are awaited: the awaiting code reports their errors, with what failed. */
 export const forkAwaited = <A, E, R>(fork: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withUnhandledErrorLogLevel(fork, Option.none())

@@ -1,4 +1,4 @@
-/** Reads an archive, and finds what is wrong with it before anything of it is stored. */
+/** Reads an archive, and validates all of it before anything is stored. */
 import { Archive, format, version } from "@skein/domain/Archive"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import { deepest, isTextNested } from "../../Nesting.ts"
 
 const decode = Schema.decodeUnknownEither(Archive, { onExcessProperty: "preserve" })
 
-/** A row as deep as may be, below the archive, its sessions, their messages and parts. */
+/** A row that is nested as deeply as possible, below the archive, its sessions, their messages and parts. */
 const most = deepest + 6
 
 const longest = 200
@@ -42,7 +42,7 @@ const parse = (text: string) =>
       })
   })
 
-/** What it calls itself comes first: a newer version may be different in all else. */
+/** The format name comes first: a newer version may differ in everything else. */
 const checkVersion = (value: unknown) => {
   const { format: found, version: written } = { format: undefined, version: undefined, ...Object(value) } as Record<
     "format" | "version",
@@ -66,7 +66,7 @@ const checkVersion = (value: unknown) => {
     : Effect.void
 }
 
-/** Finds the first row that belongs to no row of the archive, or is there twice. */
+/** Finds the first row that belongs to no row of the archive, or exists twice. */
 const misplaced = (archive: Archive): ArchiveInvalid | undefined => {
   const known = new Map<string, SessionInfo>()
   for (const [i, { inbox, info, messages }] of archive.sessions.entries()) {

@@ -1,4 +1,4 @@
-/** Gives rows of a conversation other ids, wherever a field names another row; what stands in texts stays as it is. */
+/** Gives the rows of a conversation other ids, in every field that refers to another row. Texts stay as they are. */
 import type { ByPrefix, Ids, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
@@ -14,7 +14,7 @@ export interface Names {
   readonly message: (id: MessageID) => MessageID
   readonly part: (id: PartID) => PartID
   readonly run: (id: RunID) => RunID
-  /** Of values in what a tool says of its call for programs, such as the session of a task; they stay where it is absent. */
+  /** Renames ids in tool metadata, such as the session of a task. Unknown ids stay. */
   readonly metadata?: (text: string) => string
 }
 
@@ -23,7 +23,7 @@ const same = <A>(id: A): A => id
 /** Every id stays what it is. */
 export const unchanged: Names = { session: same, message: same, part: same, run: same }
 
-/** Every id becomes a new one, always the same. New ids ascend in the order in which they are asked for. */
+/** Maps every id to a new one, always the same. New ids ascend in the order of the lookups. */
 export const anew = (ids: Context.Tag.Service<typeof Ids>, now: number): Names => {
   const naming = <Prefix extends keyof ByPrefix>(prefix: Prefix) => {
     const known = new Map<string, ByPrefix[Prefix]>()
@@ -43,7 +43,7 @@ export const renameSession = (names: Names, { turn, ...info }: SessionInfo): Ses
   rootID: names.session(info.rootID),
   ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
   ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } }),
-  // What was under way where it came from does not go on here by itself.
+  // Work that was in progress at the origin does not continue here.
   ...(turn?.ended === undefined
     ? {}
     : { turn: { ...turn, ...(turn.first === undefined ? {} : { first: names.message(turn.first) }) } })
@@ -80,7 +80,7 @@ const renamePart = (names: Names, part: Part): Part => ({
   messageID: names.message(part.messageID)
 })
 
-/** Messages with their parts. They sort by their ids, so these are given in the order of the conversation. */
+/** Messages with their parts. Ids determine their order, so this returns them in the order of the conversation. */
 export const renameMessages = (
   names: Names,
   messages: ReadonlyArray<MessageWithParts>

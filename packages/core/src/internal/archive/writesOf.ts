@@ -1,4 +1,4 @@
-/** Turns an archive into what is to be stored of it. */
+/** Turns an archive into the writes that import it. */
 import type { Archive } from "@skein/domain/Archive"
 import type { MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
@@ -19,7 +19,7 @@ const exists = (id: string) =>
       + "`--as-copy` takes the tree in under new ids; or delete the session that is here first."
   })
 
-/** Fails where a session or a run of the archive is stored already: it would be written over. */
+/** Fails if a session or a run of the archive is stored already, because it would be overwritten. */
 export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archive) {
   const storage = yield* SessionStorage
   for (const { info: { id } } of sessions) {
@@ -30,13 +30,13 @@ export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archi
   }
 })
 
-/** News of a run whose task is gone is only news: nothing else may be held back for it. */
+/** A notification about a run whose task is gone becomes a plain notification, so that it holds back nothing else. */
 const freed = (row: InboxRow, runs: ReadonlySet<string>): InboxRow => {
   const { runID, ...rest } = row
   return runID === undefined || runs.has(runID) ? row : rest
 }
 
-/** A run that was under way where the archive was made does not go on here: of its end nobody knows. */
+/** A run that was in progress in the archive does not continue here: nobody knows its outcome. */
 const ended = (run: TaskRun): TaskRun => {
   if (run.state === "settled") return run
   const { id: runID, taskID, time } = run
@@ -44,7 +44,7 @@ const ended = (run: TaskRun): TaskRun => {
   return { ...run, state: "settled", outcome, time: { ...time, settled: time.started ?? time.created } }
 }
 
-/** The changes, and the sessions as they will be, the root first. Rows of inboxes are named by `inboxID`. */
+/** The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. */
 export const writesOf = (
   archive: Archive,
   names: Names,
@@ -54,13 +54,13 @@ export const writesOf = (
   const [root] = archive.sessions
   const runs = new Set<string>(archive.runs.map(({ id }) => id))
   const writes: Array<Entry> = []
-  // Runs are in the order of their ids, which inboxes must not ask for in another one.
+  // Runs are sorted by id, so inboxes must look up the ids in the same order.
   const known = new Map<string, string>()
   for (const { info: { id } } of archive.sessions) known.set(id, names.session(id))
   for (const { id } of archive.runs) known.set(id, names.run(id))
   const within: Names = { ...names, metadata: (text) => known.get(text) ?? text }
   const put = ({ inbox, info, messages, todos }: Archive["sessions"][number]): SessionInfo => {
-    // The ids of messages ascend before the summary asks for one of them.
+    // Map the ids of messages before the summary looks one up, so that they ascend.
     const said = renameMessages(within, messages)
     const moved = place !== undefined && info.directory === root.info.directory ? place : {}
     const named = renameSession(names, {
@@ -75,7 +75,7 @@ export const writesOf = (
     }
     for (const row of inbox) {
       if (row.kind === "stop") continue
-      // Storage finds such rows by their id alone: one that was made up must not meet another session's.
+      // Storage finds such rows by their id alone: an invented id must not hit a row of another session.
       writes.push({ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, freed(row, runs)) })
     }
     if (todos.length > 0) writes.push({ _tag: "Todos", sessionID: named.id, todos })

@@ -1,4 +1,4 @@
-/** Owns what is held of the budget of one session: for its tasks, for its requests, and at the root for all that wait. */
+/** Owns what is held of a session's budget: for its tasks, for its requests, and at the root for all that wait. */
 import type { Account, Bound, Budget } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { Usage } from "@skein/domain/Usage"
@@ -11,63 +11,63 @@ import type { Need } from "./need.ts"
 /** A session as its budget sees it. */
 export interface BudgetedSession {
   readonly id: SessionID
-  /** What it may use and has used, as that is stored; undefined where nothing bounds it. */
+  /** Its limit and usage, as stored; undefined if it has no budget. */
   readonly account: Account | undefined
-  /** Brings the account up to date; it is stored with the next change of the session. */
+  /** Updates the account; it is stored with the next change of the session. */
   readonly keepAccount: (account: Account) => void
-  /** What it and all below it have used. */
+  /** The usage of the session and everything below it. */
   readonly used: Usage
   /** The time, and how long people were waited for, in milliseconds. */
   readonly now: () => number
   readonly waited: () => number
-  /** Whether it, or a task below it, goes on by itself. */
+  /** Whether its loop, or that of a task below it, can continue without help. */
   readonly goesOn: () => boolean
-  /** The budgets of the tasks that it has started and that have not settled. */
+  /** The budgets of the tasks that it started and that are not settled. */
   readonly budgetsOfTasks: () => ReadonlyArray<BudgetNode>
 }
 
-/** What is kept for a task from the moment in which it was asked for until it has settled. */
+/** What is reserved for a task from its request until it has settled. */
 export interface Reservation {
-  /** What the task was given; undefined where it has no budget of its own. */
+  /** The budget of the task; undefined if it has none. */
   readonly limit: Budget | undefined
-  /** The session that works on it; undefined until that has begun. */
+  /** The session that works on it; undefined until the run begins. */
   node: BudgetNode | undefined
-  /** How much of each is kept for it now, and in whose budgets that counts. */
+  /** How much of each bound is reserved now, and in whose budgets that counts. */
   readonly kept: Map<Bound, Kept>
-  /** Whether the task is one of those that were started, or is about to be. */
+  /** Whether the task was started, or is about to be. */
   isCounted: boolean
 }
 
-/** How much is kept, and in whose budgets that counts. */
+/** How much is held, and in whose budgets that counts. */
 interface Kept {
   readonly amount: Amount
   readonly holders: ReadonlyArray<BudgetNode>
 }
 
-/** What can be held: time passes for all at once, and tasks are no requests. */
+/** What can be held: time passes for all at once, and tasks are not requests. */
 export const bounds = ["tokens", "usd", "steps"] as const
 /** One of these. */
 export type Held = typeof bounds[number]
 
 /** What a request may take. */
 export interface Grant {
-  /** The most output that it may have; undefined where no budget bounds that. */
+  /** The maximum output of the request; undefined if no budget limits it. */
   readonly cap: number | undefined
-  /** The budget that allows no more than that; undefined where the model could not say more anyway. */
+  /** The budget that sets this maximum; undefined if the model could not produce more anyway. */
   readonly bound: Held | undefined
-  /** Gives back what it holds; to be called once what it used is charged. */
+  /** Releases what it holds; call it once the usage is charged. */
   readonly release: () => void
 }
 
-/** A request that has not got what it needs. */
+/** A request that waits for budget. */
 export interface Waiter {
   readonly node: BudgetNode
   readonly need: Need
   /** Whether the loop of its session waits with it. */
   readonly inLoop: boolean
-  /** What its session has said so far, for where the budget is exhausted. */
+  /** What its session has said so far, for the error of an exhausted budget. */
   readonly said: () => string
-  /** Hears at once what it is granted, whatever becomes of whoever waits. */
+  /** Called at once with the grant, even if the request was abandoned. */
   readonly granted: (grant: Grant) => void
   readonly done: Deferred.Deferred<Grant, BudgetExhausted>
   grant: Grant | undefined
@@ -80,27 +80,30 @@ export interface Waiter {
 export interface BudgetNode {
   readonly session: BudgetedSession
   readonly parent: BudgetNode | undefined
-  /** What is held of its budget, by its tasks and by requests under way. */
+  /** What its tasks and open requests hold of its budget. */
   readonly held: HeldSums
   /** What its tasks were promised. */
   readonly reservations: Set<Reservation>
-  /** What the run of it as a task was promised that is under way. */
+  /** The reservation of the current run, if the session is a task. */
   promise: Reservation | undefined
-  /** Requests that wait for budget, at all levels, the first one first; kept at the root. */
+  /** Requests that wait for budget, at all levels, in order; kept at the root. */
   readonly waiters: Set<Waiter>
   /** Whether its loop waits for budget. */
   waits: boolean
-  /** How many turns of it and of all below are under way; since when, and after what wait for people, that is not yet counted (ms). */
+  /**
+   * The number of running turns at and below it, and since when, and after how much waiting for people, they have not
+   * been counted (ms).
+   */
   readonly work: { turns: number; since: number; waited: number }
-  /** At how many tokens a budget cut off its last answer; 0 where none did. */
+  /** The token count at which a budget cut off its last answer; 0 if none did. */
   cutAt: number
-  /** How many tokens each model counts for what was estimated as one; known at the root. */
+  /** How many tokens each model counts for one estimated token; known at the root. */
   readonly rates: Map<string, number>
-  /** What its model was told of budgets that come to their end. */
+  /** The budget warnings that its model has read. */
   readonly warned: Set<string>
 }
 
-/** The budget of a session of which nothing is held yet. Only the functions of this folder change it. */
+/** The budget of a new session. Only the functions of this folder change it. */
 export const makeBudgetNode = (session: BudgetedSession, parent: BudgetNode | undefined): BudgetNode => ({
   session,
   parent,

@@ -4,13 +4,13 @@ import { addCost, type Usage } from "@skein/domain/Usage"
 import { type Amount, toAmount } from "./amount.ts"
 import type { BudgetNode } from "./BudgetNode.ts"
 
-/** How long a session and those below it have worked since that was last counted, in milliseconds. */
+/** How long a session and those below it have worked since the last count, in milliseconds. */
 const uncounted = (node: BudgetNode): number => {
   const { turns, since, waited } = node.work
   return turns === 0 ? 0 : node.session.now() - since - (node.session.waited() - waited)
 }
 
-/** Marks that a turn begins or ends: the time at work of the session and of all above runs while there is one. */
+/** Marks the start or end of a turn. The time at work of the session and of all above it runs while there is one. */
 export const turnWorks = (node: BudgetNode, began: boolean): void => {
   for (let each: BudgetNode | undefined = node; each !== undefined; each = each.parent) {
     const budget = accountNow(each)
@@ -25,23 +25,23 @@ const startCount = (node: BudgetNode): void => {
   node.work.waited = node.session.waited()
 }
 
-/** What is used, with the time until now. */
+/** The usage, with the time until now. */
 const clocked = (node: BudgetNode, { spent }: Account): Spent => ({
   ...spent,
   time: spent.time + uncounted(node)
 })
 
-/** The budget of a session as it stands now; undefined where it has none. */
+/** The budget status of a session; undefined if it has no budget. */
 export const accountNow = (node: BudgetNode): Account | undefined => {
   const budget = node.session.account
   return budget === undefined ? undefined : { ...budget, spent: clocked(node, budget) }
 }
 
-/** What a session has used of a budget of its own, until now. */
+/** What a session has used of its own budget so far. */
 export const spentOf = (node: BudgetNode, account: Account, bound: Bound): Amount | undefined =>
   toAmount(clocked(node, account)[bound])
 
-/** What a request used. One whose model does not say so makes the sum unknown. */
+/** The usage of a request. If the model does not report it, the sum is unknown. */
 const tokensOf = ({ cost, steps, tokens }: Usage): number | "unknown" => {
   const sum = tokens.input + tokens.output
   return sum === 0 && steps > 0 && cost === "unknown" ? "unknown" : sum
@@ -50,7 +50,7 @@ const tokensOf = ({ cost, steps, tokens }: Usage): number | "unknown" => {
 const addTokens = (a: Spent["tokens"], b: Spent["tokens"]): Spent["tokens"] =>
   a === "unknown" || b === "unknown" ? "unknown" : a + b
 
-/** The budget of a session after a request of it or below it; nothing where it has none. */
+/** The budget of a session after a request of it or below it; nothing if it has none. */
 export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Account } => {
   const budget = node.session.account
   if (budget === undefined) return {}
@@ -69,7 +69,7 @@ export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Accoun
   }
 }
 
-/** The budget of a session after a task was started below it; nothing where it has none. */
+/** The budget of a session after a task was started below it; nothing if it has none. */
 export const spendTask = ({ session: { account: budget } }: BudgetNode): { readonly budget?: Account } =>
   budget === undefined ? {} : { budget: { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks + 1 } } }
 

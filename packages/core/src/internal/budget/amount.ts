@@ -1,12 +1,12 @@
-/** Exact amounts of what budgets bound. */
+/** Exact amounts of what budgets limit. */
 import * as BigDecimal from "effect/BigDecimal"
 
-/** An exact amount of what a budget bounds. */
+/** An exact amount of what a budget limits. */
 export type Amount = BigDecimal.BigDecimal
 
 /** Nothing. */
 export const zero: Amount = BigDecimal.fromBigInt(0n)
 
-/** An amount as it is stored; undefined where nobody knows it. */
+/** A stored amount; undefined if it is unknown. */
 export const toAmount = (stored: string | number): Amount | undefined =>
   stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored))

@@ -1,4 +1,4 @@
-/** Decides whether a budget that a program gives is one: what is no number would bound nothing. */
+/** Decides whether a budget from a program is valid: a value that is not a number would limit nothing. */
 import { type Budget, isBudget } from "@skein/domain/Budget"
 import * as Effect from "effect/Effect"
 import { BudgetInvalid } from "../../SessionError.ts"
@@ -6,7 +6,7 @@ import { BudgetInvalid } from "../../SessionError.ts"
 const shown = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) => typeof each === "number" ? String(each) : each)
 
-/** Why a value is no budget; undefined where it is one. */
+/** Why a value is not a budget; undefined if it is one. */
 export const budgetFault = (budget: Budget): string | undefined =>
   isBudget(budget) ?
     undefined :

@@ -1,4 +1,4 @@
-/** Sums of what is held of budgets, kept up to date at each session in whose budget it counts. */
+/** Sums of what is held, kept up to date at each session in whose budget it counts. */
 import type { Bound } from "@skein/domain/Budget"
 import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
@@ -7,11 +7,11 @@ import { type Amount, zero } from "./amount.ts"
 /** How much of each is held. */
 export type Sums = Map<Bound, Amount>
 
-/** What is held of the budget of a session, whether or not it has one. */
+/** What is held of a session's budget, whether or not it has one. */
 export interface Held {
-  /** For tasks below it with a budget of their own: what they have not used of that. */
+  /** For tasks below it with a budget of their own: the unused part. */
   readonly promised: Sums
-  /** For requests under way, of its own and of those below that no promise covers. */
+  /** For open requests: its own, and those below that no reservation covers. */
   readonly requested: Sums
 }
 
@@ -21,7 +21,7 @@ export const noneHeld = (): Held => ({ promised: new Map(), requested: new Map()
 /** How much is held. */
 export const heldOf = (sums: Sums, bound: Bound): Amount => sums.get(bound) ?? zero
 
-/** All that is held, as it is shown. */
+/** Everything that is held, for display. */
 export const keptBelow = ({ promised, requested }: Held): Partial<Record<Bound, string>> =>
   Object.fromEntries(
     [...new Set([...promised.keys(), ...requested.keys()])].map((bound) => [
@@ -30,7 +30,7 @@ export const keptBelow = ({ promised, requested }: Held): Partial<Record<Bound, 
     ])
   )
 
-/** Adds to what is held, or takes away from it. */
+/** Adds to what is held, or subtracts from it. */
 export const addHeld = (sums: Sums, bound: Bound, amount: Amount): void => {
   const sum = BigDecimal.sum(heldOf(sums, bound), amount)
   if (BigDecimal.isZero(sum)) sums.delete(bound)

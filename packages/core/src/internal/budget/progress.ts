@@ -1,4 +1,4 @@
-/** Decides whether what is held of a budget can come back: somebody who holds it must be able to go on. */
+/** Decides whether what is held of a budget can come back: some holder must be able to continue. */
 import type { Bound } from "@skein/domain/Budget"
 import * as BigDecimal from "effect/BigDecimal"
 import type { BudgetNode, Reservation } from "./BudgetNode.ts"
@@ -9,7 +9,7 @@ const holds = (node: BudgetNode, bound: Bound, line: ReadonlySet<BudgetNode>): b
   for (const reservation of node.reservations) {
     if (!holdsPromise(reservation, bound)) continue
     const { node: child } = reservation
-    // What has not begun gets a slot: who waits for budget gives theirs back.
+    // A task that has not begun will get a slot, because agents that wait for budget release theirs.
     if (child === undefined || (!line.has(child) && child.session.goesOn())) return true
   }
   for (const task of node.session.budgetsOfTasks()) if (holds(task, bound, line)) return true
@@ -21,7 +21,7 @@ const holdsPromise = ({ kept }: Reservation, bound: Bound): boolean => {
   return found !== undefined && BigDecimal.isPositive(found.amount)
 }
 
-/** Whether others hold something of a budget and will give it back without the request that asks. */
+/** Whether others hold part of a budget and will release it without the request that asks. */
 export const canComeBack = (asks: BudgetNode, holder: BudgetNode, bound: Bound): boolean => {
   const line = lineOf(asks)
   return line.slice(0, line.indexOf(holder) + 1).some(({ held }) =>

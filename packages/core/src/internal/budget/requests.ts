@@ -1,4 +1,4 @@
-/** Owns what requests under way hold of budgets: each holds what it may take before it is sent, or waits until others give back. */
+/** Owns what open requests hold of budgets. Each holds its maximum before it is sent, or waits until others release. */
 import { formatAmount } from "@skein/domain/Budget"
 import { plainDecimal } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
@@ -15,13 +15,13 @@ import { canComeBack } from "./progress.ts"
 import { holdersOf, isPromised, lineOf } from "./reservations.ts"
 import { budgetFlags, whose } from "./review.ts"
 
-/** One budget, as it stands for a request. */
+/** One budget, as a request sees it. */
 interface Room {
   readonly holder: BudgetNode
   readonly bound: Held
   readonly limit: Amount
   readonly spent: Amount | undefined
-  /** What nobody has used, what nobody holds, and what nobody would hold if all requests under way took nothing. */
+  /** What is unused, what is not held, and what would not be held if all open requests used nothing. */
   readonly left: Amount
   readonly free: Amount
   readonly drained: Amount
@@ -30,7 +30,7 @@ interface Room {
 const minus = BigDecimal.subtract
 const plus = BigDecimal.sum
 
-/** How the budgets stand that hold for a request. What its own tasks were promised is there for it. */
+/** The budgets that apply to a request. It may use what is reserved for its own tasks. */
 const roomsFor = (node: BudgetNode): ReadonlyArray<Room> =>
   bounds.flatMap((bound) => {
     let mine = zero
@@ -89,18 +89,18 @@ const least = (rooms: ReadonlyArray<Room>, of: (room: Room) => number): [Room | 
   return [found, amount]
 }
 
-/** What somebody who comes later must not take from a request that came first. */
+/** What a later request must leave for an earlier one. */
 type Closed = Map<BudgetNode, Set<Held>>
 
 const isClosed = (closed: Closed, { bound, holder }: Room): boolean => closed.get(holder)?.has(bound) === true
 
-/** A request waits for a budget; `isShort` where it cannot be sent at all, and does not just come after others. */
+/** A request waits for a budget; `isShort` if it cannot be sent at all, rather than waiting behind others. */
 interface Blocked {
   readonly by: Room
   readonly isShort: boolean
 }
 
-/** What becomes of a request now: it is granted, it can never be, or it waits. */
+/** What happens to a request now: granted, refused, or waiting. */
 const decide = (waiter: Waiter, closed: Closed): Grant | BudgetExhausted | Blocked => {
   const { node, need } = waiter
   const rooms = roomsFor(node)
@@ -112,7 +112,7 @@ const decide = (waiter: Waiter, closed: Closed): Grant | BudgetExhausted | Block
   const within = ({ bound, free }: Room) => outputWithin(need, bound, free)
   const [tight, free] = least(rooms, within)
   if (tight !== undefined && free < smallest) return { by: tight, isShort: true }
-  // A little now would cut the answer off; requests under way may soon leave it enough.
+  // A small grant now would cut the answer off, and open requests may soon release enough.
   const scarce = rooms.find((room) =>
     within(room) < Math.min(need.most, need.preferred) && BigDecimal.isPositive(minus(room.drained, room.free))
   )
@@ -166,7 +166,7 @@ const finish = (waiter: Waiter, waiters: Set<Waiter>): void => {
   if (waiter.inLoop) waiter.node.waits = false
 }
 
-/** Gives what there is, first come first served; gives those that cannot be sent at all for now. */
+/** Grants what is free in order; returns the requests that cannot be sent at all for now. */
 const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> => {
   const closed: Closed = new Map()
   const short: Array<readonly [Waiter, Room]> = []
@@ -184,7 +184,7 @@ const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> 
       if (found.isShort) short.push([waiter, found.by])
       if (outputWithin(waiter.need, bound, drained) < smallestOf(waiter)) continue
       closed.set(holder, (closed.get(holder) ?? new Set()).add(bound))
-      // All that come later need of it as well.
+      // Including what later requests need of it.
       if (holder.parent === undefined && bound !== "steps") break
     }
   }
@@ -192,8 +192,8 @@ const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> 
 }
 
 /**
- * Gives waiting requests of a tree what has come back. One that requests under way will leave enough for keeps its place, and
- * one that waits for a task to end lets smaller ones pass. Ends one that nobody can help any more.
+ * Grants what was released to the waiting requests of a tree. A request that open requests will leave enough for keeps
+ * its place; one that waits for a task to end lets smaller ones pass. Fails requests that nobody can help any more.
  */
 export const grantWaiting = (node: BudgetNode): void => {
   const { waiters } = rootOf(node)
@@ -202,7 +202,10 @@ export const grantWaiting = (node: BudgetNode): void => {
   if (lost !== undefined) end(lost[0], waiters, exhaustedBy(...lost))
 }
 
-/** Holds what a request may take, or waits for it. `told` hears what it waits for; `away` is how it waits. */
+/**
+ * Holds the maximum of a request, or waits for it. `onWaiting` is called with what it waits for; `away` is how it
+ * waits.
+ */
 export const holdFor = (
   request: Pick<Waiter, "granted" | "inLoop" | "node" | "need" | "said">,
   onWaiting: (why: NonNullable<Waiter["why"]>) => Effect.Effect<void>,
@@ -217,7 +220,7 @@ export const holdFor = (
       waiters.add(waiter)
       grantNow(waiters)
       if (waiter.isOver) return Deferred.await(done)
-      // From here on nobody need wait for what this session holds, unless somebody else gives it what it needs.
+      // From here on others need not wait for what this session holds, unless somebody gives it what it needs.
       if (inLoop) node.waits = true
       grantWaiting(node)
       if (waiter.isOver) return Deferred.await(done)

@@ -1,4 +1,4 @@
-/** Keeps what was promised to tasks: nobody else is given that, and what a task does not use comes back when it ends. */
+/** Keeps what is reserved for tasks: nobody else gets it, and what a task does not use is released when it ends. */
 import { type Bound, type Budget, formatAmount } from "@skein/domain/Budget"
 import type { TaskRun } from "@skein/domain/Outcome"
 import { plainDecimal } from "@skein/domain/Usage"
@@ -14,11 +14,11 @@ import { leastOutput } from "./need.ts"
 export const lineOf = (node: BudgetNode): ReadonlyArray<BudgetNode> =>
   node.parent === undefined ? [node] : [node, ...lineOf(node.parent)]
 
-/** Whether a session works on what its task was promised: then those above have kept that, and count it no second time. */
+/** Whether a session works on its task's reservation: those above have reserved that, and do not count it twice. */
 export const isPromised = ({ promise, session }: BudgetNode, bound: Bound): boolean =>
   promise?.kept.has(bound) === true && session.account?.limit[bound] !== undefined
 
-/** A session and those above it in whose budgets counts what it holds: up to the first one that was promised its own. */
+/** A session and those above it in whose budgets its holds count: up to the first one with a reservation of its own. */
 export const holdersOf = (node: BudgetNode, bound: Bound): ReadonlyArray<BudgetNode> => {
   const line = lineOf(node)
   const at = line.findIndex((each) => isPromised(each, bound))
@@ -41,7 +41,7 @@ const keepAll = (parent: BudgetNode, reservation: Reservation, limit: Budget): v
   }
 }
 
-/** Gives back what the task of a session has used of its promise: it is used now, and no longer kept. */
+/** Reduces a reservation by what the task has used of it. */
 export const usePromise = ({ promise, session: { account: budget } }: BudgetNode): void => {
   if (promise === undefined) return
   for (const [bound, { holders }] of promise.kept) {
@@ -51,7 +51,7 @@ export const usePromise = ({ promise, session: { account: budget } }: BudgetNode
   }
 }
 
-/** Ends a promise: what the task did not use is free again. */
+/** Ends a reservation: what the task did not use is free again. */
 export const endPromise = (parent: BudgetNode, reservation: Reservation): void => {
   for (const [bound, { holders }] of reservation.kept) keep(reservation, bound, zero, holders)
   reservation.kept.clear()
@@ -59,28 +59,28 @@ export const endPromise = (parent: BudgetNode, reservation: Reservation): void =
   if (reservation.node?.promise === reservation) reservation.node.promise = undefined
 }
 
-/** A session has another budget than its task was promised: that is free again. */
+/** A session has another budget than its task's reservation, which is free again. */
 export const forgoPromise = ({ parent, promise }: BudgetNode): void => {
   if (parent !== undefined && promise !== undefined) endPromise(parent, promise)
 }
 
-/** What is left of one of the budgets that hold for a session. */
+/** What is left of one of the budgets that apply to a session. */
 export interface Left {
   /** Whose budget it is. */
   readonly holder: BudgetNode
   readonly bound: Bound
   readonly limit: Amount
-  /** Undefined where it cannot be known. */
+  /** Undefined if it is unknown. */
   readonly spent: Amount | undefined
-  /** Promised to tasks, other than those that the session belongs to. */
+  /** Reserved for tasks, other than those that the session belongs to. */
   readonly promised: Amount
 }
 
-/** Whether a budget of its own, or of those above, holds for a session. */
+/** Whether a session has a budget, its own or from above. */
 export const isBounded = (node: BudgetNode): boolean =>
   node.session.account !== undefined || (node.parent !== undefined && isBounded(node.parent))
 
-/** What is left of all budgets that hold for a session, the nearest first. */
+/** What is left of all budgets that apply to a session, nearest first. */
 export const leftFor = (node: BudgetNode): ReadonlyArray<Left> => {
   if (!isBounded(node)) return []
   const own = new Map<Bound, Amount>()
@@ -97,14 +97,14 @@ export const leftFor = (node: BudgetNode): ReadonlyArray<Left> => {
   })
 }
 
-/** How much may still be promised; nothing where nobody knows what was used. */
+/** How much may still be reserved; nothing if the usage is unknown. */
 const rest = ({ limit, promised, spent }: Left): Amount =>
   spent === undefined ? zero : BigDecimal.subtract(limit, BigDecimal.sum(spent, promised))
 
-/** In about how many characters of text there is a token. */
+/** Characters of text per token, roughly. */
 const charactersPerToken = 4
 
-/** What the first request of a task takes at least: what it is told and a short answer, at the prices that were paid so far. */
+/** The minimum usage of a task's first request: its prompt and a short answer, at the prices paid so far. */
 const estimateOf = ({ session }: BudgetNode, promptText: string): ReadonlyMap<Bound, Amount> => {
   const { cost, tokens } = session.used
   const count = BigDecimal.fromBigInt(BigInt(Math.ceil(promptText.length / charactersPerToken) + leastOutput))
@@ -131,7 +131,7 @@ const refused = ({ bound, limit, promised, spent }: Left): TaskRefused => {
 
 const least = (a: string | number, b: Amount): Amount => BigDecimal.min(toAmount(a) ?? zero, b)
 
-/** What a task may have of what it wants: never more than is left above it. */
+/** Caps a requested budget by what is left above it. */
 const cap = (requested: Budget, left: ReadonlyArray<Left>): Budget => {
   const capped: Partial<Record<Bound, string | number | undefined>> = { ...requested }
   for (const each of left) {
@@ -146,8 +146,9 @@ const cap = (requested: Budget, left: ReadonlyArray<Left>): Budget => {
 const one = BigDecimal.fromBigInt(1n)
 
 /**
- * Keeps for a task what it wants, as far as there is so much; refuses it where there is not even enough for a request.
- * Requests under way do not count here: what they leave comes back soon, and each request of the task is held against all.
+ * Reserves a budget for a task, as far as it is available; refuses if there is not even enough for one request. Open
+ * requests do not count here: what they leave is released soon, and each request of the task is checked against all
+ * budgets.
  */
 export const reserve = (
   parent: BudgetNode,
@@ -165,19 +166,19 @@ export const reserve = (
   const reservation: Reservation = { limit, node: undefined, kept: new Map(), isCounted: true }
   parent.reservations.add(reservation)
   if (limit !== undefined) keepAll(parent, reservation, limit)
-  // The task itself is one of those that may be started; it is counted when it is stored.
+  // The task itself counts towards the limit of tasks; it is counted when it is stored.
   for (const { held } of lineOf(parent)) addHeld(held.promised, "tasks", one)
   return reservation
 }
 
-/** The task of a reservation is stored as started, or never will be. */
+/** The reserved task is stored as started, or never will be. */
 export const settleCount = (parent: BudgetNode, reservation: Reservation): void => {
   if (!reservation.isCounted) return
   reservation.isCounted = false
   for (const { held } of lineOf(parent)) addHeld(held.promised, "tasks", BigDecimal.negate(one))
 }
 
-/** What was kept for a run that another process had begun: what it has used of that stands in the task's own account. */
+/** The reservation of a run that another process began: the task's own account has what it used. */
 export const keptFor = (parent: BudgetNode, node: BudgetNode, { budget }: TaskRun): Reservation => {
   const isBegun = node.session.account !== undefined
   const reservation: Reservation = {
@@ -200,7 +201,7 @@ export const workOn = (node: BudgetNode, reservation: Reservation): void => {
   reservation.node = node
 }
 
-/** From now on the session of a task uses what the task was promised. */
+/** From now on the session of a task uses the task's reservation. */
 export const beginPromise = (node: BudgetNode, reservation: Reservation): void => {
   node.promise = reservation
 }

@@ -1,4 +1,7 @@
-/** The look at the budgets before each request: what is used up ends the turn, and what comes to its end is told to the model. */
+/**
+ * Checks the budgets before each request: an exhausted one ends the turn, and the model reads a warning about one that
+ * is nearly exhausted.
+ */
 import { type Bound, formatAmount } from "@skein/domain/Budget"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import { plainDecimal } from "@skein/domain/Usage"
@@ -8,7 +11,7 @@ import { BudgetExhausted } from "../../SessionError.ts"
 import type { BudgetNode } from "./BudgetNode.ts"
 import { type Left, leftFor, lineOf } from "./reservations.ts"
 
-/** From which share of a budget on a model is told. */
+/** The share of a budget at which to warn the model. */
 const late = BigDecimal.unsafeFromString("0.8")
 
 /** Where a budget is set. */
@@ -19,7 +22,7 @@ export const budgetFlags: Record<Exclude<Bound, "tasks">, string> = {
   time: "budget.time"
 }
 
-/** Whose budget it is, in words for a session. */
+/** The owner of a budget, from the view of a session. */
 export const whose = (node: BudgetNode, holder: BudgetNode): string =>
   holder === node ? "this session and all below it" : `the session ${holder.session.id} above and all below that`
 
@@ -30,11 +33,14 @@ const why = (node: BudgetNode, { bound, holder, limit, spent }: Left): string =>
     : `The budget of ${amount} for ${whose(node, holder)} is used up: ${plainDecimal(spent)} are used.`
 }
 
-/** Why no more may be asked of a model; `said` is what the session said last. What others hold is not used up: it is waited for. */
+/**
+ * Why no more requests may be sent; `said` is what the session said last. What others hold is not used up: requests
+ * wait for it.
+ */
 export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted | undefined => {
   for (const left of leftFor(node)) {
     const { bound, limit, spent } = left
-    // Who may start no more tasks can still work.
+    // A session that may start no more tasks can still work.
     if (bound === "tasks" || (spent !== undefined && BigDecimal.lessThan(spent, limit))) continue
     return new BudgetExhausted({
       holder: left.holder.session.id,
@@ -46,7 +52,7 @@ export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted
   return undefined
 }
 
-/** An answer was cut off for want of budget, and what is left is not enough for the rest. */
+/** The budget cut an answer off, and what is left is not enough for the rest. */
 export const cutOff = (node: BudgetNode, which: "tokens" | "usd" | "steps", text: string): BudgetExhausted => {
   const { session: { id } } = lineOf(node).find(({ session }) => session.account?.limit[which] !== undefined) ?? node
   return new BudgetExhausted({
@@ -63,7 +69,7 @@ export const cutOff = (node: BudgetNode, which: "tokens" | "usd" | "steps", text
 const isLate = ({ limit, spent }: Left): boolean =>
   spent !== undefined && BigDecimal.greaterThanOrEqualTo(spent, BigDecimal.multiply(limit, late))
 
-/** What a model has to be told of its budgets; each thing once for each budget. */
+/** The budget warnings for a model, each only once for each budget. */
 export const warning = (node: BudgetNode): string | undefined => {
   const news = leftFor(node).filter((left) => {
     const key = `${left.holder.session.id} ${left.holder.session.account?.since} ${left.bound}`
@@ -82,7 +88,7 @@ export const warning = (node: BudgetNode): string | undefined => {
   }\nCome to a conclusion: finish what matters most, and say what remains to be done.`
 }
 
-/** Whether a model may be asked under a budget of money: what cannot be counted cannot be bounded. */
+/** Whether a request may be sent under a budget of money: a cost that cannot be counted cannot be limited. */
 export const unpriced = (node: BudgetNode, { price, ...model }: ModelInfo): ModelUnavailable | undefined => {
   if (price !== undefined && price.input !== "unknown" && price.output !== "unknown") return undefined
   const holder = lineOf(node).find(({ session }) => session.account?.limit.usd !== undefined)

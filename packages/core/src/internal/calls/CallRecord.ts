@@ -1,4 +1,4 @@
-/** Owns one tool call while it is made: its part as stored, its arguments, and what its result has to tell. */
+/** Owns one tool call while it runs: its stored part, its arguments, and the outcomes that its result reports. */
 import type { RunID } from "@skein/domain/Id"
 import type { ErrorInfo } from "@skein/domain/Message"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
@@ -36,13 +36,15 @@ export interface CallOptions {
   readonly part: ToolPart
   readonly subject: Subject
   readonly call: Call
-  /** Bounds how many calls of the step work at once; undefined where all of them may. */
+  /** Limits how many calls of the step run at once; undefined if there is no limit. */
   readonly places: Effect.Semaphore | undefined
-  /** Whether the runtime makes the call for the user: a part of the user's prompt asked for it. */
+  /** Whether the runtime makes the call for the user, because a part of the prompt asked for it. */
   readonly byUser: boolean
-  /** Whether the turn continues after a crash: the previous process may have begun a call that is stored as running. */
+  /**
+   * Whether the turn continues after a crash: the previous process may have started a call that is stored as running.
+   */
   readonly resumes?: boolean
-  /** The answer that this turn has to give, and the tool that takes it. */
+  /** The structured output of this turn, and the tool that takes it. */
   readonly structuredOutput: StructuredOutput | undefined
 }
 
@@ -56,16 +58,16 @@ export interface CallServices {
   readonly clock: Clock.Clock
 }
 
-/** The message of a failure for which no task has an outcome. */
+/** The message of a failure without a task outcome. */
 export const executionFailed = (message: string): string =>
   message.trim() === "" ? "Tool execution failed" : `Tool execution failed: ${message}`
 
-/** The state of one call. Its steps read it here, and change it through its methods alone. */
+/** The state of one call. Its steps read it here, and change it only through its methods. */
 export class CallRecord {
   readonly options: CallOptions
   readonly services: CallServices
   readonly tool: AnyTool | undefined
-  /** Whether the call gives the answer of the turn. */
+  /** Whether the call gives the structured output. */
   readonly isAnswer: boolean
   /** The call as tools see it. */
   readonly context: ToolContext
@@ -75,7 +77,7 @@ export class CallRecord {
   #contexts: ReadonlyArray<string> = []
   #cutOff: ToolError | undefined
   #reached: string | undefined
-  /** Runs whose outcome the result tells. */
+  /** Runs whose outcome the result reports. */
   readonly #reportedRuns = new Set<RunID>()
 
   constructor(options: CallOptions, services: CallServices) {
@@ -91,7 +93,7 @@ export class CallRecord {
     this.context = this.#makeContext()
   }
 
-  /** Whether the call had begun before this fiber took it up: with its answer, or in a process that crashed. */
+  /** Whether the call began before this fiber: with its answer, or in a process that crashed. */
   get wasBegun(): boolean {
     return this.options.part.state.status === "running"
   }
@@ -101,7 +103,7 @@ export class CallRecord {
     return this.#current
   }
 
-  /** The arguments; what the model wrote where that cannot be read as arguments. */
+  /** The arguments, or what the model wrote if that cannot be parsed. */
   get input(): unknown {
     return this.#input
   }
@@ -111,23 +113,23 @@ export class CallRecord {
     return Either.isLeft(this.#checked) ? this.#checked.left : undefined
   }
 
-  /** The name and permission key that the rules see. */
+  /** The name and permission key for rules. */
   get caller(): Caller {
     const { tool } = this.options.part
     return this.tool ?? { name: tool, permission: tool }
   }
 
-  /** The tool that hooks hear of; undefined for the answer of a turn, which is no call to them. */
+  /** The tool for hooks; undefined for structured output, which is not a call to them. */
   get hookedTool(): AnyTool | undefined {
     return this.isAnswer ? undefined : this.tool
   }
 
-  /** What hooks before the call have the model read below its result. */
+  /** What hooks before the call add for the model below its result. */
   get contexts(): ReadonlyArray<string> {
     return this.#contexts
   }
 
-  /** How the tool wants the call to end where it is cut off. */
+  /** How the tool wants the call to end if it is interrupted. */
   get cutOff(): ToolError | undefined {
     return this.#cutOff
   }
@@ -136,7 +138,7 @@ export class CallRecord {
     return this.services.clock.unsafeCurrentTimeMillis()
   }
 
-  /** Takes other arguments, which are checked again. */
+  /** Replaces the arguments, which are checked again. */
   readAgain(made: ToolPart): void {
     this.#checked = checkCall(made, this.options.step, this.tool)
     this.#input = Either.getOrElse(this.#checked, () => askedOf(made))
@@ -146,12 +148,12 @@ export class CallRecord {
     this.#contexts = contexts
   }
 
-  /** Notes what is known of a call that has ended, and is not stored yet. */
+  /** Notes the result of a call that is not stored yet. */
   reach(message: string): void {
     this.#reached = message
   }
 
-  /** What is known of the call where it is cut off now. */
+  /** The result of the call if it is interrupted now. */
   get known(): string {
     if (this.#reached !== undefined) return this.#reached
     const { live, part } = this.options
@@ -159,17 +161,17 @@ export class CallRecord {
     return this.tool?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
   }
 
-  /** Forgets which runs the result was to tell of: they are told of in another way. */
+  /** Forgets which outcomes the result was to report: notifications report them instead. */
   tellNothing(): void {
     this.#reportedRuns.clear()
   }
 
-  /** Words a failure: the model did not make a call of the user, so that one says what failed. */
+  /** The message of a failure. A call for the user was not made by the model, so its message says what failed. */
   said(message: string): string {
     return this.options.byUser ? executionFailed(message) : message
   }
 
-  /** Stores the call as it is from now on. */
+  /** Stores the current state of the call. */
   become(next: ToolPart, also: ReadonlyArray<Entry> = []) {
     return Effect.uninterruptible(Effect.suspend(() => {
       const { live, step } = this.options
@@ -180,7 +182,7 @@ export class CallRecord {
     }))
   }
 
-  /** Stores the end of the call, and takes the outcomes that it tells out of the inbox. */
+  /** Stores the end of the call, and removes the outcomes that it reports from the inbox. */
   close(state: ToolState, blocked = false) {
     return Effect.uninterruptible(Effect.suspend(() => {
       const { live } = this.options
@@ -193,7 +195,7 @@ export class CallRecord {
     }))
   }
 
-  /** Stores that the call failed; `blocked` where it was not made at all. */
+  /** Stores that the call failed; `blocked` if it was not made at all. */
   fail(error: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false) {
     return this.close(
       {

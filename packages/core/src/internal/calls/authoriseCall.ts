@@ -1,4 +1,7 @@
-/** The first half of a call: what hooks make of it, whether it may be made, and the intent that is stored before it is. */
+/**
+ * The first half of a call: what hooks make of it, whether it is permitted, and the intent that is stored before its
+ * effect.
+ */
 import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"
 import type { AnyTool, PermissionAsk } from "../../Tool.ts"
@@ -9,7 +12,7 @@ import { whileAsking } from "./currentCall.ts"
 import { isDoomLoop } from "./doomLoop.ts"
 import { begunAs } from "./startCalls.ts"
 
-/** Asks whether an agent that repeats itself may go on. */
+/** Asks whether an agent that repeats itself may continue. */
 const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
   permission: "doom_loop",
   patterns: [tool],
@@ -21,7 +24,7 @@ const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
   }
 })
 
-/** Decides one ask; waits for a person where the rules say so, while the clocks of the session stand still. */
+/** Decides one ask; waits for a person if the rules say so, while the clocks of the session pause. */
 const ask = (call: CallRecord, each: PermissionAsk, changed?: (input: unknown) => void) => {
   const { options: { call: slot, live, part, resumes = false, subject }, services: { permission } } = call
   return Effect.flatMap(permission.decide(subject, call.caller, each), (action) => {
@@ -37,20 +40,20 @@ const ask = (call: CallRecord, each: PermissionAsk, changed?: (input: unknown) =
   })
 }
 
-/** Takes what the hooks before the call have changed and said. */
+/** Applies what the hooks before the call changed and said. */
 const prepare = (call: CallRecord, before: Before | undefined): void => {
   if (before === undefined) return
   call.hear(before.contexts)
   if (before.part !== call.options.part) call.readAgain(before.part)
 }
 
-/** Calls that cannot be parsed may loop as well. The session loop counts cut-off calls and answers by itself. */
+/** Calls that cannot be parsed may loop as well. The session loop itself counts calls and answers that were cut off. */
 const repeatsItself = (call: CallRecord): boolean => {
   const { live, part, step } = call.options
   return step.finish !== "length" && !call.isAnswer && isDoomLoop(live, live.messages ?? [], part, call.input)
 }
 
-/** A hook has consented to the call with other arguments: what rules deny stays denied. */
+/** A hook consented to the call with other arguments: what rules deny stays denied. */
 const authoriseChanged = (call: CallRecord, tool: AnyTool, changed: { readonly input: unknown }) =>
   Effect.gen(function*() {
     call.readAgain(withInput(call.options.part, changed.input))
@@ -58,7 +61,7 @@ const authoriseChanged = (call: CallRecord, tool: AnyTool, changed: { readonly i
     for (const each of yield* tool.authorise(call.input, call.context)) yield* ask(call, { ...each, consented: true })
   })
 
-/** Ends with the tool when the call may be made and its intent is stored; fails with the reason where it may not. */
+/** Returns the tool when the call is permitted and its intent is stored; fails with the reason otherwise. */
 export const authoriseCall = (call: CallRecord) =>
   Effect.gen(function*() {
     const { options: { live, part }, services: { hooks, leases }, tool } = call

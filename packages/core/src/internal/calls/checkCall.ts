@@ -1,4 +1,4 @@
-/** Decides whether a call can be made at all: what the model wrote, read as the arguments of a tool that it was offered. */
+/** Decides whether a call is valid: parses what the model wrote as the arguments of an offered tool. */
 import type { ToolPart } from "@skein/domain/Part"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
@@ -9,13 +9,13 @@ import { parseJson, writtenOf } from "../conversation/askedOf.ts"
 import type { Step } from "../model/Step.ts"
 import { wellFormed } from "../wellFormed.ts"
 
-/** What has to be known of an answer to judge its calls. */
+/** What is needed of an answer to check its calls. */
 export type Answered = Pick<Step, "calls" | "finish" | "offered">
 
 /** A call that was not made, and why, in words that the model can act on. */
 export const refused = (kind: string, message: string) => new ToolError({ kind, message })
 
-/** Reads what the model wrote; every way in which it can be wrong has a sentence that the model can act on. */
+/** Parses what the model wrote. Every mistake has a message that the model can act on. */
 const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined) => {
   const text = writtenOf(part)
   if (finish === "length") {
@@ -57,7 +57,7 @@ const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | und
   return Either.left(refused("invalid_arguments", `invalid arguments for ${tool.name}: ${messages.join("; ")}`))
 }
 
-/** A second call with the id of an earlier one of the same message. */
+/** A second call with the id of an earlier one in the same message. */
 const isDouble = ({ calls }: Answered, part: ToolPart): boolean =>
   part.callID !== "" && calls.find((each) => each.callID === part.callID)?.id !== part.id
 

@@ -1,21 +1,21 @@
-/** Which call of a tool a fiber works for: what it waits for then counts as waiting of that call. */
+/** The call that a fiber works for: what the fiber waits for counts as waiting of that call. */
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import type { Call } from "../../Governor.ts"
 import type { ToolCaller } from "../../Tool.ts"
 import type { Live } from "../live/Live.ts"
 
-/** A call, as what it runs knows of it. */
+/** A call, as the code inside it sees it. */
 export interface CurrentCall extends Call {
   readonly caller: ToolCaller
-  /** Lets the clocks of the session and of all above it stand still while a person is asked. */
+  /** Pauses the clocks of the session and of all above it while a person is asked. */
   readonly whileAsking: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 /** The call that a fiber works for; undefined outside of all calls. */
 export const currentCall = FiberRef.unsafeMake<CurrentCall | undefined>(undefined)
 
-/** Lets the clocks of a session and of all above it stand still while a person is asked. */
+/** Pauses the clocks of a session and of all above it while a person is asked. */
 export const whileAsking = <A, E, R>({ clock }: Live, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.acquireUseRelease(
     Effect.sync(() => clock.beginAsking()),
@@ -23,15 +23,15 @@ export const whileAsking = <A, E, R>({ clock }: Live, effect: Effect.Effect<A, E
     () => Effect.sync(() => clock.endAsking())
   )
 
-/** The places of the calls of a step at work; undefined where there are enough for all of them. */
+/** The places for working calls of a step; undefined if there are enough for all of them. */
 export const makePlaces = (calls: number, atOnce: number): Effect.Semaphore | undefined =>
   calls > atOnce ? Effect.unsafeMakeSemaphore(atOnce) : undefined
 
-/** A call's place among those of its step that are at work: it is left while the call waits for others. */
+/** A call's place among the working calls of its step. The call leaves it while it waits for others. */
 interface Place {
   /** Works as soon as there is a place. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Waits without a place, and needs one again when nothing of the call waits any more. */
+  /** Waits without a place, and takes one again when nothing of the call waits any more. */
   readonly waiting: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 

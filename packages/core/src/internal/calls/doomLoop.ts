@@ -6,7 +6,7 @@ import { flattened } from "../../Nesting.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 
-/** Tools that poll: they are meant to be called until something changes. */
+/** Tools that poll: agents are meant to call them until something changes. */
 const exempt = new Set(["task_status", "task_wait"])
 
 /** A cycle of calls is a loop at its third repetition. */
@@ -15,7 +15,7 @@ const limit = 3
 /** The longest cycle that is detected, in calls. */
 const longestCycle = 4
 
-/** A value as text that does not depend on the order of its keys. Recursive: bound the levels of the value first. */
+/** Serialises a value independently of the order of its keys. Recursive: limit the depth of the value first. */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   if (typeof value === "object" && value !== null) {
@@ -45,8 +45,8 @@ interface LoopMessage {
 }
 
 /**
- * Whether a person wrote a message, which begins the count anew: asking for the same thing twice is no loop. What an agent
- * tells a subagent does not, nor do notifications, summaries and other texts of the runtime.
+ * Whether a person wrote a message, which restarts the count: asking for the same thing twice is no loop. Prompts from
+ * agents, notifications, summaries and other texts of the runtime do not restart it.
  */
 const isByUser = ({ info, parts }: LoopMessage): boolean =>
   info?.role === "user" && info.from !== "agent" && parts.some((part) =>
@@ -55,7 +55,7 @@ const isByUser = ({ info, parts }: LoopMessage): boolean =>
       : part.type === "file" || part.type === "agent" || part.type === "subtask"
   )
 
-/** The newest calls since the user's last message up to a given one, newest last. */
+/** The latest calls since the user's last message up to a given one, latest last. */
 const callsUpTo = (messages: ReadonlyArray<LoopMessage>, part: ToolPart, input: unknown): ReadonlyArray<string> => {
   const found = [identity(part.tool, input)]
   let seen = false
@@ -73,7 +73,7 @@ const callsUpTo = (messages: ReadonlyArray<LoopMessage>, part: ToolPart, input: 
   return found
 }
 
-/** Whether the newest calls are one cycle of this many calls, repeated up to the limit. */
+/** Whether the latest calls are one cycle of this many calls, repeated up to the limit. */
 const endsInCycle = (calls: ReadonlyArray<string>, length: number): boolean => {
   const last = calls.slice(-limit * length)
   return last.length === limit * length && last.every((each, i) => each === last[i % length])
@@ -92,7 +92,10 @@ const tasksAbove = (live: Live): ReadonlyArray<Pick<TaskRun, "agent" | "prompt">
   return [...(mine === undefined ? [] : [mine.row]), ...tasksAbove(live.parent)]
 }
 
-/** Whether agents pass the same task down to one another: more of them work on it, each below the last, than the limit. */
+/**
+ * Whether agents delegate the same task down again and again: more of them work on it, each below the last, than the
+ * limit.
+ */
 const passesDown = (live: Live, part: ToolPart, input: unknown): boolean => {
   if (part.tool !== "task" || typeof input !== "object" || input === null) return false
   const { prompt, subagent_type: agent } = input as Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-/** The effect of a call that may be made: it works when it has a place, while its process holds the tree. */
+/** The effect of a permitted call: it runs once it has a place, while its process holds the tree. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StorageError } from "../../StorageError.ts"
@@ -10,17 +10,17 @@ import { refused } from "./checkCall.ts"
 import { type CurrentCall, currentCall, makePlace, whileAsking } from "./currentCall.ts"
 import { recoverCall } from "./recoverCall.ts"
 
-/** The call itself, with the rules as they are at this moment. */
+/** The call itself, with the current rules. */
 const execute = (call: CallRecord, tool: AnyTool) => {
   const { context, options: { live, part, resumes = false, subject }, services: { leases } } = call
   return Effect.zipRight(
-    // What cannot be undone begins only while the tree is held for certain.
+    // What cannot be undone begins only while the lease of the tree is certain.
     leases.renew(live.info.rootID),
     Effect.flatMap(
       subject.now ?? Effect.succeed(subject),
       (holds): Effect.Effect<ToolResult, ToolError | StorageError> => {
         live.history.markBegun(part.id)
-        // A ceiling may have come down while the call waited for a person, or for its turn.
+        // A ceiling may have been lowered while the call waited for a person, or for its turn.
         const present = { ...context, readsOnly: readsOnly(holds) }
         return call.wasBegun && resumes ? recoverCall(call, tool, present) : tool.execute(call.input, present)
       }
@@ -28,7 +28,10 @@ const execute = (call: CallRecord, tool: AnyTool) => {
   )
 }
 
-/** Runs the tool. Where only a fiber of the call was interrupted, that is a failure of the call and no stop of the turn. */
+/**
+ * Runs the tool. If only a fiber inside the call was interrupted, that is a failure of the call and does not stop the
+ * turn.
+ */
 export const executeCall = (call: CallRecord, tool: AnyTool) => {
   const { context, options: { call: slot, live, places } } = call
   const place = makePlace(places)

@@ -1,16 +1,16 @@
-/** Makes calls of a session at the same time, and counts which of them only wait for others. */
+/** Makes calls of a session in parallel, and counts which of them only wait for others. */
 import * as Effect from "effect/Effect"
 import type { Call } from "../../Governor.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import type { Live } from "../live/Live.ts"
 
-/** A call that counts as waiting while it waits in one place at least. */
+/** A call counts as waiting while it waits in at least one place. */
 const watched = (live: Live, call: Call) => {
   let waits = 0
   const begin = Effect.sync(() => {
     if (waits++ > 0) return
     live.run.beginWaiting()
-    // While all calls wait, budget that the session holds comes back only when others go on.
+    // While all calls wait, budget that the session holds is released only when others continue.
     grantWaiting(live.budget)
   })
   const end = Effect.sync(() => {
@@ -20,7 +20,7 @@ const watched = (live: Live, call: Call) => {
   return { waiting }
 }
 
-/** Makes calls with the slot of their session; gives their results in order. */
+/** Makes calls with the slot of their session; returns their results in order. */
 export const makeCalls = <A, B, E, R>(
   live: Live,
   inputs: ReadonlyArray<A>,

@@ -1,4 +1,4 @@
-/** The service of questions: those that wait, told on the bus when they come and when they end. */
+/** The service of questions: the open ones, published on the bus when they open and close. */
 import type { QuestionReply, QuestionRequest } from "@skein/domain/Event"
 import type { PartID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
@@ -40,7 +40,7 @@ export const makeQuestion = Effect.gen(function*() {
   const publishReply = ({ request, source }: Pending, reply: QuestionReply, answers: ReadonlyArray<string>) =>
     journal.commit([journal.fact(source, "question.replied", { id: request.id, reply, answers })])
 
-  /** Ends a question that nobody has ended yet. */
+  /** Ends an open question. */
   const withdraw = (each: Pending) =>
     Effect.suspend(() => {
       if (each.isEnding || !pending.delete(each.request.id)) return Effect.void
@@ -54,7 +54,7 @@ export const makeQuestion = Effect.gen(function*() {
         onSome: Effect.succeed,
         onNone: () => Effect.zipRight(withdraw(each), unanswered.expired)
       })),
-      // Whoever shows the question must hear that it is no more.
+      // Readers that show the question must learn that it is closed.
       Effect.onInterrupt(() =>
         Effect.catchAll(
           withdraw(each),
@@ -90,7 +90,7 @@ export const makeQuestion = Effect.gen(function*() {
     const found = pending.get(id)
     if (found === undefined || found.isEnding) return yield* notWaiting(id)
     found.isEnding = true
-    // If its end cannot be stored, the question waits on: it can be answered again.
+    // If its end cannot be stored, the question stays open and can be answered again.
     yield* Effect.onError(publishReply(found, reply, answers), () => Effect.sync(() => void (found.isEnding = false)))
     pending.delete(id)
     if (reply === "answered") yield* Deferred.succeed(found.ended, answers)

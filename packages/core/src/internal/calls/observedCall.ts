@@ -1,4 +1,4 @@
-/** One tool call as it is seen from outside: in a span of its own, and counted. */
+/** A tool call with its span and its metrics. */
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { countCall } from "../../Metrics.ts"
@@ -10,7 +10,7 @@ import { sessionAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
 import { toolOf } from "./startCalls.ts"
 
-/** How a call ended, by what is kept of it; a call that nothing is kept of was cut off. */
+/** How a call ended, by its stored state; a call that stored nothing was interrupted. */
 const outcomeOf = (message: LiveMessage, { id }: ToolPart): string => {
   const part = message.parts.find((each) => each.id === id)
   if (part?.type !== "tool") return "interrupted"
@@ -18,7 +18,7 @@ const outcomeOf = (message: LiveMessage, { id }: ToolPart): string => {
   return part.state.status === "error" ? part.state.error.tag : "interrupted"
 }
 
-/** Runs a call of a message so that it can be seen. */
+/** Runs a call of a message with span and metrics. */
 export const observedCall = <A, E, R>(
   { live, message, part, structuredOutput }: {
     readonly live: Live
@@ -29,7 +29,7 @@ export const observedCall = <A, E, R>(
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R | Tools> =>
   Effect.flatMap(Tools, (tools) => {
-    // A name that a model made up is its words, of which there is no end.
+    // A tool name that a model invented would be a label without limit.
     const name = toolOf(tools, part.tool, structuredOutput)?.name ?? "unknown"
     const span = traced(
       `Tool.${name}`,

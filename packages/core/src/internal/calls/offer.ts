@@ -1,4 +1,4 @@
-/** Decides which tools a model is offered, and by which rules a session goes. */
+/** Decides which tools a model is offered, and which rules apply to a session. */
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCal
   consents: live.tasks.consents
 })
 
-/** The rules that hold for a session's calls at this moment. */
+/** The current rules for a session's calls. */
 const look = Effect.fnUntraced(function*(live: Acting) {
   const agents = yield* Agent
   const own = yield* agents.get(live.info.agent)
@@ -39,13 +39,13 @@ const look = Effect.fnUntraced(function*(live: Acting) {
 
 const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
 
-/** The rules that hold for a session's calls: its agent's, and the ceilings of it and of all above. */
+/** The rules for a session's calls: its agent's, and the ceilings of it and of all above. */
 export const subjectOf = Effect.fnUntraced(function*(live: Acting) {
   const table = yield* SessionTable
   const first = yield* look(live)
   const subject: Subject = {
     ...first,
-    // An agent that is no more may do nothing.
+    // An agent that no longer exists may do nothing.
     now: Effect.catchTag(
       table.inProject(live, look(live)),
       "AgentNotFound",
@@ -57,7 +57,7 @@ export const subjectOf = Effect.fnUntraced(function*(live: Acting) {
 
 const schemas = new WeakMap<AnyTool, Map<string, Record<string, unknown>>>()
 
-/** The JSON Schema of a tool's arguments without those that are hidden; it is made once for each tool. */
+/** The JSON Schema of a tool's arguments without the hidden ones; made once for each tool. */
 const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, unknown> => {
   const key = hidden.join(" ")
   const ofTool = schemas.get(tool) ?? new Map<string, Record<string, unknown>>()
@@ -78,7 +78,7 @@ const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, 
 
 const specs = new WeakMap<AnyTool, ToolSpec>()
 
-/** A tool as a model sees it; it is made once where its description is the same for all. */
+/** A tool as a model sees it; made once if its description is the same for all. */
 const specOf = (tool: AnyTool, description: string, hidden: ReadonlyArray<string>): ToolSpec => {
   const known = specs.get(tool)
   const inputSchema = schemaOf(tool, hidden)
@@ -88,7 +88,7 @@ const specOf = (tool: AnyTool, description: string, hidden: ReadonlyArray<string
   return made
 }
 
-/** These tools as a model sees them, without those that do not want to be offered to it. */
+/** These tools as a model sees them, without those that hide from it. */
 export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyTool>, caller: ToolCaller) {
   const described: Array<ToolSpec> = []
   for (const tool of tools) {
@@ -99,7 +99,7 @@ export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyT
   return described
 })
 
-/** The tools that may do anything at all here, as a model sees them. */
+/** The tools with at least one call that may be permitted, as a model sees them. */
 export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef) {
   const tools = yield* Tools
   const permission = yield* Permission

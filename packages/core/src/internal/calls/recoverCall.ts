@@ -1,4 +1,4 @@
-/** Decides what becomes of a call that was begun by a process which is no more. */
+/** Decides what happens to a call that a dead process started. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -7,17 +7,19 @@ import type { AnyTool, ToolContext, ToolError, ToolResult } from "../../Tool.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 
-/** The call was begun, and nobody knows what it did. */
+/** The call started, and nobody knows what it did. */
 export const lost = refused(
   "interrupted",
   "The call was interrupted, outcome unknown: the process that ran it ended before the result was stored. Check what it did before you repeat it."
 )
 
-/** Whether the tool takes these arguments: they come from the database, where another version may have put them. */
+/**
+ * Whether the tool accepts these arguments: they come from the database, where another version may have stored them.
+ */
 const isReadable = (tool: AnyTool, input: unknown): boolean =>
   Either.isRight(Schema.validateEither(tool.parameters)(input))
 
-/** The result of such a call, where one can be had, or that it may be made again. */
+/** The result of such a call, if it can be found, or that it may be repeated. */
 const recovered = (
   tool: AnyTool,
   input: unknown,
@@ -28,7 +30,7 @@ const recovered = (
   return tool.effect === "safe" ? Effect.succeed("again") : Effect.fail(lost)
 }
 
-/** Finds what became of the call, or makes it anew where that does no harm. */
+/** Finds the outcome of the call, or repeats it if that does no harm. */
 export const recoverCall = (
   call: CallRecord,
   tool: AnyTool,

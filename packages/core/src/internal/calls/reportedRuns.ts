@@ -1,4 +1,7 @@
-/** What follows when a session has been told how runs of its tasks ended: nobody tells it again, and what was kept for that goes. */
+/**
+ * Cleans up once a session has read how runs of its tasks ended: no notification repeats it, and disposable sessions
+ * are deleted.
+ */
 import type { RunID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { Entry } from "../../JournalEntry.ts"
@@ -6,7 +9,10 @@ import type { Live } from "../live/Live.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 
-/** Takes the news of runs out of the inbox; gives the changes to be stored, and what puts the news back where they are not. */
+/**
+ * Takes the notifications of runs out of the inbox; returns the writes to store, and how to put the notifications back
+ * if that fails.
+ */
 export const takeNews = (live: Live, runs: ReadonlySet<RunID>, now: number) => {
   const rows = runs.size === 0 ? [] : live.inbox.takeIf(({ runID }) => runID !== undefined && runs.has(runID))
   return {
@@ -18,13 +24,13 @@ export const takeNews = (live: Live, runs: ReadonlySet<RunID>, now: number) => {
 const goesOn = (parent: Live, child: Live): boolean =>
   child.tasks.isClaimed || parent.tasks.running.some((task) => task.live === child)
 
-/** Removes the sessions of tasks that were to be kept only until now. */
+/** Deletes the sessions of tasks that were kept only until now. */
 export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<RunID>) {
   const table = yield* SessionTable
   for (const run of runs) {
     const taskID = live.tasks.takeDisposable(run)
     const child = taskID === undefined ? undefined : table.peek(taskID)
-    // One that is to go on is kept; one that is not is found by nobody from this moment on.
+    // A session that is being resumed is kept; a deleted one cannot be found from this moment on.
     if (child === undefined || child.isRemoved || goesOn(live, child)) continue
     child.markRemoved(true)
     yield* Effect.catchAll(

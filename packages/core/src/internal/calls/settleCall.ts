@@ -1,4 +1,4 @@
-/** The end of a call: its result, or what went wrong, is stored as the model is to read it. */
+/** The end of a call: stores its result, or what went wrong, for the model to read. */
 import type { ErrorInfo } from "@skein/domain/Message"
 import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"
@@ -11,7 +11,7 @@ import { logUnstored } from "../logUnstored.ts"
 import { afterCall, withContexts } from "../sessionHooks/callHooks.ts"
 import { type CallRecord, executionFailed } from "./CallRecord.ts"
 
-/** What became of a call, as far as the turn is concerned. */
+/** What a call means for the turn. */
 export interface Called {
   /** Whether the call ends the turn: a person rejected it, or it completes a loop. */
   readonly endsTurn: boolean
@@ -41,7 +41,7 @@ export const settleResult = (call: CallRecord, tool: AnyTool, result: ToolResult
     return { endsTurn: read.endsTurn === true } satisfies Called
   })
 
-/** Stores a failure as the hooks after the call have worded it. */
+/** Stores a failure, with the words of the hooks after the call. */
 const settleFailure = (
   call: CallRecord,
   { message, tag }: ErrorInfo,
@@ -77,7 +77,7 @@ const settleDefect = (call: CallRecord, defect: unknown) =>
     message: executionFailed(defect instanceof Error ? defect.message : String(defect))
   })
 
-/** The call was not allowed. It was not made, so no hook after it hears of it. */
+/** The call was not permitted. It was not made, so hooks after it do not see it. */
 const settleDenial = (call: CallRecord, error: PermissionDenied) => {
   const endsTurn = isTurnEnd(error)
   const metadata = { permission: error.permission, by: error.by, ...(endsTurn ? { endsTurn } : {}) }
@@ -95,10 +95,10 @@ const settleRefusal = (call: CallRecord, { endsTurn, event, hook, message }: Hoo
     { endsTurn: endsTurn === true }
   )
 
-/** The call was stopped before it had an end. */
+/** The call was stopped before it ended. */
 const settleStop = (call: CallRecord) => {
   const { current: { state }, cutOff } = call
-  // What the call would have told is told in another way.
+  // A notification reports what the call would have reported.
   if (cutOff === undefined) call.tellNothing()
   if (state.status === "completed" || state.status === "error") return Effect.void
   const message = cutOff?.message ?? call.said(call.known)
@@ -107,7 +107,7 @@ const settleStop = (call: CallRecord) => {
   )
 }
 
-/** Gives the call an end however it went: what goes wrong becomes its result. Only storage may fail. */
+/** Ends the call in any case: what goes wrong becomes its result. Only storage may fail. */
 export const settleCall = <R>(
   call: CallRecord,
   made: Effect.Effect<Called, ToolError | PermissionDenied | HookRefused | StorageError, R>

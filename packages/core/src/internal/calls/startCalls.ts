@@ -1,4 +1,4 @@
-/** The calls of an answer that can begin with it: right ones, of which the rules alone say that they may be made. */
+/** The calls of an answer that can start with it: valid ones that the rules alone permit. */
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -12,14 +12,14 @@ import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import { isDoomLoop, signature } from "./doomLoop.ts"
 
-/** A call as it begins: with the intent of what it is about to do. */
+/** A call as it starts: with the intent of what it is about to do. */
 export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number, epoch: number): ToolPart => ({
   ...part,
   state: { status: "running", input: wellFormed(input), title: wellFormed(tool.title(input)), time: { start: now } },
   intent: { effect: tool.effect, hash: signature(tool.name, input), attempt: 1, epoch }
 })
 
-/** The tool of a call, which may be the one that takes the answer. */
+/** The tool of a call, which may be the one for structured output. */
 export const toolOf = (
   tools: { readonly get: (name: string) => AnyTool | undefined },
   name: string,
@@ -27,8 +27,8 @@ export const toolOf = (
 ) => name === structuredOutput?.tool.name ? structuredOutput.tool : tools.get(name)
 
 /**
- * Begins what can begin, so that it is stored together with the answer: one wait for the disk less in every step. Every
- * other call is left as it is, and says by itself what is wrong with it or whom it has to ask.
+ * Starts what can start, so that it is stored together with the answer: that saves one disk flush in every step. Every
+ * other call stays as it is, and reports itself what is wrong with it or who must be asked.
  */
 export const startCalls = Effect.fnUntraced(function*(
   live: Live,
@@ -54,7 +54,7 @@ export const startCalls = Effect.fnUntraced(function*(
 
   for (const [at, part] of answered.calls.entries()) {
     const tool = toolOf(tools, part.tool, structuredOutput)
-    // Hooks come before all else, and may take their time.
+    // Hooks come first, and may take their time.
     if (tool !== undefined && tool !== structuredOutput?.tool && hooks.hears("PreToolUse", tool)) continue
     const input = checkCall(part, answered, tool)
     if (tool === undefined || Either.isLeft(input) || isDoomLoop(live, history, part, input.right)) continue

@@ -11,11 +11,11 @@ import { executeCall } from "./executeCall.ts"
 import { lost } from "./recoverCall.ts"
 import { settleCall, settleResult } from "./settleCall.ts"
 
-/** Makes a call that may be made. */
+/** Makes a permitted call. */
 const perform = (call: CallRecord, tool: AnyTool) =>
   Effect.flatMap(executeCall(call, tool), (result) => settleResult(call, tool, result))
 
-/** Runs one call to its end. It never fails but by storage: what goes wrong becomes the call's result. */
+/** Runs one call to its end. Fails only if storage does: everything else that goes wrong becomes the call's result. */
 export const toolCall = Effect.fnUntraced(function*(options: CallOptions) {
   const call = new CallRecord(options, {
     tools: yield* Tools,

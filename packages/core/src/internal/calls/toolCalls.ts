@@ -1,4 +1,4 @@
-/** The second half of a step: all calls that the model asked for, at the same time, with their results in its order. */
+/** The second half of a step: all calls that the model asked for, in parallel, with their results in its order. */
 import * as Effect from "effect/Effect"
 import { Config } from "../../Config.ts"
 import type { Subject } from "../../Permission.ts"
@@ -10,7 +10,9 @@ import { makeCalls } from "./makeCalls.ts"
 import { observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
 
-/** Runs the calls of a step; says whether the turn ends with them. Those that go on after a crash may have been begun. */
+/**
+ * Runs the calls of a step; returns whether the turn ends with them. After a crash, they may have been started before.
+ */
 export const toolCalls = Effect.fnUntraced(function*(
   live: Live,
   step: Step,

@@ -1,4 +1,4 @@
-/** Decides what `@name` in a prompt brings along: a subagent that is asked for, or what is in a file. */
+/** Decides what `@name` in a prompt adds to it: a subagent to ask, or the content of a file. */
 import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
@@ -6,18 +6,18 @@ import type { PermissionDenied } from "../../PermissionError.ts"
 import type { Acting } from "../live/Live.ts"
 import { callTool } from "./callTool.ts"
 
-/** How many names are looked for: a text that somebody pastes may be full of them. */
+/** The maximum number of names to look up: a pasted text may be full of them. */
 const most = 50
 
-/** How much of files goes along with one prompt, in characters. */
+/** The maximum size of the files attached to one prompt, in characters. */
 const room = 400_000
 
 const note = (text: string): PartInput => ({ type: "text", text, synthetic: true })
 
-/** What is no file here, or cannot be read here at all, is a word like any other: an @ stands for many things. */
+/** A name that is no readable file here is an ordinary word: an @ has many meanings. */
 const isWord = new Set(["not_found", "bad_path", "unknown_tool"])
 
-/** Whether a person said no to it without a word: then nothing of what asked for it goes on. */
+/** Whether a person rejected it without a reason: then the whole prompt ends. */
 export const endsAll = ({ endsTurn }: PermissionDenied): boolean => endsTurn
 
 const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented: boolean) {
@@ -38,7 +38,7 @@ const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented
   )
 })
 
-/** What these names bring along, in their order; `consented` where a person wrote them. */
+/** What these names add, in order; `consented` if a person wrote them. */
 export const attach = Effect.fnUntraced(function*(live: Acting, names: ReadonlyArray<string>, consented: boolean) {
   const agents = yield* Agent
   const parts: Array<PartInput> = []

@@ -1,4 +1,4 @@
-/** Decides which commands there are without any file. */
+/** Decides which commands are built in. */
 import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
 
 const init = `Write AGENTS.md at the top of this project: what somebody who works here for the first time has to know.
@@ -42,7 +42,7 @@ const builtins: ReadonlyArray<CommandInfo> = [
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
 
-/** The built-in commands under those that were found; also one that is written wrong stands in the place of a built-in one. */
+/** Adds the built-in commands that nothing overrides; even a broken file of the same name overrides one. */
 export const withBuiltins = ({ broken, commands }: CommandList): CommandList => {
   const names = new Set([...commands, ...broken].map(({ name }) => name))
   const hiding = commands.map((command): CommandInfo =>

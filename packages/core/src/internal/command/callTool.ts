@@ -1,4 +1,4 @@
-/** Makes a call of a tool for a person, outside of a turn: hooks, permission and effect are those of any call. */
+/** Makes a tool call for a person, outside a turn: hooks, permission and effect are those of any call. */
 import { Ids } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,11 +17,11 @@ import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/cal
 export interface UserCall {
   readonly tool: string
   readonly input: object
-  /** What hooks are told of the input, where that is not all that there is of it. */
+  /** The input that hooks see, if that is not all of it. */
   readonly told?: object
-  /** The input with what a hook has made of that. */
+  /** Applies a hook's change of that to the input. */
   readonly changed?: (by: object) => object
-  /** Whether the person named just this: then nobody is asked again, and what is denied stays denied. */
+  /** Whether the person named exactly this: then nobody is asked again, and what is denied stays denied. */
   readonly consented: boolean
 }
 
@@ -34,7 +34,7 @@ const whileAsking = <A, E, R>(live: Acting, effect: Effect.Effect<A, E, R>) =>
     () => Effect.sync(() => live.clock.endAsking())
   )
 
-/** The arguments that a hook has put in the place of others. */
+/** The arguments of a hook that replace the original ones. */
 const changedBy = (tool: AnyTool, given: unknown): Effect.Effect<object, ToolError> =>
   Schema.decodeUnknown(tool.parameters)(given, { onExcessProperty: "error" }).pipe(
     Effect.map((decoded) => decoded as object),
@@ -48,7 +48,7 @@ const changedBy = (tool: AnyTool, given: unknown): Effect.Effect<object, ToolErr
     )
   )
 
-/** Calls it, as the agent of this session; the output is bounded as that of any call. */
+/** Makes the call as the agent of this session; the output is truncated like that of any call. */
 export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
   const tools = yield* Tools
   const permission = yield* Permission

@@ -1,4 +1,4 @@
-/** Makes the prompt of a command: its template, filled in once, and what that becomes. */
+/** Makes the prompt of a command: fills in its template once. */
 import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
@@ -13,11 +13,11 @@ import { shellLine } from "./shellText.ts"
 import { completed, filled, type Given, type Piece } from "./template.ts"
 import { wordsOf } from "./words.ts"
 
-/** What was written behind a command, as one text. */
+/** The text after the command. */
 export const rawOf = ({ arguments: given = "" }: CommandRequest): string =>
   typeof given === "string" ? given : given.join(" ")
 
-/** What a line of shell text wrote, or why it wrote nothing. */
+/** The output of a line of shell text, or why there is none. */
 const outputOf = Effect.fnUntraced(function*(live: Acting, text: string, { highest, words }: Given) {
   const { command, known, shown } = shellLine(text, words, highest)
   const call: UserCall = {
@@ -52,7 +52,7 @@ const namesIn = (pieces: ReadonlyArray<Piece>, given: Given): ReadonlyArray<stri
     ...new Set(pieces.flatMap((piece) => piece.type === "mention" ? [filled(piece.path, given)] : []))
   ].filter((name) => name.trim() !== "")
 
-/** A subtask is prompted with words alone. */
+/** The prompt of a subtask is text only. */
 const inWords = (text: string, attached: ReadonlyArray<PartInput>): string =>
   [
     text,
@@ -68,7 +68,7 @@ const inWords = (text: string, attached: ReadonlyArray<PartInput>): string =>
 /** Makes it for a session. */
 export const expand = Effect.fnUntraced(function*(live: Live, command: CommandInfo, request: CommandRequest) {
   const agents = yield* Agent
-  // An agent that is not there is a failure of the subtask: its prompt goes on, and the model reads what is wrong.
+  // An unknown agent is a failure of the subtask: its prompt continues, and the model reads what is wrong.
   const agent = yield* agents.get(command.agent ?? live.info.agent).pipe(
     Effect.catchTag(
       "AgentNotFound",
@@ -86,7 +86,7 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
         `The command ${command.name} (${command.origin}) names the agent ${agent.name}, which works behind the scenes. Name another one: \`skein agents\` lists them.`
     })
   }
-  // What a subagent is told is gathered by who asks it.
+  // The caller gathers what the prompt of a subagent contains.
   const acting = isSubtask ? live : actingAs(live, agent.name)
   const raw = rawOf(request)
   const { highest, pieces } = completed(command.template, raw)
@@ -96,7 +96,7 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
   const given: Given = { raw, words, highest }
   const text = yield* textOf(acting, pieces, given)
   const attached = yield* attach(acting, namesIn(pieces, given), false)
-  // Where no model can be had at all, the prompt will say so.
+  // If no model is available at all, the prompt will say so.
   const named = command.model === undefined ? undefined : yield* Effect.option(concrete(live, command.model))
   const model = named?._tag === "Some" ? { model: named.value } : {}
   if (!isSubtask) {

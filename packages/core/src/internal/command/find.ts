@@ -1,12 +1,12 @@
-/** Decides which command a name means: people name those in folders in more than one way. */
+/** Decides which command a name refers to: people name commands in folders in several ways. */
 import * as Effect from "effect/Effect"
 import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
 import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
 import { nearest } from "../../Nearest.ts"
 
 /**
- * The names that may be meant: `git/commit` is also called `git:commit`, and `commit` where nothing else is called so. More
- * than one where the folder decides.
+ * The possible names: `git/commit` is also called `git:commit`, and `commit` if no other command is. More than one if
+ * the name alone is ambiguous.
  */
 export const matching = (name: string, { broken, commands }: CommandList): ReadonlyArray<string> => {
   const names = [...new Set([...commands, ...broken].map((each) => each.name))]
@@ -16,7 +16,7 @@ export const matching = (name: string, { broken, commands }: CommandList): Reado
   return path.includes("/") ? [] : names.filter((each) => each.endsWith(`/${path}`))
 }
 
-/** The command of a name; the error says what is wrong with it, or which there are. */
+/** The command of a name; the error says what is wrong with it, or lists the commands. */
 export const find = (
   name: string,
   list: CommandList

@@ -1,21 +1,24 @@
 /**
- * Decides how the shell text of a template sees the arguments: as positional parameters of the shell that runs it. What
- * they say never becomes a part of that text.
+ * Decides how the shell text of a template gets the arguments: as positional parameters of the shell. They never become
+ * a part of that text.
  */
 
-/** A piece of shell text: what stands in it as it is, or a place for arguments. */
+/** A piece of shell text: literal text, or a place for arguments. */
 type Piece =
   | { readonly type: "text"; readonly text: string }
-  /** Undefined `number` stands for all of them; `quoted` where it lies within double quotes. */
+  /** Undefined `number` stands for all arguments; `quoted` if it is within double quotes. */
   | { readonly type: "place"; readonly number: number | undefined; readonly quoted: boolean }
 
 const place = /^\$(?:ARGUMENTS(?!\w)|([1-9]\d{0,8}))/
 
-/** Takes shell text apart. Within single quotes and behind a backslash a dollar is a dollar: `awk '{print $1}'` stays. */
+/**
+ * Splits shell text into pieces. Within single quotes and after a backslash, a dollar is a dollar: `awk '{print $1}'`
+ * stays.
+ */
 const piecesOf = (text: string): ReadonlyArray<Piece> => {
   const pieces: Array<Piece> = []
   let plain = ""
-  // Whether the text lies within double quotes: at the top, and in each pair of parentheses that is open.
+  // Whether the text is within double quotes: at the top, and in each open pair of parentheses.
   const depths = [false]
   const take = (letters: string) => {
     plain += letters
@@ -34,7 +37,7 @@ const piecesOf = (text: string): ReadonlyArray<Piece> => {
       plain = ""
       at += found[0].length
     } else if (letter === "\\") at += take(text.slice(at, at + 2))
-    // Parameters of the shell's own, such as `$$`: the dollar behind one begins nothing.
+    // Parameters of the shell itself, such as `$$`: the second dollar begins nothing.
     else if (letter === "$" && /[$@*#?!0-]/.test(text.charAt(at + 1))) at += take(text.slice(at, at + 2))
     else if (letter === "'" && !quoted) {
       const end = text.indexOf("'", at + 1)
@@ -61,20 +64,20 @@ export interface ShellLine {
   /** What the shell is given. */
   readonly command: string
   /**
-   * The same line with the arguments written out in quotes, for whoever decides whether it may run. It is the line itself
-   * where nothing in it could make the two differ for certain.
+   * The line with the arguments written out in quotes, for the permission decision. It is the unchanged line if the two
+   * could differ.
    */
   readonly shown: string
   /** Whether `shown` is all that runs: every argument that the line uses is written out in it. */
   readonly known: boolean
 }
 
-/** What makes a line more than words and quotes: there a written argument might not be what a parameter is. */
+/** Syntax beyond words and quotes, where a written-out argument may differ from a parameter. */
 const intricate = /[`#]|<<|\(\(|\$[({['"]|\\\n/
 
 const literal = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** Makes a line of shell text and arguments; `highest` is the place that takes all arguments from it on. */
+/** Makes a line of shell text and arguments; `highest` is the place that takes all further arguments. */
 export const shellLine = (text: string, words: ReadonlyArray<string>, highest: number): ShellLine => {
   const pieces = piecesOf(text)
   const isPlain = !intricate.test(text)

@@ -1,4 +1,4 @@
-/** Takes a template apart, once: what arguments, commands and files put into its places is never looked through. */
+/** Splits a template into pieces, once: the values of arguments, commands and files are never expanded again. */
 import { mention, pathOf } from "./mention.ts"
 import { placesIn } from "./shellText.ts"
 
@@ -7,11 +7,11 @@ export type Piece =
   | { readonly type: "text"; readonly text: string }
   /** All arguments as they were written. */
   | { readonly type: "arguments" }
-  /** One argument; the highest place of a template takes all from it on. */
+  /** One argument; the highest place of a template takes all further ones. */
   | { readonly type: "argument"; readonly number: number }
-  /** A command line, whose output takes its place. */
+  /** A command line, replaced by its output. */
   | { readonly type: "shell"; readonly text: string }
-  /** `@name`, which stays in the text; the name may have places for arguments. */
+  /** `@name`, which stays in the text; the name may contain places for arguments. */
   | { readonly type: "mention"; readonly quoted: boolean; readonly path: ReadonlyArray<Piece> }
 
 const places = /\$(?:ARGUMENTS(?!\w)|([1-9]\d{0,8}))/
@@ -67,16 +67,16 @@ const placesFor = (pieces: ReadonlyArray<Piece>): ReadonlyArray<number | undefin
     }
   })
 
-/** What is said behind a command. */
+/** The arguments of a command. */
 export interface Given {
   /** As it was written. */
   readonly raw: string
   readonly words: ReadonlyArray<string>
-  /** The place that takes all arguments from it on; 0 where there is none. */
+  /** The place that takes all further arguments; 0 if there is none. */
   readonly highest: number
 }
 
-/** The text of pieces that need nothing but the arguments. */
+/** The text of pieces that need only the arguments. */
 export const filled = (pieces: ReadonlyArray<Piece>, given: Given): string =>
   pieces.map((piece) => {
     const { highest, raw, words } = given
@@ -94,7 +94,7 @@ export const filled = (pieces: ReadonlyArray<Piece>, given: Given): string =>
     }
   }).join("")
 
-/** A template that asks for no arguments is given them at its end: nobody writes them in order to have them lost. */
+/** A template without places for arguments gets them at its end, so that they are not lost. */
 export const completed = (
   template: string,
   raw: string

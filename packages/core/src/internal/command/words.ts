@@ -1,6 +1,9 @@
-/** Takes what a person wrote behind a command apart, as a shell would: spaces part words, quotes and backslashes keep them together. */
+/**
+ * Splits what a person typed after a command, as a shell would: spaces separate words, quotes and backslashes keep them
+ * together.
+ */
 
-/** The words, without their quotes. Nothing in them is looked at again; a quote that does not end is a letter like any other. */
+/** The words, without their quotes. Nothing in them is expanded; a quote that does not end is an ordinary character. */
 export const wordsOf = (text: string): ReadonlyArray<string> => {
   const words: Array<string> = []
   let word: string | undefined

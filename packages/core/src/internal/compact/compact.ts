@@ -1,4 +1,4 @@
-/** Shortens a conversation: a summary takes the place of what was said, beside the newest messages; nothing stored is lost. */
+/** Compacts a conversation: a summary replaces all but the newest messages. Nothing stored is lost. */
 import { Ids, type MessageID } from "@skein/domain/Id"
 import type { UserMessage } from "@skein/domain/Message"
 import type { CompactionPart } from "@skein/domain/Part"
@@ -26,39 +26,39 @@ import { compactFacts } from "./compactFacts.ts"
 import { firstKept } from "./compactKept.ts"
 import { entriesOf, portionsOf } from "./compactText.ts"
 
-/** How short a conversation is to become, in tokens, and how hard that is tried. */
+/** How short a conversation should become, in tokens, and how hard to try. */
 export interface Goal {
   readonly auto: boolean
   readonly tokens: number
-  /** What system prompt and tools take of that. */
+  /** The tokens of system prompt and tools. */
   readonly fixed: number
-  /** How often it was tried before: each time less is kept, and less is read at once. */
+  /** The number of earlier tries: with each one, less is kept, and less is read at once. */
   readonly tries: number
 }
 
-/** The shares of the room that recent messages, the summary, and what is added to it may take. */
+/** The shares of the room for recent messages, the summary, and the added facts. */
 const shares = { kept: [0.35, 0.12, 0], summary: 0.2, facts: 0.1 } as const
 
-/** The share of what a model reads that is given to it at once, and in how many pieces it is given a conversation at most. */
+/** The share of a model's context that each request reads, and the maximum number of pieces of a conversation. */
 const portion = 0.7
 const mostPortions = 8
 
-/** What a text of any length is cut to at least, in characters. */
+/** The minimum length to which any text is truncated, in characters. */
 const least = 400
 
-/** How much the agent that summarises may be given at once, in characters; `rate` is tokens to a character. */
+/** How much the summarising agent may read at once, in characters; `rate` is tokens per character. */
 const readable = Effect.fnUntraced(function*(live: Live, { tokens, tries }: Goal, rate: number) {
   const agents = yield* Agent
   const provider = yield* Provider
   const refs = yield* modelsFor(live, yield* agents.get("compaction"))
   const found = yield* Effect.option(Effect.firstSuccessOf(refs.map(provider.resolve)))
   const room = Option.match(found, { onNone: () => undefined, onSome: ({ info }) => roomOf(info) })
-  // What is aimed at is less than what was too long, and has room for tools.
+  // The goal is smaller than what was too long, and leaves room for tools.
   const tokensAtOnce = room === undefined ? tokens : room * portion
   return Math.max(least, Math.floor(tokensAtOnce * 0.5 ** tries / rate))
 })
 
-/** Has the conversation summarised, piece by piece where it is longer than the model reads. */
+/** Has the conversation summarised, piece by piece if it exceeds the model's context. */
 const summarise = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>, room: number) {
   const taken = Math.floor(room * shares.summary)
   const entries = entriesOf(messages, Math.floor((room - taken) / 2))
@@ -77,7 +77,7 @@ const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined
   return found?.role === "user" ? found : undefined
 }
 
-/** The message that stands for what was said, with the settings of what the user said last. */
+/** The message that replaces the old ones, with the settings of the user's last message. */
 const messageOf = (
   ids: Context.Tag.Service<typeof Ids>,
   user: UserMessage,
@@ -97,7 +97,7 @@ const messageOf = (
   }
 }
 
-/** Stores the summary and what it was paid with, all or nothing; stores neither where it makes nothing shorter. */
+/** Stores the summary and its cost, all or nothing; stores neither if it makes nothing shorter. */
 const store = Effect.fnUntraced(function*(
   live: Live,
   { auto, fixed }: Goal,
@@ -144,7 +144,7 @@ const shortening = Effect.fnUntraced(function*(live: Live, goal: Goal) {
   const sent = sentOf(messages).filter((message, i, all) => !isSuperseded(message, all[i + 1]))
   const at = firstKept(sent, room * (shares.kept[goal.tries] ?? 0))
   const old = sent.slice(0, at)
-  // A summary alone is not summarised again, nor is a single message that is itself what is asked.
+  // A summary alone is not summarised again, nor is a single message that is itself the request.
   if (old.length < 2) return "nothing"
   if (goal.tries === 0) yield* (yield* Hooks).preCompact(placeOf(live), goal.auto ? "auto" : "manual")
   const summary = yield* summarise(live, old, yield* readable(live, goal, rate))
@@ -153,13 +153,13 @@ const shortening = Effect.fnUntraced(function*(live: Live, goal: Goal) {
   const facts = yield* compactFacts(live.info.id, gone, Math.max(least, room * shares.facts))
   const contexts = live.parent === undefined ? yield* (yield* Hooks).sessionStart(placeOf(live), "compact") : []
   const text = [prompts.compacted, `<summary>\n${summary}\n</summary>`, ...facts, ...contexts].join("\n\n")
-  // What came meanwhile was not summarised.
+  // Messages that arrived meanwhile were not summarised.
   return yield* store(live, goal, messages, (sent[at] ?? messages[count])?.info.id, text)
 })
 
 /**
- * Summarises what was said before the newest messages. Gives what was told of it; `nothing` where there is nothing to
- * summarise, and `no_gain` where the summary would be no shorter: then the conversation is as it was.
+ * Summarises all but the newest messages. Returns the published facts; `nothing` if there is nothing to summarise, and
+ * `no_gain` if the summary would not be shorter: then the conversation is unchanged.
  */
 export const compact = Effect.fn("Session.compact")(function*(live: Live, goal: Goal) {
   const { status } = live

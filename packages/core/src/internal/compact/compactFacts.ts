@@ -1,4 +1,7 @@
-/** Adds to a summary what must not depend on how well a model summarises: what was asked, open todos, and tasks with their ids. */
+/**
+ * Adds to a summary what must not depend on how well a model summarises: the request, open todos, and tasks with their
+ * ids.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
@@ -6,7 +9,7 @@ import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { cut } from "../cutText.ts"
 import type { LiveMessage } from "../live/History.ts"
 
-/** The shares of the room that each section may take. */
+/** The shares of the room for each section. */
 const shares = { asked: 0.5, todos: 0.2, tasks: 0.3 }
 
 /** The longest line of a todo or a task, in characters. */
@@ -20,7 +23,7 @@ const askedIn = ({ info, parts }: LiveMessage): ReadonlyArray<string> => {
   return text === "" ? [] : [text]
 }
 
-/** The first item and the last ones that there is room for, each of them whole or cut to half of the room. */
+/** The first item and as many of the last ones as fit, each whole or truncated to half of the room. */
 const fitting = (items: ReadonlyArray<string>, room: number): ReadonlyArray<string> => {
   const [first, ...others] = items.map((item) => `- ${cut(item, Math.floor(room / 2)).replaceAll("\n", "\n  ")}`)
   if (first === undefined) return []
@@ -38,7 +41,7 @@ const fitting = (items: ReadonlyArray<string>, room: number): ReadonlyArray<stri
 const section = (name: string, items: ReadonlyArray<string>, room: number): ReadonlyArray<string> =>
   items.length === 0 ? [] : [[`${name}:`, ...fitting(items, room)].join("\n")]
 
-/** The last run of each task: those that have ended first, for what is still at work is the last to be left out. */
+/** The last run of each task. Settled ones come first, because running tasks must be the last to be left out. */
 const latest = (runs: ReadonlyArray<TaskRun>): ReadonlyArray<TaskRun> => {
   const byTask = new Map<SessionID, TaskRun>()
   for (const run of runs) {
@@ -57,7 +60,7 @@ const taskLine = ({ agent, background, description, outcome, taskID }: TaskRun):
     longestLine
   )
 
-/** Sections of at most so many characters together; `summarised` are the messages that the summary takes the place of. */
+/** Sections of at most that many characters together; `summarised` are the messages that the summary replaces. */
 export const compactFacts = Effect.fnUntraced(function*(
   id: SessionID,
   summarised: ReadonlyArray<LiveMessage>,

@@ -1,4 +1,4 @@
-/** Decides which messages stay as they are when a conversation is shortened: the newest ones, and what nobody has answered. */
+/** Decides which messages compaction keeps: the newest ones, and what is unanswered. */
 import { promptOf } from "../conversation/makePrompt.ts"
 import { sizeOf } from "../conversation/requestSize.ts"
 import { compactionIn } from "../conversation/sentMessages.ts"
@@ -6,7 +6,7 @@ import type { LiveMessage } from "../live/History.ts"
 
 const isAnswer = (message: LiveMessage): boolean => message.info.role === "assistant" && promptOf(message).length > 0
 
-/** The place of the first one of what is sent; `characters` is how much may be kept. Everything before it is summarised. */
+/** The position of the first kept message; `characters` is the maximum to keep. Everything before it is summarised. */
 export const firstKept = (sent: ReadonlyArray<LiveMessage>, characters: number): number => {
   let at = sent.findLastIndex((message) => isAnswer(message) || compactionIn(message) !== undefined) + 1
   let left = characters - sizeOf(sent.slice(at).flatMap(promptOf))

@@ -1,4 +1,4 @@
-/** Shortens a conversation because somebody asks for it, while nothing else goes on in it. */
+/** Compacts a conversation on request, while nothing else runs in it. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -41,7 +41,10 @@ const work = Effect.fnUntraced(function*(live: Live) {
   return done
 })
 
-/** Ends when the summary is stored, and gives what was told of it. Giving up closes the request; so does halting the session. */
+/**
+ * Ends when the summary is stored, and returns the published facts. Interruption closes the request; so does halting
+ * the session.
+ */
 export const compactNow = (live: Live) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Asks a model within the room that it has: a conversation that comes near to its limit, or is over it, is shortened before. */
+/** Asks a model within its context: a conversation that nears the limit, or exceeds it, is compacted first. */
 import { formatRef } from "@skein/domain/Model"
 import type { Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
@@ -19,28 +19,28 @@ import type { Live } from "../live/Live.ts"
 import type { Answer } from "../model/askModel.ts"
 import { compact, type Goal } from "./compact.ts"
 
-/** How often a conversation is made shorter for one step. */
+/** How often to compact a conversation for one step. */
 const mostTries = 3
 
-/** What a conversation is shortened to, of what was too long; how much it has to grow before that is done again. */
+/** The target size, as a share of what was too long, and how much the conversation must grow before the next time. */
 const aim = 0.8
 const growth = 0.1
 
-/** The share of the room in which outputs of tools stay. */
+/** The share of the room in which tool outputs stay. */
 const whole = 0.3
 
-/** The share of a request that must go for it to be worth being sent otherwise: what changes is not cached any more. */
+/** The share of a request that must go to be worth a change, since what changes is no longer cached. */
 const worthwhile = 0.1
 
-/** A step of a session as far as it concerns its length. */
+/** A step of a session as far as its length matters. */
 interface StepInRoom<E, R, EP, RP> {
   readonly model: LanguageModel
-  /** Makes the request of what is known by now. */
+  /** Makes the request from the current state. */
   readonly prepare: Effect.Effect<ModelRequest, EP, RP>
   readonly ask: (request: ModelRequest) => Effect.Effect<Answer, E, R>
 }
 
-/** What is too long, and how short it is to become. */
+/** What is too long, and how short it should become. */
 interface Excess {
   readonly request: ModelRequest
   readonly tokens: number
@@ -53,8 +53,8 @@ const isOverflow = (error: unknown): error is ModelError =>
   error instanceof ModelError && error.reason === "context_overflow"
 
 /**
- * Gives the error that a request was too long as a value. All other causes stay what they are: a fiber that is interrupted
- * while it fails would lose the failure in an ordinary catch, and what could not be stored must be known.
+ * Returns the error of a request that was too long as a value. All other causes stay as they are: an interrupted fiber
+ * that fails would lose the failure in an ordinary catch, and storage failures must be known.
  */
 const orOverflow = <A, E, R>(asking: Effect.Effect<A, E, R>): Effect.Effect<Either.Either<A, ModelError>, E, R> =>
   Effect.uninterruptibleMask((restore) =>
@@ -77,7 +77,9 @@ const overflow = (live: Live, model: LanguageModel, tries: number, why: string) 
   })
 }
 
-/** Counts what the model says that the request took; where it was asked several times, nobody knows which one that was. */
+/**
+ * Records the tokens that the model counted. If it was asked several times, nobody knows which request they belong to.
+ */
 const measure = (
   live: Live,
   { info: model }: LanguageModel,
@@ -91,7 +93,7 @@ const measure = (
   if (isBounded(live.budget)) noteRate(live.budget, formatRef(model), tokens / Math.max(1, weightOf(request)))
 }
 
-/** Leaves more of the old outputs of tools out of what is sent from now on; says whether there was anything to leave out. */
+/** Leaves more of the old tool outputs out of requests from now on; returns whether there was anything to leave out. */
 const prune = (live: Live, goal: number): boolean => {
   const before = live.request.wholeFrom
   const from = firstWhole(sentOf(live.messages ?? []), (goal * whole) / rateOf(live.request.measured))
@@ -100,19 +102,19 @@ const prune = (live: Live, goal: number): boolean => {
   return true
 }
 
-/** What a summary was paid with may have been the last of a budget. */
+/** The cost of a summary may have exhausted a budget. */
 const applyBudget = Effect.fnUntraced(function*(live: Live) {
   const end = exhausted(live.budget, () => saidNow(live))
   if (end !== undefined) return yield* end
 })
 
-/** How often the conversation was made shorter for this step, and how often by a summary. */
+/** How often the conversation was shortened for this step, and how often by a summary. */
 interface Tries {
   shortened: number
   summaries: number
 }
 
-/** Makes the request shorter; where it is as long as before, gives the reason, and whether another try may help. */
+/** Shortens the request. If it stays as long as before, returns the reason, and whether another try may help. */
 const shorten = Effect.fnUntraced(function*<EP, RP>(
   live: Live,
   prepare: Effect.Effect<ModelRequest, EP, RP>,
@@ -122,7 +124,7 @@ const shorten = Effect.fnUntraced(function*<EP, RP>(
   const lighter = prune(live, goal) ? yield* prepare : request
   const now = tokensOf(live, lighter)
   const gained = now <= tokens * (1 - worthwhile)
-  // Where that was not enough once, it is not relied on again.
+  // If that was not enough once, do not rely on it again.
   if (gained && now <= goal && tries.shortened < 2) return Either.right(lighter)
   const fixed = tokensOf(live, { ...request, messages: request.messages.filter(({ role }) => role === "system") })
   const target: Goal = { auto: true, tokens: goal, fixed, tries: tries.summaries++ }
@@ -143,7 +145,7 @@ const shorten = Effect.fnUntraced(function*<EP, RP>(
   return Either.right(yield* prepare)
 })
 
-/** Makes a request shorter that the model did not take; gives the reason where no try is left, or none helps. */
+/** Shortens a request that the model refused; returns the reason if no try is left, or none helps. */
 const shortenRefused = Effect.fnUntraced(function*<EP, RP>(
   live: Live,
   prepare: Effect.Effect<ModelRequest, EP, RP>,
@@ -161,7 +163,7 @@ const shortenRefused = Effect.fnUntraced(function*<EP, RP>(
   return Either.left(why)
 })
 
-/** Asks once what fits, as far as that is known, and again with less where it did not. */
+/** Sends what fits, as far as that is known, and sends less if it did not. */
 export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag: string }, R, EP, RP>(
   live: Live,
   { ask, model, prepare }: StepInRoom<E, R, EP, RP>

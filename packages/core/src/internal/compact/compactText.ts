@@ -1,13 +1,13 @@
-/** Words a conversation for the agent that summarises it: everything that was said, each thing within its bounds. */
+/** Writes a conversation for the summarising agent: everything that was said, each text within its limit. */
 import type { Part } from "@skein/domain/Part"
 import { compactionIn } from "../conversation/sentMessages.ts"
 import { cut } from "../cutText.ts"
 import type { LiveMessage } from "../live/History.ts"
 
-/** How many characters of each thing are read at most. */
+/** The maximum characters of each kind of text. */
 const longest = { user: 4_000, agent: 3_000, input: 400, output: 1_500, summary: 16_000 }
 
-/** How much of what does not fit is taken from the beginning. */
+/** How much of a text that does not fit to take from its beginning. */
 const head = 0.15
 
 const inputOf = (input: unknown): string => typeof input === "string" ? input : JSON.stringify(input) ?? ""
@@ -47,23 +47,23 @@ const entryOf = (message: LiveMessage): ReadonlyArray<string> => {
 
 const partTextWhole = (part: Part): ReadonlyArray<string> => part.type === "text" ? [part.text] : []
 
-/** What was said, in order: an entry for each message, none longer than so many characters. */
+/** The conversation in order: an entry for each message, none longer than that many characters. */
 export const entriesOf = (messages: ReadonlyArray<LiveMessage>, most: number): ReadonlyArray<string> =>
   messages.flatMap(entryOf).map((entry) => cut(entry, most).toWellFormed())
 
 const length = (entries: ReadonlyArray<string>): number => entries.reduce((sum, entry) => sum + entry.length + 2, 0)
 
-/** The first entries of these that fit into so many characters. */
+/** The first entries that fit into that many characters. */
 const beginning = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<string> => {
   let left = room
   const end = entries.findIndex((entry) => (left -= entry.length + 2) < 0)
   return end < 0 ? entries : entries.slice(0, end)
 }
 
-/** The entries, or where they are too long their beginning and their end, with how many are missing. */
+/** The entries, or if they are too long their beginning and end, with the number of missing ones. */
 const bounded = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<string> => {
   if (length(entries) <= room) return entries
-  // The first one is what all began with: what a user wants, or the summary of what came before.
+  // The first entry is what everything began with: the user's request, or the summary of what came before.
   const first = entries.slice(0, Math.max(1, beginning(entries, room * head).length))
   const left = room - length(first) - 40
   const last = beginning(entries.slice(first.length).toReversed(), left).toReversed()
@@ -72,8 +72,8 @@ const bounded = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<st
 }
 
 /**
- * The entries as texts that fit into so many characters, and no more of those than `count`; where one is not enough,
- * `reserved` of the room is left for what is known from those before.
+ * The entries as texts of at most that many characters, and at most `count` of them. If one is not enough, `reserved`
+ * of the room is left for the summary so far.
  */
 export const portionsOf = (
   entries: ReadonlyArray<string>,
@@ -84,7 +84,7 @@ export const portionsOf = (
   if (length(entries) <= room) return [entries.join("\n\n")]
   const each = room - reserved
   const portions: Array<string> = []
-  // No entry is longer than half of a portion, so that this much fits into so many of them.
+  // No entry is longer than half of a portion, so this much fits into that many portions.
   let rest = bounded(entries, each * count * 0.5)
   while (rest.length > 0) {
     const fitting = beginning(rest, each)

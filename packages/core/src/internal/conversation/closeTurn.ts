@@ -1,4 +1,4 @@
-/** Sees to it that nothing stays open when a turn breaks off: every call gets a result, every answer an end. */
+/** Closes everything when a turn ends early: every call gets a result, every answer an end. */
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
@@ -7,10 +7,10 @@ import { Journal } from "../../Journal.ts"
 import type { Live } from "../live/Live.ts"
 import { missingResult } from "./makePrompt.ts"
 
-/** What is said of a call of which nothing has happened. */
+/** The message for a call to which nothing happened. */
 export const notRun = "The call was not run: the turn was stopped before."
 
-/** A call that has no result as it ends when nothing of it goes on; `why` takes the place of the usual reason. */
+/** Ends a call without a result; `why` replaces the usual reason. */
 export const endCall = (part: ToolPart, isUnbegun: boolean, now: number, why?: string): ToolPart => {
   const { state } = part
   const isNotRun = state.status === "pending" || isUnbegun
@@ -21,7 +21,7 @@ export const endCall = (part: ToolPart, isUnbegun: boolean, now: number, why?: s
   return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
 }
 
-/** An answer that was not complete, likewise. */
+/** Ends an incomplete answer in the same way. */
 export const endAnswer = (info: AssistantMessage, now: number): AssistantMessage => ({
   ...info,
   error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
@@ -40,7 +40,7 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
     const isOpen = info.role === "assistant" && info.time.completed === undefined
     if (isOpen) answers.push(endAnswer(info, now))
     for (const part of parts) {
-      // An answer that was cut off as it began is in memory alone; more of it may have been told than is known here.
+      // A cut-off answer exists in memory alone; more of it may have been published than is known here.
       if (isOpen && part.type === "step-start") begun.push(part)
       if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
       const ended = endCall(part, live.history.isUnbegun(part.id), now)

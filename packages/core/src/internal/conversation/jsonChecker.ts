@@ -1,23 +1,26 @@
-/** Holds values against a JSON Schema. Loaded only where an agent's definition has one. */
+/** Validates values against a JSON Schema. Loaded only if an agent's definition has one. */
 import { type OutputUnit, Validator } from "@cfworker/json-schema"
 import type { JsonSchema } from "@skein/domain/JsonSchema"
 import * as Either from "effect/Either"
 import type { FilterIssue } from "effect/Schema"
 import { createContext, Script } from "node:vm"
 
-/** Milliseconds that a value may take: the schema's regular expressions and the model's value may not fit together. */
+/**
+ * The time limit for a value in milliseconds: the schema's regular expressions and the model's value may not suit each
+ * other.
+ */
 const longest = 250
 
 const inTime = new Script("check()")
 
-/** Does it, and stops it when it takes too long, also inside of a regular expression. */
+/** Runs it, and stops it when it takes too long, even inside a regular expression. */
 const bounded = <A>(check: () => A): Either.Either<A, string> =>
   Either.try({
     try: () => inTime.runInContext(createContext({ check }), { timeout: longest }) as A,
     catch: String
   })
 
-/** Keywords that only say that something deeper is wrong, which then is told itself. */
+/** Keywords that only say that something deeper is wrong, which is reported itself. */
 const outer = new Set(["properties", "items", "prefixItems", "patternProperties", "allOf", "$ref", "false"])
 
 const pathOf = (pointer: string): ReadonlyArray<string> =>
@@ -28,9 +31,9 @@ const issueOf = ({ error, instanceLocation }: OutputUnit): FilterIssue => ({
   message: error
 })
 
-/** Says what is wrong with a value, and where; nothing where it is right. */
+/** Says what is wrong with a value, and where; nothing if it is valid. */
 export const checker = (schema: JsonSchema) => {
-  // It writes marks into what it is given.
+  // The validator writes marks into its input.
   const validator = new Validator(structuredClone(schema), "2020-12", false)
   return (value: unknown): ReadonlyArray<FilterIssue> => {
     const checked = bounded(() => validator.validate(value))

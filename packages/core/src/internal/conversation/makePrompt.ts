@@ -1,4 +1,4 @@
-/** Turns what is stored of a session into a prompt that every provider accepts. */
+/** Turns a stored session into a prompt that every provider accepts. */
 import type { MessageID } from "@skein/domain/Id"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import type {
@@ -14,7 +14,7 @@ import { withoutOutputs } from "./prune.ts"
 import { sentOf } from "./sentMessages.ts"
 import { answerIn } from "./structuredOutput.ts"
 
-/** What is said of a call whose result is missing. */
+/** The message for a call whose result is missing. */
 export const missingResult =
   "The call was interrupted before it ended. Its outcome is unknown: check what it did before you repeat it."
 
@@ -56,10 +56,10 @@ const resultOf = (part: ToolPart): ToolResultContent["output"] => {
   }
 }
 
-/** A name as every provider takes it back, whatever the model made up. */
+/** A name that every provider accepts, whatever the model made up. */
 const nameOf = (part: ToolPart): string => part.tool.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown"
 
-/** Calls go by the id of their part: the model's own ids may be empty, doubled, or used again later. */
+/** Calls are identified by the id of their part: the model's own ids may be empty, duplicated, or reused later. */
 const callContent = (part: ToolPart): ToolCallContent => ({
   type: "tool-call",
   toolCallId: part.id,
@@ -67,16 +67,16 @@ const callContent = (part: ToolPart): ToolCallContent => ({
   input: asObject(part.state.input)
 })
 
-/** How long the arguments of a call may be to be sent with each request, in characters. */
+/** The maximum length of a call's arguments in each request, in characters. */
 const longestInput = 1_000_000
 
-/** How much is sent of what is too long. */
+/** How much of a longer text is sent. */
 const excerpt = 2_000
 
 const cutTo = (text: string): string =>
   `${text.slice(0, excerpt)}… [${text.length - excerpt} more characters are left out]`.toWellFormed()
 
-/** Providers want an object; what a model wrote instead is shown to it as it was. */
+/** Providers expect an object; if the model wrote something else, it sees that as it was. */
 const asObject = (input: unknown): unknown => {
   const text = typeof input === "string" ? input : JSON.stringify(input) ?? ""
   if (text.length > longestInput) return { too_long: cutTo(text) }
@@ -119,18 +119,18 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   ]
 }
 
-/** What a message is for a model; made once, until a part of it changes. */
+/** A message as a model sees it; made once, until one of its parts changes. */
 export const promptOf = (message: LiveMessage): ReadonlyArray<PromptMessage> =>
   message.prompt ??= message.info.role === "user" ? userMessage(message) : assistantMessages(message)
 
-/** An answer that broke off and that another answer took the place of, or is about to. */
+/** An answer that was cut off and that another answer replaced, or is about to replace. */
 export const isSuperseded = ({ info }: LiveMessage, next: LiveMessage | undefined): boolean =>
   info.role === "assistant" && info.error !== undefined && info.error.tag !== "steps" && next?.info.role !== "user"
 
 /**
- * The prompt: each call has exactly one result, ids are unique, and messages of the user that follow each other are one.
- * What does not change from step to step is made once. `closing` is said at the end, by the runtime. A conversation that
- * was shortened begins with its summary, and outputs of tools before `wholeFrom` are left out.
+ * The prompt. Each call has exactly one result, ids are unique, and consecutive user messages are merged. What does not
+ * change from step to step is made once. The runtime adds `closing` at the end. A compacted conversation begins with
+ * its summary, and tool outputs before `wholeFrom` are left out.
  */
 export const makePrompt = (
   system: string,
@@ -155,15 +155,18 @@ export const makePrompt = (
   return prompt
 }
 
-/** The last answer of a message that was given in a form. */
+/** The last structured output in a message. */
 const formed = (parts: ReadonlyArray<Part>): string | undefined =>
   parts.map(answerIn).findLast((each) => each !== undefined)
 
 const textsOf = (parts: ReadonlyArray<Part>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "text" && part.text.trim() !== "" ? [part.text.trim()] : [])
 
-/** What a subagent's caller reads of a message: its answer in a form, else its last text, trimmed; empty where it has none. */
+/**
+ * What a subagent's caller reads of a message: its structured output, else its last text, trimmed; empty if it has
+ * none.
+ */
 export const conclusion = (parts: ReadonlyArray<Part>): string => formed(parts) ?? textsOf(parts).at(-1) ?? ""
 
-/** What a message says: its answer in a form, else all its texts, trimmed, with a blank line between them. */
+/** The text of a message: its structured output, else all its texts, trimmed, with a blank line between them. */
 export const answerOf = (parts: ReadonlyArray<Part>): string => formed(parts) ?? textsOf(parts).join("\n\n")

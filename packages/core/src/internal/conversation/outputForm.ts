@@ -1,4 +1,4 @@
-/** The form that an agent's definition wants answers in, as a schema like those that programs ask with. */
+/** The schema of an agent's structured output, in the same form as a program's. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { JsonSchema } from "@skein/domain/JsonSchema"
 import { faultOf, mapSchemas } from "@skein/domain/JsonSchemaTree"
@@ -9,7 +9,7 @@ import { answerPointer } from "./structuredOutput.ts"
 
 type Checker = typeof import("./jsonChecker.ts")
 
-/** The schema as a part of the arguments of the tool that takes the answer: what refers to its top leads there. */
+/** The schema as a part of the answer tool's arguments: references to its top lead there. */
 const asAnswer = ({ $id: _id, $schema: _schema, ...schema }: JsonSchema): JsonSchema =>
   mapSchemas(schema, (each) => {
     const { $ref } = each
@@ -23,7 +23,7 @@ const compile = (schema: JsonSchema, { checker }: Checker): Schema.Schema<unknow
 
 const compiled = new WeakMap<JsonSchema, Schema.Schema<unknown>>()
 
-/** The form of an agent's answers; undefined where its definition names none. */
+/** The schema of an agent's answers; undefined if its definition names none. */
 export const outputForm = Effect.fnUntraced(function*({ name, output }: AgentInfo) {
   if (output === undefined) return undefined
   const known = compiled.get(output)
@@ -32,7 +32,7 @@ export const outputForm = Effect.fnUntraced(function*({ name, output }: AgentInf
   if (fault !== undefined) {
     return yield* new OutputInvalid({ message: `The output of the agent ${name} is no form: ${fault}.`, last: "" })
   }
-  // Most programs have no such agent, and then need nothing that checks.
+  // Most programs have no such agent, and need no validator.
   const made = compile(output, yield* Effect.promise(() => import("./jsonChecker.ts")))
   compiled.set(output, made)
   return made

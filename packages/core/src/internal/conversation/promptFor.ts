@@ -4,19 +4,19 @@ import * as Effect from "effect/Effect"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { Live } from "../live/Live.ts"
 
-/** Stands in an agent's prompt for what its session is there for. */
+/** The placeholder for the purpose of the session in an agent's prompt. */
 const placeholder = "{task_description}"
 
-/** What a session is there for: the description of the run that is at work, or was last; where there is none, its title. */
+/** The purpose of a session: the description of its current or last run; its title if it never ran as a task. */
 const descriptionOf = Effect.fnUntraced(function*({ info }: Live) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ taskID: info.id })
   return (rows.find(({ state }) => state === "running") ?? rows.at(-1))?.description ?? info.title
 })
 
-/** The prompt of an agent with `{task_description}` filled in; what a description holds is not looked through again. */
+/** The prompt of an agent with `{task_description}` filled in; the description itself is not expanded. */
 export const promptFor = (live: Live, agent: AgentInfo) => {
-  // Another agent may be chosen later, and hidden ones work beside it.
+  // Another agent may be chosen later, and hidden ones work in the same session.
   const prompt = live.info.prompt?.agent === agent.name ? live.info.prompt.text : agent.prompt
   return prompt?.includes(placeholder) === true
     ? Effect.map(descriptionOf(live), (description) => prompt.replaceAll(placeholder, () => description))

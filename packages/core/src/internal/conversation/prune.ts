@@ -1,15 +1,15 @@
-/** Leaves old outputs of tools out of what models are sent; what is stored keeps them. */
+/** Leaves old tool outputs out of requests; they stay stored. */
 import type { MessageID } from "@skein/domain/Id"
 import type { PromptMessage, ToolCallContent, ToolResultContent } from "../../Provider.ts"
 import type { LiveMessage } from "../live/History.ts"
 
-/** Outputs that stay: conclusions of subagents and answers of people, which calling again would not give again. */
+/** Outputs that stay: conclusions of subagents and answers of people, which another call would not return. */
 const lasting = new Set(["task", "task_wait", "question", "skill", "final_answer"])
 
 /** The longest output, in characters, that is not worth leaving out. */
 const short = 400
 
-/** How many messages with calls keep their outputs at least. */
+/** The minimum number of messages with calls that keep their outputs. */
 const newest = 2
 
 const argumentsOf = ({ input }: ToolCallContent): string => {
@@ -17,7 +17,7 @@ const argumentsOf = ({ input }: ToolCallContent): string => {
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`
 }
 
-/** What stands in the place of an output: enough to know what was asked, and how to get it again. */
+/** Replaces an output: enough to know what was asked, and how to get it again. */
 const placeholder = (call: ToolCallContent, characters: number): string =>
   `[The output of ${call.toolName} ${
     argumentsOf(call)
@@ -30,7 +30,7 @@ const withoutOutput = (result: ToolResultContent, calls: ReadonlyArray<ToolCallC
   return { ...result, output: { type, value: placeholder(call, value.length) } }
 }
 
-/** Files that a tool handed over are gone as well; that they were there is said. */
+/** Files that a tool returned are left out as well; the text says that they existed. */
 const withoutFiles = (message: Extract<PromptMessage, { role: "user" }>): PromptMessage => ({
   ...message,
   content: message.content.map((part) =>
@@ -42,7 +42,7 @@ const withoutFiles = (message: Extract<PromptMessage, { role: "user" }>): Prompt
 
 const made = new WeakMap<ReadonlyArray<PromptMessage>, ReadonlyArray<PromptMessage>>()
 
-/** What an answer with calls and their results is for a model, without the outputs; made once, so that its bytes are too. */
+/** An answer with its calls and results, without the outputs; made once, so that its bytes stay the same. */
 export const withoutOutputs = (prompt: ReadonlyArray<PromptMessage>): ReadonlyArray<PromptMessage> => {
   const known = made.get(prompt)
   if (known !== undefined) return known
@@ -64,7 +64,7 @@ const outputOf = ({ parts }: LiveMessage): number =>
     0
   )
 
-/** The first message whose outputs stay where those of so many characters are protected, the newest ones first. */
+/** The first message whose outputs stay if those of that many characters are protected, the newest first. */
 export const firstWhole = (messages: ReadonlyArray<LiveMessage>, characters: number): MessageID | undefined => {
   let left = characters
   let steps = 0

@@ -1,21 +1,21 @@
-/** Decides how long a request is in tokens before anybody has counted them, and how long it may be. */
+/** Estimates the tokens of a request before anybody has counted them, and decides how long it may be. */
 import type { ModelInfo } from "@skein/domain/Model"
 import type { ModelRequest, PromptMessage, ToolSpec } from "../../Provider.ts"
 
-/** How long a request was, in characters, and how many tokens its model counted for it. */
+/** The length of a request in characters, and the tokens that its model counted for it. */
 export interface Measure {
   readonly size: number
   readonly tokens: number
 }
 
-/** Tokens to a character where nothing was counted, and the most that there are of them in any language. */
+/** Tokens per character if nothing was counted, and the maximum in any language. */
 const usual = 0.25
 const most = 1
 
-/** What a file counts, in characters: models see pictures at a size of their own. */
+/** The size of a file, in characters: models count images in their own way. */
 const file = 6_000
 
-/** The share of what a model reads and writes together that is left for its answer at most. */
+/** The maximum share of a shared context that is left for the answer. */
 const answerShare = 1 / 3
 
 const sizes = new WeakMap<object, number>()
@@ -52,21 +52,21 @@ const sizeOfMessage = (message: PromptMessage): number => {
 
 const sizeOfTool = (tool: ToolSpec): number => JSON.stringify(tool).length
 
-/** How long a conversation is, in characters. */
+/** The length of a conversation, in characters. */
 export const sizeOf = (messages: ReadonlyArray<PromptMessage>): number =>
   messages.reduce((sum, message) => sum + remembered(message, sizeOfMessage), 0)
 
-/** How long a request is, in characters. */
+/** The length of a request, in characters. */
 export const sizeOfRequest = ({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): number =>
   sizeOf(messages) + tools.reduce((sum, tool) => sum + remembered(tool, sizeOfTool), 0)
 
-/** How many tokens a character is, by what was counted last. */
+/** Tokens per character, by the last count. */
 export const rateOf = (measured: Measure | undefined): number =>
   measured === undefined || measured.size === 0
     ? usual
     : Math.min(most, Math.max(usual, measured.tokens / measured.size))
 
-/** How many tokens so many characters are: what was counted last, with what came since, or its share of that. */
+/** The tokens of that many characters: the last count and what came since, or its share of that. */
 export const estimate = (size: number, measured: Measure | undefined): number => {
   if (measured === undefined) return Math.ceil(size * usual)
   return Math.ceil(
@@ -76,7 +76,7 @@ export const estimate = (size: number, measured: Measure | undefined): number =>
   )
 }
 
-/** Scripts of which a token holds fewer letters than of Latin: about two, or one. */
+/** Scripts with fewer letters per token than Latin: about two, or one. */
 const middle = /[\u0370-\u2dff]/g
 const wide = /[\u2e80-\uffff]/g
 
@@ -99,7 +99,7 @@ const textsOf = (message: PromptMessage): ReadonlyArray<string> => {
 
 const extras = new WeakMap<object, number>()
 
-/** How many tokens more a message has than its length says. */
+/** How many more tokens a message has than its length suggests. */
 const extraOf = (message: PromptMessage): number => {
   const known = extras.get(message)
   if (known !== undefined) return known
@@ -111,13 +111,13 @@ const extraOf = (message: PromptMessage): number => {
   return sum
 }
 
-/** How many tokens a request has by its letters alone. */
+/** The tokens of a request, estimated from its letters alone. */
 export const weightOf = (request: Pick<ModelRequest, "messages" | "tools">): number =>
   Math.ceil(sizeOfRequest(request) * usual + request.messages.reduce((sum, message) => sum + extraOf(message), 0))
 
 /**
- * How many tokens a request is likely to take: what its session's last one took, with what came since. The first one of a
- * session goes by its letters, and by how many tokens the same model counted for such before: `rate` of them.
+ * The estimated tokens of a request: the last count of its session, and what came since. The first request of a session
+ * is estimated from its letters, scaled by `rate`: the tokens that the same model counted for one estimated token.
  */
 export const expectedInput = (
   request: Pick<ModelRequest, "messages" | "tools">,
@@ -126,6 +126,6 @@ export const expectedInput = (
 ): number =>
   measured === undefined ? Math.ceil(weightOf(request) * (rate ?? 1)) : estimate(sizeOfRequest(request), measured)
 
-/** How many tokens a model reads, with room for its answer; undefined where that is not known. */
+/** How many tokens a model may read, leaving room for its answer; undefined if unknown. */
 export const roomOf = ({ limit }: ModelInfo): number | undefined =>
   limit === undefined ? undefined : limit.context - Math.min(limit.output, Math.floor(limit.context * answerShare))

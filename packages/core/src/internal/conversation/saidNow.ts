@@ -1,4 +1,4 @@
-/** What a session says: an answer that a budget cut off counts with what it went on with. */
+/** The answer of a session: an answer that a budget cut off includes its continuation. */
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import * as prompts from "../prompts.ts"
@@ -10,7 +10,7 @@ const isCarryOn = ({ info, parts }: LiveMessage): boolean =>
 const rawText = ({ parts }: LiveMessage): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n")
 
-/** What the answer at this place comes to, together with what was said of it before it was cut off. */
+/** The answer at this position, with what was said before it was cut off. */
 export const answerAt = (messages: ReadonlyArray<LiveMessage>, at: number, of = answerOf): string => {
   const last = messages[at]
   if (last === undefined || last.info.role !== "assistant") return ""
@@ -25,7 +25,7 @@ export const answerAt = (messages: ReadonlyArray<LiveMessage>, at: number, of = 
   return from === at ? of(last.parts) : text.trim()
 }
 
-/** The last thing that was said from this place on; empty where nothing was. */
+/** The last answer from this position on; empty if there is none. */
 export const saidFrom = (messages: ReadonlyArray<LiveMessage>, from: number, of = answerOf): string => {
   for (let at = messages.length - 1; at >= from; at--) {
     const text = answerAt(messages, at, of)
@@ -34,7 +34,7 @@ export const saidFrom = (messages: ReadonlyArray<LiveMessage>, from: number, of 
   return ""
 }
 
-/** The last thing that a session has said in this turn. */
+/** The last answer of a session in this turn. */
 export const saidNow = ({ messages = [] }: Live): string => {
   const asked = messages.findLastIndex(({ info, parts }) =>
     info.role === "user" && parts.some((part) => part.type !== "text" || part.synthetic !== true)

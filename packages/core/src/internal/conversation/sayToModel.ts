@@ -1,4 +1,4 @@
-/** A word of the runtime itself to the model: it stands in the conversation as a message of the user, marked as synthetic. */
+/** A message of the runtime to the model: a user message that is marked as synthetic. */
 import { Ids } from "@skein/domain/Id"
 import type { UserMessage } from "@skein/domain/Message"
 import type { TextPart } from "@skein/domain/Part"
@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Live } from "../live/Live.ts"
 
-/** Says something to the model, under the same settings as what the user said before. */
+/** Says something to the model, with the settings of the user's last message. */
 export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMessage, text: string) {
   const ids = yield* Ids
   const journal = yield* Journal

@@ -1,11 +1,12 @@
-/** Decides what of a conversation models are sent: all of it, or what was kept when it was last shortened. */
+/** Decides what of a conversation models read: all of it, or what the last compaction kept. */
 import type { MessageID } from "@skein/domain/Id"
 import type { CompactionPart } from "@skein/domain/Part"
 import type { LiveMessage } from "../live/History.ts"
 
-/** The part that says that a message stands for what was said before it. */
+/** The part that marks a message as a summary of what came before. */
 export const compactionIn = ({ info, parts }: Pick<LiveMessage, "info" | "parts">): CompactionPart | undefined =>
-  // It speaks for the user; of a long conversation nearly all are answers, and each step asks this of all of them.
+  // A summary is a user message. Nearly all messages of a long conversation are answers, and each step checks all of
+  // them.
   info.role === "user" ? parts.find((part) => part.type === "compaction") : undefined
 
 const kept = (messages: ReadonlyArray<LiveMessage>, from: MessageID | undefined): ReadonlyArray<LiveMessage> => {
@@ -13,7 +14,7 @@ const kept = (messages: ReadonlyArray<LiveMessage>, from: MessageID | undefined)
   return at < 0 ? [] : messages.slice(at).filter((message) => compactionIn(message) === undefined)
 }
 
-/** The last summary, what was kept beside it, and all that came after it; everything where there is no summary. */
+/** The last summary, the messages that it kept, and all later ones; everything if there is no summary. */
 export const sentOf = (messages: ReadonlyArray<LiveMessage>): ReadonlyArray<LiveMessage> => {
   const at = messages.findLastIndex((message) => compactionIn(message) !== undefined)
   const summary = messages[at]

@@ -1,4 +1,4 @@
-/** The way to an answer of a given shape: a tool that takes it, checks it, and ends the turn. */
+/** Structured output: a tool that takes the answer, validates it, and ends the turn. */
 
 import type { Part } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
@@ -8,29 +8,29 @@ import { type AnyTool, define, ToolError } from "../../Tool.ts"
 /** The name of the tool. */
 export const finalAnswer = "final_answer"
 
-/** Where in the arguments of the tool the answer stands: forms of all kinds, where providers want an object. */
+/** Where the answer is in the tool's arguments: providers require an object, and schemas may be of any kind. */
 export const answerPointer = "#/properties/answer"
 
-/** An answer that is asked for, and what has become of it. */
+/** A requested structured output, and its state. */
 export interface StructuredOutput {
   readonly tool: AnyTool
   /** The answer, once it is right. */
   answer: { readonly value: unknown } | undefined
-  /** How often the model gave a wrong one, or none. */
+  /** How often the model gave an invalid answer, or none. */
   failures: number
 }
 
 const unwritable = (message: string) =>
   new ToolError({ kind: "invalid_arguments", message: `The answer has no JSON: ${message}` })
 
-/** The answer that a part of a message gave, as JSON; undefined where it gave none. */
+/** The structured output of a part, as JSON; undefined if it has none. */
 export const answerIn = (part: Part): string | undefined =>
   part.type === "tool" && part.tool === finalAnswer && part.state.status === "completed"
     && "answer" in part.state.metadata
     ? JSON.stringify(part.state.metadata["answer"])
     : undefined
 
-/** Asks for an answer of this shape. */
+/** Makes the tool for answers of this schema. */
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
 export const makeStructuredOutput = (schema: Schema.Schema<any, any>): StructuredOutput => {
   const encode = Schema.encode(schema)

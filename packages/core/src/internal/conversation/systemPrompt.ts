@@ -1,19 +1,21 @@
-/** Decides what an agent is told before its conversation: who it is, its role, the working rules, instructions and facts. */
+/**
+ * Decides what an agent reads before its conversation: who it is, its role, the working rules, instructions and facts.
+ */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { UserMessage } from "@skein/domain/Message"
 import type { Live } from "../live/Live.ts"
 import * as prompts from "../prompts.ts"
 
 /**
- * The system prompt. An agent's own prompt says who it is and takes the place of nothing else, unless its definition says
- * that it is all there is.
+ * The system prompt. An agent's own prompt says who it is and replaces nothing else, unless its definition says that it
+ * is everything.
  */
 export const systemPrompt = (options: {
   readonly live: Live
   readonly agent: AgentInfo
   /** The agent's own prompt, ready to be sent. */
   readonly own: string | undefined
-  /** What the project says to all agents. */
+  /** The project's instructions for all agents. */
   readonly instructions: string | undefined
   readonly user: UserMessage
   readonly now: number

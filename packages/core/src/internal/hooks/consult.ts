@@ -1,4 +1,4 @@
-/** One hook asked once: within its time, and with an answer of the form that its event takes. */
+/** Asks one hook once: within its time limit, and with an answer of the form that its event takes. */
 import { type HookAnswer, hookAnswers, type HookEvent, type HookPayload } from "@skein/domain/Hook"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -7,16 +7,16 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type { Hook } from "../../Hook.ts"
 
-/** How much is told of a reason that a hook gives, in characters. */
+/** The maximum length of a hook's reason, in characters. */
 const longest = 4_000
 
-/** Words of a hook, bounded and well-formed: they are stored, and read by models. */
+/** A hook's text, truncated and well-formed, since it is stored and models read it. */
 export const words = (text: string): string => text.trim().slice(0, longest).toWellFormed()
 
-/** How much a hook may tell the model with a prompt, in characters. */
+/** The maximum length of what a hook adds to a prompt, in characters. */
 const longestContext = 50_000
 
-/** What a hook tells the model, bounded and well-formed; what is left out is said. */
+/** What a hook says to the model, truncated and well-formed; says how much is left out. */
 export const contextOf = (text: string): string =>
   text.length > longestContext
     ? `${
@@ -60,7 +60,7 @@ export const consult = <E extends HookEvent>(
   payload: HookPayload<E>
 ): Effect.Effect<HookAnswer<E>, string> =>
   Effect.suspend(() => hook.run(payload)).pipe(
-    // What a hook says of interruption is its own affair, while its caller is not interrupted.
+    // A hook may interrupt itself, as long as its caller is not interrupted.
     Effect.catchAllCause((cause) => Effect.fail(words(causeOf(cause)))),
     Effect.timeoutFail({
       duration: hook.timeout,

@@ -1,4 +1,4 @@
-/** Makes the service: hooks by event, in order, and what their answers come to. */
+/** Makes the service: hooks by event, in order, and the results of their answers. */
 import type { PermissionRequest } from "@skein/domain/Event"
 import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ const blocked = (
     message: `${what} by a hook (${name})${reason === undefined || reason === "" ? "." : `: ${words(reason)}`}`
   })
 
-/** Nothing goes on without the word of this hook. */
+/** Nothing continues without the answer of this hook. */
 const closed = ({ event, name }: Hook, why: string, what: string) =>
   new HookRefused({
     event,
@@ -36,11 +36,11 @@ const closed = ({ event, name }: Hook, why: string, what: string) =>
       `${what}, because the ${event} hook (${name}) failed: ${why}. Only the user can mend the hook, or remove it.`
   })
 
-/** Nobody is held up by a hook that fails, but it is told. */
+/** A failing hook holds nobody up, but is reported. */
 const reported = ({ event, name }: Hook, why: string) =>
   Effect.logError(`The ${event} hook (${name}) failed: ${why}. Mend it, or remove it from the hooks.`)
 
-/** The answer of a hook that nobody is held up by. */
+/** The answer of a hook whose failure holds nobody up. */
 const answerOf = <E extends HookEvent>(hook: Hook, payload: HookPayload<E>): Effect.Effect<HookAnswer<E> | undefined> =>
   Effect.catchAll(consult(hook, payload), (why) => Effect.as(reported(hook, why), undefined))
 
@@ -52,10 +52,10 @@ const agentOf = (path: ReadonlyArray<string>): Caller => {
 
 const idOf = (callID: string | undefined) => callID === undefined || callID === "" ? {} : { callID }
 
-/** Finds the hooks of an event that mean somebody, in order. */
+/** Finds the hooks of an event that match a caller, in order. */
 type Find = (event: HookEvent, caller: Caller) => ReadonlyArray<Hook>
 
-/** Asks the hooks before a call; the first that denies ends it. */
+/** Asks the hooks before a call; the first denial decides. */
 const preToolUse = Effect.fnUntraced(function*(
   of: Find,
   { tool, ...payload }: Omit<HookPayload<"PreToolUse">, "tool"> & { readonly tool: Caller }
@@ -103,7 +103,7 @@ const permissionRequest = Effect.fnUntraced(
   }
 )
 
-/** Has the hooks after a call word its result. */
+/** Lets the hooks after a call edit its result. */
 const postToolUse = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"PostToolUse">, tool: Caller) {
   let { output } = payload
   let ends = false
@@ -121,7 +121,7 @@ const postToolUse = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"
   return { output, ...(ends ? { endsTurn: true as const } : {}) }
 })
 
-/** Gathers what hooks tell at a beginning. */
+/** Collects what hooks say at a start. */
 const begins = Effect.fnUntraced(
   function*(of: Find, payload: HookPayload<"SessionStart"> | HookPayload<"SubagentStart">) {
     const contexts: Array<string> = []
@@ -133,7 +133,7 @@ const begins = Effect.fnUntraced(
   }
 )
 
-/** Gathers why hooks want a session to go on. */
+/** Collects why hooks want a session to continue. */
 const stops = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) {
   const reasons: Array<string> = []
   for (const hook of of(payload.event, agentOf(payload.path))) {
@@ -145,7 +145,7 @@ const stops = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"Stop">
   return reasons.length === 0 ? undefined : reasons.join("\n\n")
 })
 
-/** Asks the hooks whether a prompt may be taken. */
+/** Asks the hooks whether a prompt is accepted. */
 const userPromptSubmit = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"UserPromptSubmit">) {
   const contexts: Array<string> = []
   for (const hook of of("UserPromptSubmit", agentOf(payload.path))) {

@@ -1,8 +1,10 @@
-/** Decides whom a hook's matcher means. */
+/** Decides what a hook's matcher matches. */
 import { covers } from "../../Ruleset.ts"
 import type { Caller } from "../../Subject.ts"
 
-/** Reads a matcher once; it takes time in proportion to its length and that of a name, whatever is in it. */
+/**
+ * Compiles a matcher once. Matching takes time in proportion to its length and that of a name, whatever it contains.
+ */
 export const matches = (matcher: string): (of: Caller) => boolean => {
   const patterns = matcher.toLowerCase().split("|").map((each) => each.trim()).filter((each) => each !== "")
   if (patterns.length === 0) return () => true

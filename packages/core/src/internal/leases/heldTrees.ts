@@ -11,7 +11,7 @@ import type * as Scope from "effect/Scope"
 import type { Lease } from "../../Lease.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 
-/** How long an idle tree is kept (ms): the next prompt may be about to come. */
+/** How long an idle tree is kept (ms), because the next prompt may follow soon. */
 const linger = 250
 
 /** A time on two clocks (ms): one that nobody can set, and one that runs while the machine sleeps. */

@@ -1,4 +1,4 @@
-/** Owns the messages of a session in memory: those of the database, and what is about to be stored. */
+/** Owns the messages of a session in memory: the stored ones, and those about to be stored. */
 import type { MessageID, PartID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
@@ -8,7 +8,7 @@ import type { PromptMessage } from "../../Provider.ts"
 export interface LiveMessage {
   readonly info: Message
   readonly parts: ReadonlyArray<Part>
-  /** What it is for a model: made by `promptOf` when it is first needed, and again after a part has changed. */
+  /** The message as a model sees it: `promptOf` makes it on first use, and again after a part has changed. */
   prompt: ReadonlyArray<PromptMessage> | undefined
 }
 
@@ -17,7 +17,7 @@ interface Entry extends LiveMessage {
   readonly parts: Array<Part>
 }
 
-/** The messages of one session. They are read from the database when they are needed, and forgotten when it rests. */
+/** The messages of one session. They are read from storage on demand, and forgotten when the session rests. */
 export class History {
   #messages: Array<Entry> | undefined
   #unbegun: Set<PartID> | undefined
@@ -27,17 +27,17 @@ export class History {
     return this.#messages
   }
 
-  /** Takes what was read from the database, unless somebody was quicker. */
+  /** Takes the messages that were read, unless another fiber was faster. */
   load(found: ReadonlyArray<MessageWithParts>): ReadonlyArray<LiveMessage> {
     return this.#messages ??= found.map(({ info, parts }) => ({ info, parts: [...parts], prompt: undefined }))
   }
 
-  /** Forgets the messages: they are read again when they are needed. */
+  /** Forgets the messages: the next use reads them again. */
   forget(): void {
     this.#messages = undefined
   }
 
-  /** Puts a message at the end, or in the place of the one with its id. */
+  /** Appends a message, or replaces the one with its id. */
   putMessage(info: Message): LiveMessage {
     const messages = this.#messages ??= []
     const known = messages.findLast((message) => message.info.id === info.id)
@@ -50,7 +50,7 @@ export class History {
     return message
   }
 
-  /** Puts a part where its id belongs, as the database does, or in the place of the part with its id. */
+  /** Inserts a part in the order of ids, as the database does, or replaces the part with its id. */
   putPart(message: LiveMessage, part: Part): void {
     message.prompt = undefined
     const { parts } = message as Entry
@@ -95,5 +95,5 @@ export class History {
   }
 }
 
-/** A message for whoever is outside. */
+/** A message for use outside. */
 export const snapshot = (message: LiveMessage): MessageWithParts => ({ info: message.info, parts: [...message.parts] })

@@ -1,4 +1,4 @@
-/** Owns what waits for a session: rows that are stored and not yet part of a turn, oldest first. */
+/** Owns the inbox of a session: stored rows that are not yet part of a turn, oldest first. */
 import type { MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type * as Schema from "effect/Schema"
@@ -24,7 +24,7 @@ export class Inbox {
     return this.#rows
   }
 
-  /** Whether something waits that makes the session work. */
+  /** Whether something in it makes the session work. */
   get wantsAnswer(): boolean {
     return this.#rows.some(wantsAnswer)
   }
@@ -34,19 +34,19 @@ export class Inbox {
     this.#rows.push(row)
   }
 
-  /** Puts rows back that were taken and could not be stored as taken. */
+  /** Puts taken rows back, because storing that failed. */
   putBack(rows: ReadonlyArray<InboxRow>): void {
     this.#rows.unshift(...rows)
   }
 
-  /** Takes the rows that are meant, in order. */
+  /** Takes the matching rows, in order. */
   takeIf(isMeant: (row: InboxRow) => boolean): ReadonlyArray<InboxRow> {
     const taken = this.#rows.filter(isMeant)
     if (taken.length > 0) this.#rows.splice(0, this.#rows.length, ...this.#rows.filter((row) => !isMeant(row)))
     return taken
   }
 
-  /** Makes a note of a row that nobody waits for any longer; gives the note. */
+  /** Turns an abandoned prompt into a note; returns the note. */
   makeNote(id: MessageID): InboxRow | undefined {
     const at = this.#rows.findIndex((row) => row.id === id)
     const row = this.#rows[at]
@@ -54,8 +54,8 @@ export class Inbox {
   }
 
   /**
-   * Takes what the next step reads: everything, up to a prompt that asks for an answer of its own form. Such a prompt begins a
-   * turn of its own.
+   * Takes what the next step reads: everything, up to a prompt with a schema of its own. Such a prompt begins a new
+   * turn.
    */
   take(beginsTurn: boolean): ReadonlyArray<InboxRow> {
     const special = this.#rows.findIndex((row) => this.formOf(row.id) !== undefined)
@@ -63,24 +63,24 @@ export class Inbox {
     return this.#rows.splice(0, special === 0 && beginsTurn ? 1 : special)
   }
 
-  /** Whether a turn at work can take more: what waits wants an answer, and no turn of its own. */
+  /** Whether a running turn can take more: a row needs an answer, and no turn of its own. */
   get hasMore(): boolean {
     const first = this.#rows.find(wantsAnswer)
     return first !== undefined && this.formOf(first.id) === undefined
   }
 
-  /** Notes the form that a prompt asks for, in the inbox and in its turn. */
+  /** Notes the schema of a prompt, in the inbox and in its turn. */
   askForm(id: MessageID, form: AnswerForm): void {
     this.#forms ??= new Map()
     this.#forms.set(id, form)
   }
 
-  /** The form that a prompt asks for. */
+  /** The schema of a prompt. */
   formOf(id: MessageID): AnswerForm | undefined {
     return this.#forms?.get(id)
   }
 
-  /** Forgets the form of a prompt that was answered. */
+  /** Forgets the schema of an answered prompt. */
   dropForm(id: MessageID): void {
     this.#forms?.delete(id)
   }

@@ -35,10 +35,10 @@ interface LiveOptions {
   readonly inbox: ReadonlyArray<InboxRow>
 }
 
-/** A session in memory. Each of its fields owns a part of the state, and only that owner changes it. */
+/** A session in memory. Each field owns a part of the state, and only that owner changes it. */
 export class Live implements BudgetedSession {
   readonly parent: Live | undefined
-  /** Ends with the parent's; what runs for the session runs in it. */
+  /** Closes with the parent's; what runs for the session runs in it. */
   readonly scope: Scope.CloseableScope
   readonly record: SessionRecord
   readonly history = new History()
@@ -50,7 +50,7 @@ export class Live implements BudgetedSession {
   readonly assignment = new Assignment()
   readonly request = new RequestSize()
   readonly summary = new SummaryState()
-  /** Opens once a model has taken a request of this session: what is less urgent goes after that. */
+  /** Opens once a model has accepted a request of this session: less urgent requests wait for that. */
   readonly connected = Effect.unsafeMakeLatch()
   #status: SessionStatus = { type: "idle" }
   #isRemoved = false
@@ -86,7 +86,7 @@ export class Live implements BudgetedSession {
     return this.#status
   }
 
-  /** Notes what it does, which is a sign of life. */
+  /** Notes an activity, which is a sign of life. */
   report(status: SessionStatus): void {
     this.#status = status
     this.clock.alive()
@@ -97,27 +97,27 @@ export class Live implements BudgetedSession {
     return this.parent === undefined ? this : this.parent.root
   }
 
-  /** Whether it, or one above it, is being removed: nobody finds it any more. */
+  /** Whether it, or one above it, is being deleted: lookups no longer find it. */
   get isLeaving(): boolean {
     return this.#isRemoved || (this.parent?.isLeaving ?? false)
   }
 
-  /** Notes that it is being removed, or that this has failed. */
+  /** Notes that it is being deleted, or that this failed. */
   markRemoved(isRemoved: boolean): void {
     this.#isRemoved = isRemoved
   }
 
-  /** Whether it is being removed itself. */
+  /** Whether it is being deleted itself. */
   get isRemoved(): boolean {
     return this.#isRemoved
   }
 
-  /** Whether what a crash has left in the tree goes on, or is not there; known at the root. */
+  /** Whether the recovery of the tree is done; known at the root. */
   get isRecovered(): boolean {
     return this.#isRecovered
   }
 
-  /** Notes that what a crash has left goes on. */
+  /** Notes that the tree was recovered. */
   markRecovered(): void {
     this.#isRecovered = true
   }
@@ -152,57 +152,57 @@ export class Live implements BudgetedSession {
   }
 }
 
-/** Somebody asks a run to come to an end. */
+/** A request to end a run. */
 export interface StopRequest {
   readonly by: string
   readonly reason: string | undefined
 }
 
-/** A run that has not settled. It stands in the `tasks` of the session that started it. */
+/** An unsettled run, in the `tasks` of the session that started it. */
 export interface RunningTask {
-  /** As it is stored; `background` decides who is told of the outcome. */
+  /** As stored; `background` decides who gets the outcome. */
   row: TaskRun
   /** The session of the task. */
   readonly live: Live
   /** What it may use. */
   readonly reservation: Reservation
-  /** Whether another process had begun it, which is no more. */
+  /** Whether a process that has ended began it. */
   readonly isResumed: boolean
-  /** What the subagent has to know of the place that it works in. */
+  /** What the subagent must know about its working directory. */
   note: string | undefined
-  /** Ceilings from above as they were when it was asked for: for it they only narrow. */
+  /** The ceilings from above when it was requested: for it they only narrow. */
   readonly captured: ReadonlyArray<Ruleset>
-  /** How long it may take from when its turn has come, in milliseconds. */
+  /** Its time limit from the start of its turn, in milliseconds. */
   readonly timeout: number
-  /** When it was asked for, by `live.elapsed` (ms). */
+  /** When it was requested, by `live.elapsed` (ms). */
   readonly since: number
   /** When its turn came, after earlier runs of the same task, by `live.elapsed` (ms). */
   asked: number
-  /** Makes its fiber, once, with its slot or without: then it settles and does not work. */
+  /** Starts its fiber, once, with its slot or without. Without one it settles and does not work. */
   readonly begin: Effect.Effect<void>
   hasBegun: boolean
-  /** Calls off what would make it late, and gives its slot back, or its place in the queue, where it does not work. */
+  /** Cancels its timeout, and releases its slot, or its place in the queue, if it does not work. */
   cancelTimeout: () => void
   giveUp: () => void
-  /** Whether its time was over before it had a slot. */
+  /** Whether it timed out before it had a slot. */
   isLate: boolean
-  /** The fiber whose interruption ends the work, but not the run: it is settled after that. */
+  /** The fiber whose interruption ends the work, but not the run, which then settles. */
   working: Fiber.RuntimeFiber<unknown, unknown> | undefined
-  /** Why the work was interrupted, where somebody asked for that. */
+  /** Why the work was interrupted, if somebody asked for that. */
   stop: StopRequest | undefined
   /** Whether the outcome is being stored: from then on nothing changes it. */
   isSettling: boolean
-  /** The fiber of the run; interrupted before there is any work, it settles too. */
+  /** The fiber of the run. If it is interrupted before there is any work, it settles too. */
   fiber: Fiber.RuntimeFiber<Outcome, StorageError> | undefined
-  /** Whether it may go on without its caller. */
+  /** Whether it may continue without its caller. */
   readonly promotable: boolean
-  /** Lets the call go that waits for the run; undefined where none waits. */
+  /** Releases the call that waits for the run; undefined if none waits. */
   answer: ((end: Exit.Exit<Outcome | Accepted, StorageError>) => void) | undefined
-  /** Done when the outcome is stored, and on its way to whoever is told of it. */
+  /** Done when the outcome is stored and being delivered. */
   readonly ended: Deferred.Deferred<Outcome, StorageError>
 }
 
-/** A session as those see it that act for it, which may be another agent than its own. */
+/** A session as seen by code that acts for it, perhaps as another agent than its own. */
 export type Acting = Pick<Live, "assignment" | "clock" | "info" | "parent" | "tasks">
 
 /** A session with another agent acting for it. */

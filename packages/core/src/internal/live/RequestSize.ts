@@ -1,7 +1,7 @@
-/** Owns what is known of the size of a session's requests, and from where on its outputs are sent. */
+/** Owns the size of a session's requests, and from where on they include tool outputs. */
 import type { MessageID } from "@skein/domain/Id"
 
-/** How long a request was, in characters, and how many tokens its model counted for it. */
+/** The length of a request in characters, and the tokens that its model counted for it. */
 export interface Measure {
   readonly size: number
   readonly tokens: number
@@ -14,22 +14,22 @@ export class RequestSize {
   #floor = 0
   #steps = 0
 
-  /** What the last request measured. */
+  /** The measurement of the last request. */
   get measured(): Measure | undefined {
     return this.#measured
   }
 
-  /** The first message whose outputs of tools are sent; undefined where all are. */
+  /** The first message whose tool outputs are sent; undefined if all are. */
   get wholeFrom(): MessageID | undefined {
     return this.#wholeFrom
   }
 
-  /** How many tokens the last request had that was shortened. */
+  /** The tokens of the last shortened request. */
   get floor(): number {
     return this.#floor
   }
 
-  /** How many model requests there were since the session was opened. */
+  /** The number of model requests since the session was opened. */
   get steps(): number {
     return this.#steps
   }
@@ -44,7 +44,7 @@ export class RequestSize {
     this.#wholeFrom = id
   }
 
-  /** Notes the size of a request that was shortened. */
+  /** Notes the size of a shortened request. */
   shortenedTo(tokens: number): void {
     this.#floor = tokens
   }

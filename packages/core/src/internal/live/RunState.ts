@@ -1,4 +1,4 @@
-/** Owns whether a session works: its loop, the slot that it works with, what runs beside it, and how often it was stopped. */
+/** Owns whether a session works: its loop, its slot, its side fibers, and how often it was stopped. */
 import type { MessageID } from "@skein/domain/Id"
 import type * as Deferred from "effect/Deferred"
 import type * as Exit from "effect/Exit"
@@ -10,9 +10,9 @@ import type { PromptError, Turn } from "../../Turn.ts"
 /** The run of a session's loop. */
 export interface Running {
   readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
-  /** Who waits for the answer to a prompt, by the id of its message. */
+  /** The callers that wait for the answer to a prompt, by the id of its message. */
   readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
-  /** Whether it was told to stop: whoever comes now waits for its end, and then for a run of its own. */
+  /** Whether it was asked to stop: a caller that arrives now waits for its end, and then for a new run. */
   halted: boolean
 }
 
@@ -38,12 +38,12 @@ export class RunState {
     return this.#running
   }
 
-  /** Notes the loop before its fiber is there, so that there is never a second one. */
+  /** Sets the loop before its fiber exists, so that there is never a second one. */
   begin(running: Running): void {
     this.#running = running
   }
 
-  /** Notes that the loop has ended, unless another one has begun. */
+  /** Clears the loop, unless another one has begun. */
   end(running: Running): void {
     if (this.#running === running) this.#running = undefined
   }
@@ -53,7 +53,7 @@ export class RunState {
     return this.#slot
   }
 
-  /** Gives it another slot, for its next run as a task. */
+  /** Sets the slot for its next run as a task. */
   useSlot(slot: Slot): void {
     this.#slot = slot
   }
@@ -68,24 +68,24 @@ export class RunState {
     this.#lastTurn = exit
   }
 
-  /** Has the next turn go on with the one that a crash cut off. */
+  /** Makes the next turn continue the one that a crash interrupted. */
   resumeNext(): void {
     this.#resumes = true
   }
 
-  /** Whether this turn goes on with one that a crash cut off; says so once. */
+  /** Whether this turn continues one that a crash interrupted; true only once. */
   takeResume(): boolean {
     const resumes = this.#resumes
     this.#resumes = false
     return resumes
   }
 
-  /** How often it was stopped by somebody, or from above: runs that were asked for before do not begin after. */
+  /** How often it was stopped, directly or from above: runs requested before that do not begin. */
   get stops(): number {
     return this.#stops
   }
 
-  /** How often it was halted, for whatever reason: news of tasks from before is kept for later, and wakes nobody. */
+  /** How often it was halted, for any reason: earlier notifications of tasks are kept for later, and wake nobody. */
   get halts(): number {
     return this.#halts
   }
@@ -95,13 +95,13 @@ export class RunState {
     this.#stops++
   }
 
-  /** Counts a halt, and tells the loop of it. */
+  /** Counts a halt, and marks the loop as halted. */
   countHalt(): void {
     this.#halts++
     if (this.#running !== undefined) this.#running.halted = true
   }
 
-  /** The span of the prompt that the loop was last started for: what begins later stands under it. */
+  /** The span of the prompt that last started the loop: what begins later belongs to it. */
   get span(): Tracer.AnySpan | undefined {
     return this.#span
   }
@@ -111,12 +111,12 @@ export class RunState {
     this.#span = span
   }
 
-  /** What runs beside the loop, such as the request for a title: halting the session ends it. */
+  /** Fibers that run alongside the loop, such as the request for a title. Halting the session ends them. */
   get sideFibers(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
     return this.#sideFibers === undefined ? [] : [...this.#sideFibers]
   }
 
-  /** Notes what begins to run beside the loop. */
+  /** Adds a fiber that runs alongside the loop. */
   addSideFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
     this.#sideFibers ??= new Set()
     this.#sideFibers.add(fiber)
@@ -137,7 +137,7 @@ export class RunState {
     this.#openCalls--
   }
 
-  /** A call begins to wait for tasks or people only. */
+  /** A call starts to wait only for tasks or people. */
   beginWaiting(): void {
     this.#waitingCalls++
   }
@@ -147,7 +147,7 @@ export class RunState {
     this.#waitingCalls--
   }
 
-  /** Whether it asks its model, or makes a call that waits for nobody. */
+  /** Whether it asks its model, or makes a call that does not wait. */
   get works(): boolean {
     return this.#running !== undefined && (this.#openCalls === 0 || this.#waitingCalls < this.#openCalls)
   }

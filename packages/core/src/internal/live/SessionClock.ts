@@ -1,4 +1,4 @@
-/** Owns the times of a session: for how long people were waited for, and when there was last a sign of life. */
+/** Owns the clocks of a session: how long it waited for people, and its last sign of life. */
 
 /** The clock of one session. All times are milliseconds of `MonotonicClock.elapsed`. */
 export class SessionClock {
@@ -19,7 +19,7 @@ export class SessionClock {
     return this.#now()
   }
 
-  /** When a model or a tool last gave a sign of life, or something that stops the clock ended. */
+  /** The last sign of life of a model or a tool, or the end of the last pause. */
   get lastAlive(): number {
     return this.#alive
   }
@@ -34,12 +34,12 @@ export class SessionClock {
     return this.#asking > 0
   }
 
-  /** For how long people were waited for so far. */
+  /** The total time spent waiting for people. */
   get waited(): number {
     return this.#waited + (this.#asking > 0 ? this.#now() - this.#since : 0)
   }
 
-  /** A question begins to wait for a person: the clocks of the session and of all above it stand still. */
+  /** A question starts to wait for a person: pauses the clocks of the session and of all above it. */
   beginAsking(): void {
     if (this.#asking++ === 0) this.#since = this.#now()
     this.alive()

@@ -1,4 +1,4 @@
-/** Owns which sessions are in memory, and which of them are below which. */
+/** Owns which sessions are in memory, and their tree. */
 import type { SessionID } from "@skein/domain/Id"
 import type { Live } from "./Live.ts"
 
@@ -31,7 +31,7 @@ export class SessionMap {
     this.#children.set(parent.info.id, siblings.add(live))
   }
 
-  /** Forgets a session and all below it; gives their ids. */
+  /** Forgets a session and all below it; returns their ids. */
   forget(live: Live): ReadonlyArray<SessionID> {
     const { id } = live.info
     const below = this.below(id).flatMap((child) => this.forget(child))

@@ -22,7 +22,7 @@ import { makeProjectsInUse } from "./makeProjectsInUse.ts"
 import { readHistory, readInbox, readInfo } from "./readSession.ts"
 import { SessionMap } from "./SessionMap.ts"
 
-/** What is in memory, unless another process has changed it since; undefined where nothing is. */
+/** The session in memory, unless another process has changed it since; undefined if there is none. */
 const inMemory = (
   sessions: SessionMap,
   leases: Context.Tag.Service<Leases>,
@@ -43,38 +43,38 @@ const inMemory = (
 
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
-  /** Brings a session, and those above it, into memory. */
+  /** Loads a session, and those above it, into memory. */
   readonly open: (id: SessionID) => Effect.Effect<Live, SessionNotFound | StorageError>
   /**
-   * Does something that changes a session: opens it, with this process holding its tree meanwhile. Fails with reason `held`
-   * where another process is at work in the tree.
+   * Changes a session: opens it, and holds its tree meanwhile. Fails with reason `held` if another process works in the
+   * tree.
    */
   readonly use: <A, E, R>(
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SessionNotFound | StorageError, R>
-  /** The same for what makes a session work: opens its project as well. */
+  /** The same for making a session work: opens its project as well. */
   readonly work: <A, E, R>(
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SessionNotFound | StorageError | ProjectUnavailable, R>
   /**
-   * Runs an effect with the services of the session's project: that of the directory of its root. The project is open from
-   * the first `work` in the tree until the tree is let go.
+   * Runs an effect with the services of the session's project: that of its root's directory. The project is open from
+   * the first `work` in the tree until the tree is released.
    */
   readonly inProject: <A, E, R>(
     live: { readonly info: Pick<SessionInfo, "rootID"> },
     effect: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
-  /** Puts a new session into memory. */
+  /** Adds a new session to memory. */
   readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live>
-  /** The session, where it is in memory. */
+  /** The session, if it is in memory. */
   readonly peek: (id: SessionID) => Live | undefined
-  /** Those directly below a session, where they are in memory. */
+  /** The child sessions that are in memory. */
   readonly below: (id: SessionID) => ReadonlyArray<Live>
-  /** The history of a session, read where it is not in memory. */
+  /** The history of a session, read if it is not in memory. */
   readonly history: (live: Live) => Effect.Effect<ReadonlyArray<LiveMessage>, StorageError>
-  /** Forgets the history of a session that is idle: it is read again when it is needed. */
+  /** Forgets the history of an idle session; the next use reads it again. */
   readonly rest: (live: Live) => void
   /** Ends what runs for a session, and forgets it and all below it. */
   readonly close: (id: SessionID) => Effect.Effect<void>
@@ -86,7 +86,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const governor = yield* Governor
       const leases = yield* Leases
       const clock = yield* Effect.clock
-      // Before the scopes of sessions: it is closed after them.
+      // Created before the scopes of sessions, so that it closes after them.
       const projects = yield* makeProjectsInUse
       const scope = yield* Effect.scope
       const context = yield* Effect.context<Ids | SessionStorage>()
@@ -98,7 +98,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         waiting: ReadonlyArray<InboxRow> = []
       ) {
         const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
-        // Somebody else may have opened it meanwhile: theirs counts. From here to its place in the map is one moment.
+        // Another fiber may have opened it meanwhile, and wins. From here to its place in the map is one moment.
         const known = sessions.get(info.id)
         if (known !== undefined) {
           yield* Scope.close(own, Exit.void)
@@ -139,7 +139,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           const live = sessions.get(id)
           if (live === undefined) return Effect.void
           const gone = sessions.forget(live)
-          // What ends now still belongs to the tree, and is stored only while that is held.
+          // What ends now still belongs to the tree, and is stored only while the tree is held.
           return Effect.flatMap(Scope.close(live.scope, Exit.void), () => {
             for (const each of gone) if (!sessions.has(each)) leases.forget(each)
             return live.parent === undefined && !sessions.has(id) ? projects.exit(id) : Effect.void

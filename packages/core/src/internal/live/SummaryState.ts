@@ -1,4 +1,4 @@
-/** Owns whether the summary of a session is to be renewed, and the fiber that does so. */
+/** Owns whether the summary of a session must be renewed, and the fiber that does so. */
 import type * as Fiber from "effect/Fiber"
 
 /** The summary of one session. */
@@ -6,7 +6,7 @@ export class SummaryState {
   #changes = 0
   #renewal: Fiber.Fiber<void> | undefined
 
-  /** Whether calls have changed files since a summary was last begun, at all levels; known at the root. */
+  /** Whether calls have changed files since a summary last began, at all levels; known at the root. */
   get isStale(): boolean {
     return this.#changes > 0
   }
@@ -21,7 +21,7 @@ export class SummaryState {
     return this.#renewal
   }
 
-  /** A summary is begun that covers all changes so far. */
+  /** A summary begins that covers all changes so far. */
   begin(): void {
     this.#changes = 0
   }

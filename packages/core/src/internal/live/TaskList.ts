@@ -1,4 +1,4 @@
-/** Owns which tasks a session has started, and which runs of itself wait for their turn. */
+/** Owns which tasks a session has started, and the queue of its own runs. */
 import type { RunID, SessionID } from "@skein/domain/Id"
 
 /** The tasks of one session. */
@@ -10,7 +10,7 @@ export class TaskList<Task> {
   #spawns = 0
   #consents: Set<string> | undefined
 
-  /** The tasks that it has started and that have not settled, oldest first. */
+  /** The unsettled tasks that it started, oldest first. */
   get running(): ReadonlyArray<Task> {
     return this.#running === undefined ? [] : [...this.#running]
   }
@@ -20,13 +20,13 @@ export class TaskList<Task> {
     return this.#running?.size ?? 0
   }
 
-  /** Notes a task that was asked for. */
+  /** Adds a requested task. */
   add(task: Task): void {
     this.#running ??= new Set()
     this.#running.add(task)
   }
 
-  /** Notes that a task has settled. */
+  /** Removes a settled task. */
   remove(task: Task): void {
     this.#running?.delete(task)
   }
@@ -36,43 +36,43 @@ export class TaskList<Task> {
     return this.#line ?? []
   }
 
-  /** Puts a run at the end of the line; gives its place, from 1. */
+  /** Queues a run; returns its place, from 1. */
   lineUp(task: Task): number {
     this.#line ??= []
     return this.#line.push(task)
   }
 
-  /** Takes a run out of the line; gives the place that it had, or -1. */
+  /** Removes a run from the queue; returns its former place, or -1. */
   stepOut(task: Task): number {
     const at = this.#line?.indexOf(task) ?? -1
     if (at >= 0) this.#line?.splice(at, 1)
     return at
   }
 
-  /** Notes a task whose session is removed once the outcome of this run was read. */
+  /** Notes a task whose session is deleted once the outcome of this run was read. */
   dispose(run: RunID, task: SessionID): void {
     this.#disposable ??= new Map()
     this.#disposable.set(run, task)
   }
 
-  /** The task that is to be removed now that the outcome of a run was read; says so once. */
+  /** The task to delete now that the outcome of a run was read; only once. */
   takeDisposable(run: RunID): SessionID | undefined {
     const task = this.#disposable?.get(run)
     this.#disposable?.delete(run)
     return task
   }
 
-  /** Whether runs of the session itself are just being asked for: it is kept for them. */
+  /** Whether runs of the session itself are being requested: it is kept for them. */
   get isClaimed(): boolean {
     return this.#claims > 0
   }
 
-  /** A run of the session is being asked for. */
+  /** A run of the session is being requested. */
   claim(): void {
     this.#claims++
   }
 
-  /** The run is there, or was refused. */
+  /** The run exists, or was refused. */
   unclaim(): void {
     this.#claims--
   }
@@ -87,7 +87,7 @@ export class TaskList<Task> {
     this.#spawns++
   }
 
-  /** The subagents that the user named in this turn: asking for them again is not needed. */
+  /** The subagents that the user named in this turn: they need no further permission. */
   get consents(): ReadonlySet<string> {
     return this.#consents ?? none
   }
@@ -100,13 +100,13 @@ export class TaskList<Task> {
     }
   }
 
-  /** A turn begins: so many tasks were started in it before, by a process that is no more. */
+  /** A turn begins: a process that has ended started this many tasks in it. */
   beginTurn(spawns = 0): void {
     this.#spawns = spawns
     this.#consents = undefined
   }
 
-  /** Corrects the count of a turn that goes on. */
+  /** Corrects the count of a resumed turn. */
   setSpawns(spawns: number): void {
     this.#spawns = spawns
   }

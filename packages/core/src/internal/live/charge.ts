@@ -1,11 +1,13 @@
-/** Counts what a session used, for it and for all above it. */
+/** Charges what a session used, to it and to all above it. */
 import { add, type Usage } from "@skein/domain/Usage"
 import type { Entry } from "../../JournalEntry.ts"
 import { spend } from "../budget/account.ts"
 import { usePromise } from "../budget/reservations.ts"
 import { lineOf, type Live } from "./Live.ts"
 
-/** Counts it; commit what this gives. What is no work of the session leaves its own date as it is (`keepsDate`). */
+/**
+ * Charges it; commit the returned writes. Work that is not the session's own leaves its date unchanged (`keepsDate`).
+ */
 export const charge = (live: Live, used: Usage, now: number, keepsDate = false): ReadonlyArray<Entry> => {
   const line = lineOf(live)
   const writes = line.map((each) => {

@@ -1,10 +1,10 @@
-/** Decides what a session below another has of it, and what of its own. */
+/** Decides what a child session inherits, and what is its own. */
 import type { SessionID } from "@skein/domain/Id"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import type { ChildOptions } from "../../SessionOptions.ts"
 
-/** The data of a new session below another. */
+/** The data of a new child session. */
 export const childInfo = (parent: SessionInfo, id: SessionID, options: ChildOptions, now: number): SessionInfo => ({
   id,
   parentID: parent.id,

@@ -1,9 +1,9 @@
-/** Ends the tasks of a session that is halted or closed, also those that wait for a slot and have no fiber yet. */
+/** Ends the tasks of a session that is halted or closed, including those that wait for a slot and have no fiber yet. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { RunningTask } from "./Live.ts"
 
-/** Lets those begin that have not: they find that they must not work. */
+/** Starts those that have not begun: they find that they must not work. */
 export const beginTasks = (tasks: Iterable<RunningTask>): Effect.Effect<void> =>
   Effect.suspend(() => Effect.forEach([...tasks], ({ begin }) => begin, { discard: true }))
 

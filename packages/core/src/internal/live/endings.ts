@@ -1,4 +1,4 @@
-/** Tells apart in which ways a turn may have failed to be stored. */
+/** Tells apart the ways in which storing a turn may fail. */
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Exit from "effect/Exit"
@@ -8,7 +8,7 @@ import { StorageError } from "../../StorageError.ts"
 export const failedToStore = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
   Exit.isFailure(exit) && Chunk.some(Cause.failures(exit.cause), (error) => error._tag === "StorageError")
 
-/** Whether something ended because its database was removed or replaced. */
+/** Whether something ended because its database was deleted or replaced. */
 export const isGone = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
   Exit.isFailure(exit)
   && Chunk.some(Cause.failures(exit.cause), (error) => error instanceof StorageError && error.reason === "gone")

@@ -1,4 +1,4 @@
-/** Stops what goes on in a session and in everything below it. */
+/** Stops what runs in a session and in everything below it. */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import { SessionTable } from "./SessionTable.ts"
 
 type Table = Context.Tag.Service<SessionTable>
 
-/** A session that is being stopped, and what ran for it then: what begins later is another matter. */
+/** A session that is being stopped, and what ran for it then. What begins later is unaffected. */
 interface Marked {
   readonly live: Live
   readonly running: Running | undefined
@@ -21,7 +21,7 @@ interface Marked {
   readonly tasks: ReadonlyArray<RunningTask>
 }
 
-/** Marks a session and all below it, in one moment: what comes from now on finds that it was stopped. */
+/** Marks a session and all below it, in one moment: later requests find that it was stopped. */
 const mark = (live: Live, table: Table, marked: Array<Marked>): ReadonlyArray<Marked> => {
   const { running } = live
   live.run.countHalt()
@@ -33,11 +33,11 @@ const mark = (live: Live, table: Table, marked: Array<Marked>): ReadonlyArray<Ma
   return marked
 }
 
-/** What the turn has begun until now, or had begun when it was marked, where another has taken its place. */
+/** What the turn has started so far, or had started when it was marked, if another turn has replaced it. */
 const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =>
   live.running === running ? live.tasks.running : tasks.filter((task) => live.tasks.running.includes(task))
 
-/** Stops a session and all below it: that is stored, then all are told, and then all are awaited. */
+/** Stops a session and all below it: stores that, interrupts all, and awaits all. */
 export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
@@ -57,7 +57,7 @@ export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTa
     for (const each of marked) yield* endTasks(tasksOf(each))
   })
 
-/** The same, and what was asked of it before does not begin any more either. */
+/** The same, and what was requested before does not begin any more either. */
 export const stop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.suspend(() => {
     live.run.countStop()

@@ -12,7 +12,7 @@ import type { Live } from "./Live.ts"
 export interface ProjectsInUse {
   /** Opens the project of a tree that is held. */
   readonly enter: (live: Live) => Effect.Effect<void, ProjectUnavailable>
-  /** Lets the project of a tree go. */
+  /** Releases the project of a tree. */
   readonly exit: (rootID: SessionID) => Effect.Effect<void>
   /** Runs something with the services of the project of a tree. */
   readonly use: <A, E, R>(
@@ -21,7 +21,7 @@ export interface ProjectsInUse {
   ) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
 }
 
-/** Makes them. Make this before the scopes of sessions, so that it is closed after them. */
+/** Makes them. Create this before the scopes of sessions, so that it closes after them. */
 export const makeProjectsInUse: Effect.Effect<ProjectsInUse, never, Projects | Scope.Scope> = Effect.gen(function*() {
   const projects = yield* Projects
   const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
@@ -35,7 +35,7 @@ export const makeProjectsInUse: Effect.Effect<ProjectsInUse, never, Projects | S
         Effect.gen(function*() {
           const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
           const exit = yield* Effect.exit(restore(Scope.extend(projects.open(directory), own)))
-          // Somebody else may have opened it meanwhile: theirs counts.
+          // Another fiber may have opened it meanwhile: that one wins.
           if (Exit.isSuccess(exit) && !opened.has(rootID)) {
             return void opened.set(rootID, { project: exit.value, scope: own })
           }

@@ -1,4 +1,4 @@
-/** Reads sessions and their messages from the database. */
+/** Reads sessions and their messages from storage. */
 import { Ids, type SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,7 +14,7 @@ export const readInfo = Effect.fnUntraced(function*(id: SessionID) {
   return Option.isNone(found) ? yield* notFound(id) : found.value
 })
 
-/** What waits for a session. A row that cannot be read is left out, and the log says so. */
+/** The inbox of a session. Skips and logs rows that cannot be read. */
 export const readInbox = Effect.fnUntraced(function*(id: SessionID) {
   const storage = yield* SessionStorage
   const ids = yield* Ids
@@ -36,7 +36,7 @@ export const readHistory = Effect.fnUntraced(function*(live: Live) {
   const ids = yield* Ids
   const found = yield* storage.messages(live.info.id)
   const last = found.rows.at(-1)
-  // Messages and parts are in the order of their ids, also those of another process with another clock.
+  // Messages and parts are sorted by id, including those of another process with another clock.
   if (last !== undefined) { for (const { id } of [last.info, ...last.parts]) ids.after(id) }
   const messages: ReadonlyArray<LiveMessage> = live.history.load(found.rows)
   return messages

@@ -1,4 +1,4 @@
-/** Stores that a session is stopped, before anything of it is: what a crash in the middle leaves does not go on then. */
+/** Stores that a session is stopped, before anything of it stops: after a crash in the middle, nothing resumes. */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -9,10 +9,10 @@ import type { Entry } from "../../JournalEntry.ts"
 import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
-/** For how long the storing may hold up a stop. */
+/** How long storing may delay a stop. */
 const patience = "500 millis"
 
-/** Stores something before a stop goes on; a storage that takes its time is not waited for. */
+/** Stores something before a stop continues; does not wait for a slow storage. */
 export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Effect<void, never, Journal> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -20,7 +20,7 @@ export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Eff
       journal.commit(writes),
       (error) => Effect.logWarning("A stop could not be stored", error.message)
     )
-    // Whoever stops may be interrupted itself, and then cannot give up waiting by itself.
+    // The stopping fiber may be interrupted itself, and then cannot time out on its own.
     const over = yield* Deferred.make<void>()
     const end = () => Deferred.unsafeDone(over, Exit.void)
     const fiber = yield* Effect.forkIn(storing, live.scope)
@@ -38,13 +38,13 @@ const isStoppedAbove = ({ parent }: Live): boolean =>
   parent !== undefined
   && ((parent.running !== undefined && parent.info.turn?.ended?.how === "stopped") || isStoppedAbove(parent))
 
-/** Stores it where there is something to stop, once for a tree: what is below goes with it. */
+/** Stores it if there is something to stop, once for a tree: everything below is included. */
 export const recordStop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
     if (isStoppedAbove(live) || !isAtWork(live, ({ info }) => table.below(info.id))) return
     const at = yield* Clock.currentTimeMillis
-    // A session that was never prompted may have tasks of a program.
+    // A session without a prompt may have tasks of a program.
     const turn = live.info.turn ?? { began: at }
     yield* storeFirst(live, [
       live.record.change(at, { turn: { ...turn, ended: { at, how: "stopped", unclosed: true } } })

@@ -1,11 +1,11 @@
-/** Removes a session with everything below it; what it used stays counted above it. */
+/** Deletes a session with everything below it; its usage stays counted above it. */
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { halt } from "./halt.ts"
 import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
-/** Stops it, removes it from storage, and forgets it. Whoever looks for it meanwhile does not find it any more. */
+/** Stops it, deletes it from storage, and forgets it. Meanwhile, lookups no longer find it. */
 export const removeSession = (live: Live) =>
   Effect.suspend(() => {
     live.markRemoved(true)

@@ -1,11 +1,11 @@
-/** Tells what a session is doing, and remembers it. */
+/** Publishes what a session is doing, and remembers it. */
 import type { SessionStatus } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Live } from "./Live.ts"
 
-/** Tells what a session is doing. */
+/** Publishes what a session is doing. */
 export const setStatus = Effect.fnUntraced(function*(live: Live, status: SessionStatus) {
   const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis

@@ -1,9 +1,9 @@
-/** Decides what spans say of a session and of what it used: ids, names and figures, and never a word of its content. */
+/** Decides what spans say about a session and its usage: ids, names and numbers, and never a word of its content. */
 import type { Usage } from "@skein/domain/Usage"
 import type { Attributes } from "../traced.ts"
 import { type Live, pathOf } from "./Live.ts"
 
-/** Who works; the first run of a task that has not settled is the one that does. */
+/** The session that works; that is the first unsettled run of a task. */
 export const sessionAttributes = (live: Live): Attributes => {
   const { parent } = live
   const who = {
@@ -17,7 +17,7 @@ export const sessionAttributes = (live: Live): Attributes => {
   return { ...who, "skein.task.id": live.info.id, ...(run === undefined ? {} : { "skein.run.id": run.row.id }) }
 }
 
-/** What was used; `skein.cost` is in USD, and missing where it is not known. */
+/** The usage; `skein.cost` is in USD, and missing if unknown. */
 export const usageAttributes = ({ cost, tokens }: Pick<Usage, "cost" | "tokens">): Attributes => ({
   "gen_ai.usage.input_tokens": tokens.input,
   "gen_ai.usage.output_tokens": tokens.output,

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { Leases } from "../../Leases.ts"
 import type { Live } from "./Live.ts"
 
-/** Starts it as a fiber of the session that can be interrupted, wherever it is started from. */
+/** Starts it as an interruptible fiber of the session, from any fiber. */
 export const startSideFiber = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
   Effect.uninterruptible(
     Effect.flatMap(Leases, (leases) => {
