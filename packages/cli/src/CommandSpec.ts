@@ -15,8 +15,12 @@ type FlagType =
   | { readonly type: "money" }
   /** A time such as `90s`, in milliseconds when it was parsed. */
   | { readonly type: "duration" }
-  /** One of a few words; the first is the default one. */
-  | { readonly type: "choice"; readonly choices: readonly [string, ...ReadonlyArray<string>] }
+  /** One of a few words; the first is the default one, unless it `isOptional`. */
+  | {
+    readonly type: "choice"
+    readonly choices: readonly [string, ...ReadonlyArray<string>]
+    readonly isOptional?: true
+  }
 
 /** A flag as it is declared under its long name. */
 export type Flag = FlagType & {
@@ -33,6 +37,8 @@ export type Flags = Readonly<Record<string, Flag>>
 type FlagValue<F extends Flag> = F extends { readonly type: "switch" } ? boolean
   : F extends { readonly type: "text"; readonly many: true } ? ReadonlyArray<string>
   : F extends { readonly type: "text" | "money" } ? string | undefined
+  : F extends { readonly type: "choice"; readonly choices: ReadonlyArray<infer Choice>; readonly isOptional: true } ?
+    Choice | undefined
   : F extends { readonly type: "choice"; readonly choices: ReadonlyArray<infer Choice> } ? Choice
   : number | undefined
 

@@ -31,6 +31,8 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     ask: PermissionAsk,
     call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
+  /** Says of files whether they may be read without a question, by the rules and approvals of this moment. */
+  readonly mayRead: (subject: Subject) => Effect.Effect<(path: string) => boolean, StorageError>
   /** Whether any call of a tool may ever be permitted: models are not offered tools that are always denied. */
   readonly offered: (subject: Subject, tool: Caller) => boolean
   /**
@@ -42,6 +44,8 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     reply: PermissionReply,
     options?: { readonly message?: string; readonly scope?: "tree" | "project" }
   ) => Effect.Effect<void, PermissionNotFound | StorageError>
+  /** Answers the questions of a tree that rules, approvals or its mode have decided by now. */
+  readonly reconsider: (rootID: SessionID) => Effect.Effect<void, StorageError>
   /** The open questions, oldest first. */
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<PermissionRequest>>
   /** The approvals of a project: all, or those that apply to one of its trees, tree-wide or project-wide. */

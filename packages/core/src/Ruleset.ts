@@ -51,10 +51,17 @@ export const evaluate = (
   permission: string,
   pattern: string,
   counts: (rule: Rule) => boolean = everyRule
-): Action | undefined => {
+): Action | undefined => deciding(rules, permission, pattern, counts)?.action
+
+/** The rule that decides: the last one that matches. */
+export const deciding = (
+  rules: Ruleset,
+  permission: string,
+  pattern: string,
+  counts: (rule: Rule) => boolean = everyRule
+): Rule | undefined => {
   const spaced = `${pattern} `
   return readersOf(rules, permission).find((reader) => reader.covers(pattern, spaced) && counts(reader.rule))?.rule
-    .action
 }
 
 /** Whether a rule counts for a pattern that no wildcard may allow: rules that allow must name it in full. */

@@ -2,6 +2,7 @@
 
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
 import type { SessionInfo, SessionStatus, SessionSummary } from "@skein/domain/SessionInfo"
@@ -128,6 +129,14 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     id: SessionID,
     options?: { readonly messageID?: MessageID }
   ) => Effect.Effect<SessionInfo, SessionNotFound | ForkRefused | StorageError>
+  /**
+   * Changes the mode of the tree that a session is in, from the next decision on. What waits for an answer by then is answered
+   * when the mode has stood for two seconds. Gives the root.
+   */
+  readonly setMode: (
+    id: SessionID,
+    mode: Mode
+  ) => Effect.Effect<SessionInfo, AgentNotFound | ProjectUnavailable | SessionNotFound | StorageError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Stops and deletes a session with everything below it; its usage stays counted above it. */
   readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>

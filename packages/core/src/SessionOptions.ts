@@ -1,5 +1,6 @@
 /** What new sessions start from. */
 import type { Budget } from "@skein/domain/Budget"
+import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -10,6 +11,8 @@ export interface SessionOptions {
   readonly directory: string
   /** The agent's name; by default `default_agent` of the config. */
   readonly agent?: string
+  /** How much it may do without a question, with everything below it; `plan` for the agent `plan`, else `ask` where absent. */
+  readonly mode?: Mode
   readonly model?: ModelRef
   readonly title?: string
   /** The project whose approvals apply; by default the directory. */

@@ -1,5 +1,6 @@
 /** Whose call is decided, which tool makes it, and which call a question is for. */
 import type { PartID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Effect from "effect/Effect"
@@ -10,6 +11,8 @@ export interface Subject {
   readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory">
   /** The names of the agents from the root to the caller. */
   readonly path: ReadonlyArray<string>
+  /** The mode of the tree. */
+  readonly mode: Mode
   /** The rules of the agent, over the defaults. */
   readonly rules: Ruleset
   /** The ceilings of the session, of its agent, and of all above. Each restricts, and none lifts another. */

@@ -1,5 +1,6 @@
 /** Owns the tools: how to define one, and which exist. */
 import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Attachment, EffectClass } from "@skein/domain/Part"
 import * as Context from "effect/Context"
@@ -15,6 +16,9 @@ export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", {
   message: Schema.String,
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }) {}
+
+/** What allowed a call: a rule or a saved approval, the mode of the tree, the sandbox that it runs in, or a person or hook. */
+export type Allowance = "rule" | "mode" | "sandbox" | "person"
 
 /** What a call needs permission for. All patterns must be allowed. */
 export interface PermissionAsk {
@@ -45,6 +49,15 @@ export interface PermissionAsk {
    * be known to only read.
    */
   readonly confined?: boolean
+  /**
+   * The sandbox that it will run in answers what only the default asks for: in every mode, or where the mode lets files
+   * change. Absent, a person answers.
+   */
+  readonly sandbox?: "anyMode" | "edits"
+  /** Asked when its turn comes: whether what was allowed before it in the same call covers it. */
+  readonly needless?: () => boolean
+  /** Told what allowed it, each time that it is decided. */
+  readonly allowed?: (by: Allowance) => void
   /** A hook wants a person to be asked, even if rules and approvals allow it. */
   readonly insists?: boolean
   /** The user asked for exactly this in this turn: that lifts `ask`, never `deny`. */
@@ -76,6 +89,10 @@ export interface ToolContext extends ToolCaller {
   readonly callID: string
   /** Whether edits are denied above the caller: nothing that the call runs may change a file. */
   readonly readsOnly: boolean
+  /** The mode of the tree. */
+  readonly mode: Mode
+  /** Whether rules and approvals let the caller read a file without a question; the path as rules see it. */
+  readonly mayRead: Effect.Effect<(path: string) => boolean, StorageError>
   /** Shows what the call is doing while it runs. */
   readonly report: (update: {
     readonly title?: string

@@ -19,6 +19,7 @@ const decided = Effect.fnUntraced(function*(path: ReadonlyArray<string>, permiss
   const subject: Subject = {
     session: { id, rootID: id, depth: path.length - 1, projectID: "p", directory: "/work" },
     path,
+    mode: "ask",
     rules: agents.rules(chain.at(-1)!),
     ceilings: chain.map(agents.ceiling)
   }

@@ -157,6 +157,7 @@ describe("an answer of always", () => {
       const subject = (rules: PermissionConfig): Subject => ({
         session: { id, rootID: id, depth: 0, projectID: "/work", directory: "/work" },
         path: ["build"],
+        mode: "ask",
         rules: fromConfig(rules),
         ceilings: []
       })

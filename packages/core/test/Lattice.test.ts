@@ -302,7 +302,7 @@ const over = (scenario: ReadonlyArray<Life>, { begun, thing, ...done }: Touched)
 
 it("no child does what a ceiling above it denies", () => {
   const numRuns = Number(process.env["SKEIN_LATTICE"] ?? 150)
-  const all = fc.sample(fc.array(life, { minLength: 1, maxLength: 3 }), { numRuns, seed: 20 })
+  const all = fc.sample(fc.array(life, { minLength: 1, maxLength: 3 }), { numRuns, seed: 21 })
   // The last of each five: a switch of agents is rare, and they have one.
   const tried = [...all.entries()].filter(([seed]) => (seed + 1) % stride === 0)
   const seen = { deep: 0, later: 0, changed: 0, switched: 0 }

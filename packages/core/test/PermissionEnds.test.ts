@@ -131,7 +131,7 @@ describe("a question of a child", () => {
         const permission = yield* Permission
         const heard = yield* record()
         const asking = yield* Effect.fork(permission.authorise(
-          { session, path: ["build"], rules: [], ceilings: [] },
+          { session, path: ["build"], mode: "ask", rules: [], ceilings: [] },
           { name: "touch", permission: "edit" },
           { permission: "edit", patterns: ["a"], always: [], metadata: {} }
         ))

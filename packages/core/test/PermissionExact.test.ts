@@ -28,6 +28,7 @@ const decided = ({ exact = [], ...ask }: Asked, rules: PermissionConfig, ceiling
   const subject: Subject = {
     session,
     path: ["build"],
+    mode: "ask",
     rules: fromConfig(rules),
     ceilings: [fromConfig(ceiling)]
   }

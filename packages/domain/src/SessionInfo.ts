@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { Account } from "./Budget.ts"
 import { MessageID, SessionID } from "./Id.ts"
+import { Mode } from "./Mode.ts"
 import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 import { Usage } from "./Usage.ts"
@@ -57,6 +58,10 @@ export const SessionInfo = Schema.Struct({
   title: Schema.String,
   summary: Schema.optional(SessionSummary),
   agent: Schema.String,
+  /** Of a root: how much its tree may do without a question. */
+  mode: Schema.optional(Mode),
+  /** In the mode `plan`: the agent that works again when the mode ends. */
+  agentBefore: Schema.optional(Schema.String),
   model: Schema.optional(ModelRef),
   /** The system prompt that it has instead of the one of its agent, for as long as that is the agent. */
   prompt: Schema.optional(Schema.Struct({ agent: Schema.String, text: Schema.String })),

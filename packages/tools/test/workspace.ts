@@ -49,6 +49,8 @@ const make = (top: string) =>
       partID: "prt_test" as PartID,
       callID: "../../call",
       readsOnly: false,
+      mode: "ask",
+      mayRead: Effect.succeed(() => true),
       report: () => Effect.void,
       ifCutOff: () => Effect.void,
       tells: () => Effect.void,

@@ -66,6 +66,16 @@ const rename = command({
   load: () => load().then(({ renameSession }) => renameSession)
 })
 
+const mode = command({
+  name: "mode",
+  summary: "Changes how much a session may do without a question, with everything below it",
+  details:
+    "plan: changes nothing but plan files. ask: asks before edits. edits: edits the project without asking.\nauto: asks nothing, and denies what only a person may allow.",
+  operands: { usage: "ID plan|ask|edits|auto", least: 2, most: 2 },
+  flags: { ...databaseFlags, ...verboseFlags },
+  load: () => load().then(({ setMode }) => setMode)
+})
+
 const remove = command({
   name: "delete",
   summary: "Deletes a session and all sessions below it",
@@ -135,6 +145,6 @@ export const sessions = command({
   name: "sessions",
   summary: "Lists, shows and resumes sessions",
   flags: listFlags,
-  commands: [list, show, resume, summarize, compact, rename, fork, exportArchive, importArchive, remove, prune],
+  commands: [list, show, resume, summarize, compact, rename, mode, fork, exportArchive, importArchive, remove, prune],
   load: () => load().then(({ listSessions }) => listSessions)
 })

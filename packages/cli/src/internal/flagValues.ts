@@ -49,6 +49,7 @@ export const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
     case "duration":
       return last === undefined ? undefined : parseDuration(last)
     case "choice":
-      return last === undefined ? flag.choices[0] : flag.choices.find((choice) => choice === last)
+      if (last !== undefined) return flag.choices.find((choice) => choice === last)
+      return flag.isOptional === true ? undefined : flag.choices[0]
   }
 }

@@ -42,6 +42,8 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
         callID: "call",
         byUser: false,
         readsOnly: false,
+        mode: "ask",
+        mayRead: Effect.succeed(() => true),
         consents: new Set(),
         report: () => Effect.void,
         ifCutOff: () => Effect.void,

@@ -38,7 +38,7 @@ export const decided = (command: string, rules: PermissionConfig = wide) =>
   Effect.gen(function*() {
     const { asks } = yield* Workspace
     const { decide } = yield* Permission
-    const subject: Subject = { session, path: ["build"], rules: fromConfig(rules), ceilings: [] }
+    const subject: Subject = { session, path: ["build"], mode: "ask", rules: fromConfig(rules), ceilings: [] }
     const answers = yield* Effect.forEach(
       yield* asks("bash", { command }),
       (ask) => decide(subject, { name: "bash", permission: "bash" }, ask)

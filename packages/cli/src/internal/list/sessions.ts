@@ -3,15 +3,18 @@ import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
+import { Mode, modeOf } from "@skein/domain/Mode"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
 import { platform, readableStorage, services, settle, storage } from "../app.ts"
 import { callLine } from "../calls/callLine.ts"
 import { formatCount } from "../count.ts"
@@ -144,6 +147,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
       return ExitCode.done
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
+    if (session.parentID === undefined) stdio.out(`mode: ${modeOf(session)}\n\n`)
     if (isInterrupted) stdio.out(`${leftText(session.rootID)}\n\n`)
     const { budget, summary } = session
     if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
@@ -203,6 +207,21 @@ export const renameSession = ({ flags, operands: [id = "", ...title] }: {
     (session) =>
       Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done)
   )
+
+/** Changes the mode of its tree. */
+export const setMode = ({ flags, operands: [id = "", mode = ""] }: {
+  readonly flags: { readonly db: string | undefined }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> => {
+  if (!Schema.is(Mode)(mode)) {
+    return new UsageError({ message: `There is no mode ${JSON.stringify(mode)}. Modes: ${Mode.literals.join(", ")}.` })
+  }
+  return changing(
+    flags.db,
+    id,
+    (session) => Effect.as(Effect.flatMap(Session, (service) => service.setMode(session.id, mode)), ExitCode.done)
+  )
+}
 
 /** The message that is meant; what is none is refused by the session. */
 const messageOf = Effect.fnUntraced(function*(id: SessionID, given: string) {

@@ -12,6 +12,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
+import type { Mode } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -32,6 +33,7 @@ import { continueSession } from "./continueSession.ts"
 import { Denials } from "./denials.ts"
 import { leaveBackground } from "./leaveBackground.ts"
 import { LeftOut, leftOutText } from "./leftOut.ts"
+import { agentIn, storedMode, typedMode } from "./mode.ts"
 import { checkModels, defaultNote, readModel } from "./models.ts"
 import { type Asked, commandOf, prompt, readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import {
@@ -60,6 +62,8 @@ interface Progress {
   /** What is waited for when the result was told: from then on nothing more is. */
   after: Effect.Effect<void>
   isOver: boolean
+  /** Whether it works in the mode `auto`. */
+  isAuto: boolean
   /** Fails where the database is gone, and all that was stored. */
   intact: Effect.Effect<void, StorageError>
   readonly denials: Denials
@@ -105,10 +109,16 @@ const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string 
   return yield* session.get(id)
 })
 
+/** Where a run works, and the mode that was typed for it. */
+interface Place {
+  readonly target: Target
+  readonly typed: Mode | undefined
+}
+
 /** The turn from a session that is ready to its result. */
 const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
-  target: Target,
+  { target, typed }: Place,
   reading: Effect.Effect<Asked | undefined, CommandError>,
   { attend, presenter }: Shown,
   progress: Progress
@@ -117,7 +127,7 @@ const prompted = Effect.fnUntraced(function*(
   const agents = yield* Agent
   const bus = yield* Bus
   const { settings } = yield* Config
-  const agent = yield* agents.get(flags.agent ?? target.session?.agent ?? settings.default_agent)
+  const agent = yield* agents.get(flags.agent ?? agentIn(typed, target.session, settings.default_agent))
   if (flags.agent !== undefined) yield* checkPrimary(agent, agents.all)
   const model = yield* readModel(flags.model)
   const fallback = yield* checkModels(model ?? target.session?.model, agent)
@@ -138,23 +148,27 @@ const prompted = Effect.fnUntraced(function*(
     if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
     points.hit("ack_sent")
   }, { isFull: stdio.isFull, relieved: stdio.drained })
-  const current = target.session === undefined
+  const begun = target.session === undefined
     ? yield* session.create({
       directory: target.directory,
       projectID: target.projectID,
-      agent: agent.name,
+      agent: typed === "plan" ? settings.default_agent : agent.name,
+      ...(typed === undefined ? {} : { mode: typed }),
       ...(model === undefined ? {} : { model }),
       ...(flags.title === undefined ? {} : { title: flags.title })
     })
     : flags.fork
     ? yield* forked(target.session, flags.title)
     : target.session
+  const current = typed === undefined || target.session === undefined ? begun : yield* session.setMode(begun.id, typed)
   progress.left = { ...nothing, sessionID: current.id }
   progress.after = session.summarized(current.id).pipe(
     Effect.timeoutOption(summaryPatience),
     Effect.catchAll((error) => Effect.logWarning("No summary", error.message))
   )
   presenter.begin(current, colorsOf(agents.all))
+  const mode = typed ?? (yield* storedMode(current))
+  if (mode !== undefined && mode !== "ask") presenter.note(`mode: ${mode}`)
   yield* attend
   // While models are waited for there is time for it.
   yield* Effect.forkScoped(
@@ -198,14 +212,16 @@ const concluded = (exit: Exit.Exit<RunResult, CommandError>, { intact, left }: P
 const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
     const { flags } = input
+    const typed = yield* typedMode(flags)
     progress.intact = (yield* SessionStorage).intact ?? Effect.void
     const reading = yield* Effect.forkScoped(readPrompt(input, silence))
     const target = yield* findTarget(flags)
     const settled = yield* settle(target.directory, limitsOf(flags))
     const { line, loud } = summarise(settled.warnings, true)
     for (const said of [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]) shown.presenter.note(said)
-    const root = flags.agent ?? target.session?.agent ?? settled.settings.default_agent
-    const asks = flags.auto ? "auto" : shown.canAsk ? "person" : "nobody"
+    const root = flags.agent ?? agentIn(typed, target.session, settled.settings.default_agent)
+    progress.isAuto = (typed ?? (yield* storedMode(target.session))) === "auto"
+    const asks = progress.isAuto ? "auto" : shown.canAsk ? "person" : "nobody"
     yield* hideConfigured(settled.settings)
     const watched = yield* telemetry(settled.settings.telemetry, shown.presenter.note)
     const heard = flags.verbose
@@ -217,7 +233,9 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
     const context = yield* Layer.build(
       services(settled, bounded(settled.agents, root, flags["max-steps"]), asks, heard, shown.presenter.note)
     )
-    return yield* watched(Effect.provide(prompted(input, target, Fiber.join(reading), shown, progress), context))
+    return yield* watched(
+      Effect.provide(prompted(input, { target, typed }, Fiber.join(reading), shown, progress), context)
+    )
   })
 
 /** Runs it. */
@@ -235,6 +253,7 @@ export const executeRun = (
       after: Effect.void,
       intact: Effect.void,
       isOver: false,
+      isAuto: false,
       denials: new Denials(),
       leftOut: new LeftOut(stdio)
     }
@@ -252,7 +271,7 @@ export const executeRun = (
         progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const onTerminal = stdio.isTerminal.output && stdio.isTerminal.error
-        const asked = { auto: flags.auto, canAsk: shown.canAsk, onTerminal, readerIsGone }
+        const asked = { auto: progress.isAuto, canAsk: shown.canAsk, onTerminal, readerIsGone }
         if (stop.reason() !== undefined) stop.isReported(true)
         if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)

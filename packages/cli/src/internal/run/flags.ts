@@ -25,7 +25,13 @@ export const promptFlags = {
     choices: ["default", "json", "quiet"],
     description: "default: progress and answer; json: every event, one a line; quiet: the answer alone"
   },
-  auto: { type: "switch", description: "Allows what would be asked; what is denied stays denied" },
+  mode: {
+    type: "choice",
+    choices: ["plan", "ask", "edits", "auto"],
+    isOptional: true,
+    description: "How much it may do without asking; see `skein sessions mode --help`"
+  },
+  auto: { type: "switch", description: "The same as --mode auto; what is denied stays denied" },
   concurrency: { type: "count", description: "How many subagents work at once" },
   "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
   "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },

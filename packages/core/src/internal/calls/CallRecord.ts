@@ -224,6 +224,8 @@ export class CallRecord {
       partID: part.id,
       callID: part.callID,
       readsOnly: readsOnly(subject),
+      mode: subject.mode,
+      mayRead: this.services.permission.mayRead(subject),
       tells: (runs) =>
         Effect.sync(() => {
           for (const run of runs) this.#reportedRuns.add(run)

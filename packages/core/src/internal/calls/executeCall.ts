@@ -12,7 +12,7 @@ import { recoverCall } from "./recoverCall.ts"
 
 /** The call itself, with the current rules. */
 const execute = (call: CallRecord, tool: AnyTool) => {
-  const { context, options: { live, part, resumes = false, subject }, services: { leases } } = call
+  const { context, options: { live, part, resumes = false, subject }, services: { leases, permission } } = call
   return Effect.zipRight(
     // What cannot be undone begins only while the lease of the tree is certain.
     leases.renew(live.info.rootID),
@@ -21,7 +21,12 @@ const execute = (call: CallRecord, tool: AnyTool) => {
       (holds): Effect.Effect<ToolResult, ToolError | StorageError> => {
         live.history.markBegun(part.id)
         // A ceiling may have been lowered while the call waited for a person, or for its turn.
-        const present = { ...context, readsOnly: readsOnly(holds) }
+        const present = {
+          ...context,
+          readsOnly: readsOnly(holds),
+          mode: holds.mode,
+          mayRead: permission.mayRead(holds)
+        }
         return call.wasBegun && resumes ? recoverCall(call, tool, present) : tool.execute(call.input, present)
       }
     )

@@ -1,4 +1,5 @@
 /** Decides which tools a model is offered, and which rules apply to a session. */
+import { modeOf } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
@@ -34,7 +35,8 @@ const look = Effect.fnUntraced(function*(live: Acting) {
     const ceiling = agents.ceiling(yield* agents.get(each.info.agent))
     if (ceiling.length > 0) ceilings.push(ceiling)
   }
-  return { session: live.info, path: pathOf(live), rules: agents.rules(own), ceilings } satisfies Subject
+  const mode = modeOf((live.parent?.root ?? live).info)
+  return { session: live.info, path: pathOf(live), mode, rules: agents.rules(own), ceilings } satisfies Subject
 })
 
 const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]

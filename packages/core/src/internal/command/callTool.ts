@@ -66,6 +66,8 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
     partID: ids.unsafeMake("prt", now),
     callID: "",
     readsOnly: readsOnly(subject),
+    mode: subject.mode,
+    mayRead: permission.mayRead(subject),
     report: () => Effect.void,
     ifCutOff: () => Effect.void,
     tells: () => Effect.void

@@ -6,6 +6,7 @@ import type { Entry } from "../../JournalEntry.ts"
 /** The data of one session. */
 export class SessionRecord {
   #info: SessionInfo
+  #modeChanges = 0
 
   constructor(info: SessionInfo) {
     this.#info = info
@@ -16,8 +17,14 @@ export class SessionRecord {
     return this.#info
   }
 
+  /** How often another mode was chosen since it is in memory. */
+  get modeChanges(): number {
+    return this.#modeChanges
+  }
+
   /** Changes the data and its date; commit the returned write. */
   change(now: number, patch: Partial<SessionInfo>): Entry {
+    if (patch.mode !== undefined) this.#modeChanges++
     this.#info = { ...this.#info, ...patch, time: { ...this.#info.time, updated: now } }
     return { _tag: "Session", info: this.#info }
   }

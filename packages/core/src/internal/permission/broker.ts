@@ -1,7 +1,6 @@
 /** The broker of permission: rules decide first, then saved approvals, then a person. */
 import type { EventProperties, PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import { Ids, type PermissionID, type SessionID } from "@skein/domain/Id"
-import type { Action } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,14 +12,15 @@ import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { PermissionDenied } from "../../PermissionError.ts"
 import type { PermissionOptions } from "../../PermissionOptions.ts"
-import { expandHome, stricter } from "../../Ruleset.ts"
+import { expandHome } from "../../Ruleset.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { AskingCall, Caller, Subject } from "../../Subject.ts"
-import type { PermissionAsk } from "../../Tool.ts"
-import { isApproved, makeApprovals } from "./approvals.ts"
+import type { Allowance, PermissionAsk } from "../../Tool.ts"
+import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
-import { byOtherWords, byRules, isOffered, mustRead, remembered } from "./verdict.ts"
+import { isOffered, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
+import { readableBy, type Verdict, weigh as weighCall } from "./weigh.ts"
 
 /** How long a question may wait before it counts as rejected. */
 const patience = Duration.hours(24)
@@ -37,29 +37,24 @@ const answerOf = ({ message, reply }: EventProperties<"permission.replied">): An
   ...(message === undefined ? {} : { message })
 })
 
-/** What is decided of a call. */
-interface Verdict {
-  readonly action: Action
-  /** Whether an approval of it could ever count. */
-  readonly lasts: boolean
-  /** Of what is denied the patterns that rules speak of. */
-  readonly forbids?: ReadonlyArray<string>
-  /** Whether it was denied because it is not known to do nothing but read. */
-  readonly onlyReads?: boolean
-}
-
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
 
 /** The refusal by rules, of what in the call they forbid. */
 const forbidden = (ask: PermissionAsk, { forbids, onlyReads = false }: Partial<Verdict>) => {
   const what = `${ask.permission} (${(forbids ?? ask.patterns).join(", ")})`
+  if (ask.permission === "bash_write") {
+    return denied(ask, "rule", false, `Permission denied: ${what}. Edits are denied here: leave "write" out of needs.`)
+  }
   const why = onlyReads ? " Edits are denied here, and without a sandbox only commands that are known to read run." : ""
   return denied(ask, "rule", false, `Permission denied: a rule forbids ${what} here.${why}`)
 }
 
 /** What only a person allows, each time anew. */
 const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
+
+/** What `auto` allows: neither that, nor what would show credentials. */
+const autoAllows = (ask: PermissionAsk): boolean => !alwaysAsks(ask) && ask.permission !== "bash_credentials"
 
 const placeOf = ({ path, session }: Subject): HookPlace => ({
   sessionID: session.id,
@@ -88,33 +83,18 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         ceilings: subject.ceilings.map(expand)
       }))
 
-    /** What rules and approvals say. */
-    const weigh = Effect.fnUntraced(function*(given: Subject, tool: Caller, ask: PermissionAsk) {
-      const subject = yield* present(given)
-      const actions = byRules(subject, tool, ask)
-      const inOtherWords = byOtherWords(subject, tool, ask)
-      const strictest = actions.reduce<Action>(stricter, inOtherWords)
-      const mustAsk = ask.protected === true || ask.unclear === true || ask.insists === true
-      const lasts = !mustAsk && ask.permission !== "doom_loop" && inOtherWords !== "ask"
-      const says = (action: Action): Verdict => ({ action, lasts })
-      if (strictest === "deny") {
-        const forbids = ask.patterns.filter((_, i) => actions[i] === "deny")
-        return {
-          ...says("deny"),
-          ...(forbids.length === 0 ? {} : { forbids }),
-          onlyReads: mustRead(subject, ask)
-        }
-      }
-      if (mustAsk) return says("ask")
-      if (strictest === "allow" || ask.consented === true) return says("allow")
-      if (inOtherWords === "ask") return says("ask")
-      const { projectID, rootID } = subject.session
-      const approved = yield* storage.approvals(projectID, rootID)
-      return says(isApproved(approved, ask, ask.patterns.filter((_, i) => actions[i] === "ask")) ? "allow" : "ask")
-    })
+    /** What rules, approvals, mode and sandbox say. */
+    const weigh = (given: Subject, tool: Caller, ask: PermissionAsk) =>
+      Effect.flatMap(present(given), (subject) => {
+        const { projectID, rootID } = subject.session
+        return weighCall(subject, tool, ask, storage.approvals(projectID, rootID))
+      })
 
     const decide = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
-      Effect.map(weigh(subject, tool, ask), ({ action }) => action)
+      Effect.map(weigh(subject, tool, ask), ({ action, by }) => {
+        if (by !== undefined) ask.allowed?.(by)
+        return action
+      })
 
     const tell = ({ request, subject }: Pick<WaitingAsk, "request" | "subject">) =>
       failpoint("perm_before_commit").pipe(
@@ -144,7 +124,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     })
 
     const apply = (ask: PermissionAsk, { message, reply: given }: Answer) =>
-      given !== "reject" ? Effect.void : denied(
+      given !== "reject" ? Effect.succeed<Allowance>("person") : denied(
         ask,
         "rejected",
         message === undefined,
@@ -158,7 +138,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         (verdict) => verdict.action === "deny" ? forbidden(ask, verdict) : Effect.void
       )
 
-    const authorise = Effect.fnUntraced(function*(
+    const settle = Effect.fnUntraced(function*(
       subject: Subject,
       tool: Caller,
       ask: PermissionAsk,
@@ -166,7 +146,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     ) {
       const verdict = yield* weigh(subject, tool, ask)
       const { action, lasts } = verdict
-      if (action === "allow") return
+      if (action === "allow") return verdict.by ?? "rule"
       if (action === "deny") return yield* forbidden(ask, verdict)
       const before = call?.resumes === true
         ? yield* Effect.provideService(
@@ -196,14 +176,17 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         )
         if (allows && !alwaysAsks(ask)) {
           yield* unlessDenied(subject, tool, ask)
-          if (changed === undefined) return
-          if (call?.changed !== undefined) return call.changed(changed.input)
+          if (changed === undefined) return "person"
+          if (call?.changed !== undefined) {
+            call.changed(changed.input)
+            return "person"
+          }
           const why = "Permission denied: a hook changes the arguments of a call whose arguments cannot change here."
           return yield* denied(ask, "hook", false, why)
         }
       }
-      const asks = answerer.of(subject.session.rootID)
-      if (asks === "auto" && !alwaysAsks(ask)) return
+      const asks = (yield* present(subject)).mode === "auto" ? "auto" : answerer.of(subject.session.rootID)
+      if (asks === "auto" && autoAllows(ask)) return "mode"
       if (hooks.hears("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
         // The question does not wait for it; where there is none, the program might end before it is told.
@@ -214,16 +197,21 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       const left = before === undefined
         ? patience
         : Duration.clamp(Duration.millis(before.at + Duration.toMillis(patience) - now), patienceAgain)
-      yield* apply(ask, yield* waiting.wait({ request, subject, tool, ask }, left))
+      const by = yield* apply(ask, yield* waiting.wait({ request, subject, tool, ask }, left))
       yield* unlessDenied(subject, tool, ask)
+      return by
     })
 
-    /** Answers what an approval has decided by now. */
+    const authorise = (subject: Subject, tool: Caller, ask: PermissionAsk, call?: AskingCall) =>
+      Effect.map(settle(subject, tool, ask, call), (by) => ask.allowed?.(by))
+
+    /** Answers what an approval, or another mode, has decided by now. */
     const lookAgain = Effect.fnUntraced(function*(concerns: (subject: Subject) => boolean) {
       for (const { ask, request, subject, tool } of waiting.all()) {
         if (!concerns(subject)) continue
         const action = yield* decide(subject, tool, ask)
-        if (action === "allow") yield* waiting.answer(request.id, { reply: "once" })
+        const isAuto = autoAllows(ask) && (yield* present(subject)).mode === "auto"
+        if (action === "allow" || (action === "ask" && isAuto)) yield* waiting.answer(request.id, { reply: "once" })
         if (action === "deny") {
           yield* waiting.answer(request.id, { reply: "reject", message: "A rule forbids it now." })
         }
@@ -255,8 +243,15 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     return {
       decide,
       authorise,
+      mayRead: (given: Subject) =>
+        Effect.flatMap(present(given), (subject) =>
+          Effect.map(
+            storage.approvals(subject.session.projectID, subject.session.rootID),
+            (approved) => readableBy(subject, approved)
+          )),
       offered: isOffered,
       reply,
+      reconsider: (rootID: SessionID) => lookAgain(({ session }) => session.rootID === rootID),
       pending: (rootID?: SessionID) =>
         Effect.sync(() =>
           waiting.all().map(({ request }) => request).filter((each) => rootID === undefined || each.rootID === rootID)

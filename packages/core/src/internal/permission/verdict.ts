@@ -1,7 +1,7 @@
 /** Decides what the rules say of a call, before anybody is asked: of the agent, and of every ceiling above it. */
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
-import { readOnlyBash } from "../../Agent.ts"
-import { allowsInFull, covers, deniesAll, evaluate, isNarrow, stricter } from "../../Ruleset.ts"
+import { defaultRules, readOnlyBash } from "../../Agent.ts"
+import { allowsInFull, covers, deciding, deniesAll, evaluate, isNarrow, stricter } from "../../Ruleset.ts"
 import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
@@ -38,10 +38,18 @@ const strictest = (subject: Subject, of: (rules: Ruleset) => Action | undefined,
 const callerOf = (tool: Caller, { permission }: PermissionAsk): Caller =>
   permission === tool.permission ? tool : { name: permission, permission }
 
+/** Whether a rule counts for credentials: a rule for every permission does not mean to hand them out. */
+const namesCredentials = ({ action, permission }: Rule): boolean =>
+  action !== "allow" || permission === "bash_credentials"
+
 /** Which rules count for a pattern of this call; all where `undefined`. */
 export const countsFor = ({ exact, patterns, permission }: PermissionAsk) => {
   const inFull = new Set(exact ?? (permission === "bash" ? patterns : []))
-  return (pattern: string) => (inFull.has(pattern) ? allowsInFull : undefined)
+  const named = permission === "bash_credentials" ? namesCredentials : undefined
+  return (pattern: string): ((rule: Rule) => boolean) | undefined => {
+    if (!inFull.has(pattern)) return named
+    return named === undefined ? allowsInFull : (rule) => named(rule) && allowsInFull(rule)
+  }
 }
 
 /** Whether a call has to be known to do nothing but read: without a sandbox nothing keeps a shell from writing. */
@@ -61,6 +69,45 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
     return reads ? met : "deny"
   })
 }
+
+const defaults: ReadonlySet<Rule> = new Set(defaultRules)
+
+/** Whether a rule is one of those that hold for every agent, and nobody wrote. */
+export const isDefault = (rule: Rule): boolean => defaults.has(rule)
+
+/** The rules that decide on a pattern for an agent: by the permission, and by the name of the tool where a rule says it. */
+const decidingOf = (
+  rules: Ruleset,
+  { name, permission }: Caller,
+  pattern: string,
+  counts?: (rule: Rule) => boolean
+): ReadonlyArray<Rule> => {
+  const keys = name === permission || !names(rules, name) ? [permission] : [permission, name]
+  return keys.flatMap((key) => deciding(rules, key, pattern, counts) ?? [])
+}
+
+/** Whether only such rules of the agent ask for a call, and no ceiling does. */
+export const asksOnlyBy = (
+  subject: Subject,
+  tool: Caller,
+  ask: PermissionAsk,
+  isWeak: (rule: Rule) => boolean
+): boolean => {
+  const caller = callerOf(tool, ask)
+  const counts = countsFor(ask)
+  return ask.patterns.every((pattern) => {
+    const counting = counts(pattern)
+    return decidingOf(subject.rules, caller, pattern, counting).every((rule) =>
+      rule.action === "allow" || (rule.action === "ask" && isWeak(rule))
+    ) && subject.ceilings.every((ceiling) => (verdict(ceiling, caller, pattern, counting) ?? "allow") === "allow")
+  })
+}
+
+/** Whether any rule that somebody wrote asks for commands or denies them. */
+export const restrictsBash = (subject: Subject): boolean =>
+  [subject.rules, ...subject.ceilings].some((rules) =>
+    rules.some((rule) => rule.action !== "allow" && !isDefault(rule) && covers(rule.permission, "bash"))
+  )
 
 /** What rules say of the other ways to say the same. */
 export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk): Action => {

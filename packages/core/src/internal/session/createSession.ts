@@ -1,6 +1,7 @@
 /** Makes sessions: roots, and sessions below others. */
 import { open } from "@skein/domain/Budget"
 import { Ids, type SessionID } from "@skein/domain/Id"
+import { planAgent } from "@skein/domain/Mode"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
@@ -13,6 +14,7 @@ import { Projects } from "../../Projects.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
 import { childInfo } from "../live/childInfo.ts"
+import { startIn } from "../live/mode.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { untitled } from "../summary/makeTitle.ts"
 
@@ -21,6 +23,7 @@ const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(n
 /** What a project says of a session that begins. */
 const startOf = Effect.fnUntraced(function*(options: SessionOptions) {
   const { settings } = yield* Config
+  if (options.mode === "plan") yield* agentOf(planAgent)
   return { settings, agent: yield* agentOf(options.agent ?? settings.default_agent) }
 })
 
@@ -42,7 +45,7 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
     projectID: options.projectID ?? options.directory,
     directory: options.directory,
     title: options.title ?? untitled,
-    agent: agent.name,
+    ...startIn(agent.name, options.mode),
     ...(options.model === undefined ? {} : { model: options.model }),
     permission: options.permission ?? [],
     usage: { own: none, subtree: none },

@@ -1,8 +1,10 @@
 /** The sessions service: each operation with the services that it needs. */
 
 import { type MessageID, type SessionID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
 import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
+import type { Permission } from "../../Permission.ts"
 import { Projects } from "../../Projects.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
@@ -17,11 +19,13 @@ import { promptHooks } from "../sessionHooks/turnHooks.ts"
 import { summarize, summarized } from "../summary/makeSummary.ts"
 import { Recovery } from "../tasks/Recovery.ts"
 import { servicesForLater } from "../traced.ts"
+import { changeMode } from "./changeMode.ts"
 import { createChild, createSession } from "./createSession.ts"
 import { appendTo, forkFrom, leaveTree, messagesOf, promptSession, renameSession } from "./sessionOperations.ts"
 
 type Services =
   | LoopServices
+  | Permission
   | Projects
   | Recovery
   | SessionRunner
@@ -68,6 +72,7 @@ export const makeSession = Effect.gen(function*() {
     stop: (id: SessionID) => opened(id, runner.stop),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
     fork: (id: SessionID, options?: { readonly messageID?: MessageID }) => given(forkFrom(id, options?.messageID)),
+    setMode: (id: SessionID, mode: Mode) => given(changeMode(id, mode)),
     rename: (id: SessionID, title: string) => given(renameSession(id, title)),
     remove: (id: SessionID) => Effect.withSpan(given(table.use(id, removeSession)), "Session.remove")
   }

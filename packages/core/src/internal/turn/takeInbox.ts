@@ -13,6 +13,7 @@ import { disposeOf } from "../calls/reportedRuns.ts"
 import { makeStructuredOutput, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
+import { switchAgent } from "../live/mode.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
 const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
@@ -91,7 +92,7 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
       { _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now }
     )
     const switched = {
-      ...(row.agent === undefined || row.agent === live.info.agent ? {} : { agent: row.agent }),
+      ...(row.agent === undefined ? {} : switchAgent(live.info, row.agent)),
       ...(row.model === undefined ? {} : { model: row.model })
     }
     if (Object.keys(switched).length > 0) writes.push(live.record.change(now, switched))

@@ -1,0 +1,48 @@
+/** Decides in which mode a run works: as the flags say, else as the session was left. */
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { type Mode, modeOf, planAgent } from "@skein/domain/Mode"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { UsageError } from "../../UsageError.ts"
+
+/** The flags that say it. */
+interface ModeFlags {
+  readonly auto: boolean
+  readonly mode: Mode | undefined
+  readonly agent: string | undefined
+}
+
+const refuse = (message: string) => new UsageError({ message })
+
+/** The mode that was typed; flags that contradict each other are refused. */
+export const typedMode = ({ agent, auto, mode }: ModeFlags): Effect.Effect<Mode | undefined, UsageError> => {
+  if (auto && mode !== undefined && mode !== "auto") {
+    return refuse(`--auto is --mode auto, and you gave --mode ${mode}. Leave one of them out.`)
+  }
+  const typed = auto ? "auto" : mode
+  if (typed === undefined || agent === undefined || (typed === "plan") === (agent === planAgent)) {
+    return Effect.succeed(typed)
+  }
+  return refuse(
+    typed === "plan"
+      ? `In --mode plan the agent plan works. Leave --agent ${agent} out.`
+      : `The agent plan works in --mode plan. Leave --mode ${typed} out, or choose another --agent.`
+  )
+}
+
+/** The mode of the tree that a session is in. */
+export const storedMode = Effect.fnUntraced(function*(session: SessionInfo | undefined) {
+  if (session === undefined) return undefined
+  if (session.parentID === undefined) return modeOf(session)
+  const storage = yield* SessionStorage
+  return modeOf(Option.getOrElse(yield* storage.session(session.rootID), () => session))
+})
+
+/** The agent that works from now on where none is typed, in a session that is there or is to be made. */
+export const agentIn = (mode: Mode | undefined, session: SessionInfo | undefined, usual: string): string => {
+  if (mode === "plan") return planAgent
+  if (session === undefined) return usual
+  const leaves = mode !== undefined && session.agent === planAgent
+  return leaves ? session.agentBefore ?? usual : session.agent
+}

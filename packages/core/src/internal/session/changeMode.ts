@@ -1,0 +1,54 @@
+/** Changes the mode of a tree: new calls go by it at once, questions that wait when it has stood for a moment. */
+import type { SessionID } from "@skein/domain/Id"
+import { type Mode, modeOf } from "@skein/domain/Mode"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
+import { Journal } from "../../Journal.ts"
+import { Permission } from "../../Permission.ts"
+import type { Live } from "../live/Live.ts"
+import { switchMode } from "../live/mode.ts"
+import { SessionTable } from "../live/SessionTable.ts"
+import { logUnstored } from "../logUnstored.ts"
+
+/** Who goes through the modes with a key passes by some that would answer a question. */
+const patience = "2 seconds"
+
+/** What changes; an agent that is not there is refused before anything does. */
+const patchOf = Effect.fnUntraced(function*(root: Live, mode: Mode) {
+  const { settings } = yield* Config
+  const patch = switchMode(root.info, mode, settings.default_agent)
+  const agents = yield* Agent
+  if (patch.agent !== undefined) yield* agents.get(patch.agent)
+  return patch
+})
+
+/** Answers what waits in a tree, unless its mode changes again before. */
+const answerLater = (root: Live) => {
+  const { modeChanges } = root.record
+  return Effect.sleep(patience).pipe(
+    Effect.zipRight(Permission),
+    Effect.flatMap(({ reconsider }) =>
+      root.record.modeChanges === modeChanges ? reconsider(root.info.id) : Effect.void
+    ),
+    Effect.catchAll(logUnstored("What another mode answers could not be stored")),
+    Effect.forkIn(root.scope)
+  )
+}
+
+/** Changes it. */
+export const changeMode = Effect.fn("Session.setMode")(function*(id: SessionID, mode: Mode) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const { rootID } = (yield* table.open(id)).info
+  return yield* table.work(rootID, (root) =>
+    Effect.gen(function*() {
+      if (modeOf(root.info) === mode) return root.info
+      const patch = yield* table.inProject(root, patchOf(root, mode))
+      const now = yield* Clock.currentTimeMillis
+      yield* journal.commit([root.record.change(now, patch)])
+      yield* answerLater(root)
+      return root.info
+    }))
+})

@@ -1,0 +1,77 @@
+/** The built program in its modes: chosen by a flag, stored with the session, shown, and changed. */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const fileAfter = (roles: ReadonlyArray<string>) => `file${roles.filter((role) => role === "tool").length + 1}`
+
+/** A model that writes a file at each prompt; which agent works is told by its request. */
+const writing = async () => {
+  const llm = await startLlm(({ last, messages }) =>
+    messages.at(-1)?.role === "tool"
+      ? `told: ${last}`
+      : { calls: [{ tool: "write", args: { filePath: fileAfter(messages.map(({ role }) => role)), content: "x" } }] }
+  )
+  const where = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, where.remove)
+  const run = (...words: ReadonlyArray<string>) => where.run(["run", "-m", "openai/m", ...words, "go"])
+  return { ...where, llm, prompt: run, has: (name: string) => existsSync(join(where.project, name)) }
+}
+
+it("a mode is chosen by a flag, stays with the session, is shown, and can be changed", async () => {
+  const { has, prompt, run } = await writing()
+  expect(await prompt("--mode", "edits")).toMatchObject({ code: 0, stderr: expect.stringMatching(/^mode: edits$/m) })
+  expect(has("file1")).toBe(true)
+  expect(await prompt("-c")).toMatchObject({ code: 0, stderr: expect.stringMatching(/^mode: edits$/m) })
+  expect(has("file2")).toBe(true)
+  const { stdout } = await run(["sessions", "--format", "json"])
+  const [session] = JSON.parse(stdout)
+  expect(session).toMatchObject({ mode: "edits", agent: "build" })
+  expect((await run(["sessions", "show", session.id])).stdout).toMatch(/^mode: edits$/m)
+  expect(await run(["sessions", "mode", session.id, "ask"])).toMatchObject({ code: 0 })
+  const asked = await prompt("-c")
+  expect(asked).toMatchObject({ code: 3, stderr: expect.not.stringContaining("mode:") })
+  expect(has("file3")).toBe(false)
+  expect((await run(["sessions", "show", session.id])).stdout).toMatch(/^mode: ask$/m)
+  expect(await run(["sessions", "mode", session.id, "edit"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("There is no mode \"edit\". Modes: plan, ask, edits, auto.")
+  })
+})
+
+it("in the mode `plan` the agent of that name works, and the one from before works again afterwards", async () => {
+  const { has, prompt, run } = await writing()
+  await prompt("--mode", "plan")
+  expect(has("file1")).toBe(false)
+  const sessions = async () => JSON.parse((await run(["sessions", "--format", "json"])).stdout)[0]
+  expect(await sessions()).toMatchObject({ mode: "plan", agent: "plan", agentBefore: "build" })
+  expect(await prompt("-c", "--mode", "edits")).toMatchObject({ code: 0 })
+  expect(has("file2")).toBe(true)
+  expect(await sessions()).toMatchObject({ mode: "edits", agent: "build" })
+})
+
+it("`--auto` is the mode `auto`, and flags that contradict each other are refused", async () => {
+  const { has, prompt, run } = await writing()
+  expect(await prompt("--auto")).toMatchObject({ code: 0, stderr: expect.stringMatching(/^mode: auto$/m) })
+  expect(has("file1")).toBe(true)
+  expect(JSON.parse((await run(["sessions", "--format", "json"])).stdout)[0]).toMatchObject({ mode: "auto" })
+  for (
+    const [words, why] of [
+      [["--auto", "--mode", "edits"], "--auto is --mode auto"],
+      [["--mode", "plan", "--agent", "build"], "In --mode plan the agent plan works."],
+      [["--mode", "edits", "--agent", "plan"], "The agent plan works in --mode plan."],
+      [["--mode", "edit"], "--mode needs one of plan, ask, edits, auto"]
+    ] as const
+  ) {
+    expect(await prompt(...words), words.join(" ")).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
+  }
+})
