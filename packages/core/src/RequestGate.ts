@@ -7,6 +7,8 @@ export interface Sender {
   readonly rootID: SessionID
   /** Whether others wait for the answer. Requests that are not urgent come after all urgent ones. */
   readonly urgent: boolean
+  /** How many requests may be in flight with this one. Without it, the limit of the gate. */
+  readonly most?: number
   /** Called when it has to wait, with its place in the queue. */
   readonly queued: (position: number) => Effect.Effect<void>
 }

@@ -219,6 +219,34 @@ it.effect("agents of two projects work at once as many as the config of each say
     expect(most).toEqual({ "/a": 1, "/b": 3 })
   }))
 
+it.effect("a project sends no more requests at once than its own config says", () =>
+  Effect.gen(function*() {
+    let open = 0
+    let most = 0
+    const script = Scripted.make({
+      main: [Scripted.tasks(...Array.from({ length: 4 }, () => ({ worker: "Work" }))), "done"],
+      worker: () =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => {
+            most = Math.max(most, ++open)
+          }),
+          () => Effect.as(Effect.sleep("1 second"), "done"),
+          () => Effect.sync(() => open--)
+        )
+    })
+    const project = version(script, {
+      agents: [main({ task: "allow" }), agent("worker")],
+      config: { limits: { requests: 2 } }
+    })
+    yield* Effect.gen(function*() {
+      const { id } = yield* Session.create({ directory: "/a", agent: "main" })
+      const turn = yield* Effect.fork(Session.prompt(id, "go"))
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(turn)
+    }).pipe(Effect.provide(Skein.layerMany({ projects: () => Effect.succeed(still(project)) })))
+    expect(most).toBe(2)
+  }))
+
 describe("a project that changes", () => {
   it.effect("leaves a call that runs alone, and counts from the next turn on", () =>
     Effect.gen(function*() {

@@ -72,6 +72,30 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(7)))
   })
 
+  it.effect("with a limit of their own wait until so few are in flight, and are not passed by", () => {
+    const { send, sent } = makeLog()
+    return Effect.gen(function*() {
+      const gate = yield* gateOf()
+      const all = yield* Effect.fork(Effect.all(
+        [
+          send(gate, "a1", "a"),
+          send(gate, "a2", "a"),
+          send(gate, "b1", "b", { most: 1 }),
+          send(gate, "c1", "c"),
+          send(gate, "c2", "c")
+        ],
+        { concurrency: "unbounded", discard: true }
+      ))
+      yield* TestClock.adjust(99)
+      expect(sent).toEqual(["a1", "a2"])
+      yield* TestClock.adjust(100)
+      expect(sent).toEqual(["a1", "a2", "b1", "c1"])
+      yield* TestClock.adjust(200)
+      yield* Fiber.join(all)
+      expect(gate.load()).toEqual(still)
+    }).pipe(Effect.provide(governed(2)))
+  })
+
   it.effect("of a root with one are not held up by a root with two hundred", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {

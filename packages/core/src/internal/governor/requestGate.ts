@@ -18,6 +18,7 @@ interface Ticket {
   readonly rootID: SessionID
   readonly granted: Deferred.Deferred<void>
   readonly since: number
+  readonly most: number
 }
 
 /** The requests that are sent, those that wait, and the pause that the provider asked for. */
@@ -57,25 +58,25 @@ class Gate {
   }
 
   /** Takes a place, where there is one and nobody waits for it. */
-  enter(): boolean {
+  enter({ most = this.#limit }: Sender): boolean {
     if (this.#closed && this.closedFor() === 0) this.#closed = false
-    if (this.#closed || this.#sent >= this.#limit || this.load().waiting > 0) return false
+    if (this.#closed || this.#sent >= most || this.load().waiting > 0) return false
     this.#sent++
     changeRequests("sent", 1)
     return true
   }
 
-  /** Gives a place to the next one. */
+  /** Gives its place to the next one, and those places that were kept free for it. After a pause one comes at a time. */
   leave(): void {
     this.#sent--
     changeRequests("sent", -1)
-    this.#grantNext()
+    while (this.#grantNext() && !this.#isOpening);
   }
 
   /** Waits for a place; gives what ends when it is granted, the position in line, and the way out of place or line. */
-  lineUp({ rootID, urgent }: Sender) {
+  lineUp({ most = this.#limit, rootID, urgent }: Sender) {
     const granted = Deferred.unsafeMake<void>(noFiber)
-    const ticket: Ticket = { rootID, granted, since: elapsed(this.#clock) }
+    const ticket: Ticket = { rootID, granted, most, since: elapsed(this.#clock) }
     const queue = urgent ? this.#urgent : this.#later
     queue.add(ticket)
     changeRequests("waiting", 1)
@@ -88,8 +89,14 @@ class Gate {
   }
 
   #grantNext(): boolean {
-    if (this.#closed || this.#sent >= this.#limit) return false
-    const ticket = this.#urgent.take() ?? this.#later.take()
+    if (this.#closed) return false
+    // Who comes next and has no room holds up all others: passed over, it could wait forever.
+    let isBlocked = false
+    const hasRoom = ({ most }: Ticket) => {
+      isBlocked ||= this.#sent >= most
+      return !isBlocked
+    }
+    const ticket = this.#urgent.take(hasRoom) ?? this.#later.take(hasRoom)
     if (ticket === undefined) return false
     this.#sent++
     changeRequests("waiting", -1)
@@ -125,7 +132,7 @@ export const makeRequestGate = (
   return {
     send: (sender, request) =>
       Effect.uninterruptibleMask((restore) => {
-        if (gate.enter()) {
+        if (gate.enter(sender)) {
           return Effect.flatMap(Effect.exit(restore(request)), (exit) => {
             gate.leave()
             return exit

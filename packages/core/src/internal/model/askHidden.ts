@@ -106,8 +106,7 @@ const askOne = Effect.fnUntraced(function*(
     gate: governor.requests(model),
     take: requestBudget.take(request),
     origin: request.origin,
-    deadlines: settings.deadlines,
-    bounds: settings.limits.answer,
+    settings,
     retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
     urgent,
     emit: (event) => {

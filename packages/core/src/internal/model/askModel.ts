@@ -104,8 +104,7 @@ const send = <E, R>(
     gate: governor.requests(model),
     take: requestBudget.take(request),
     origin: request.origin,
-    deadlines: settings.deadlines,
-    bounds: settings.limits.answer,
+    settings,
     retry: settings.retry,
     urgent: true,
     emit: (event) => {

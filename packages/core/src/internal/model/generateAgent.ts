@@ -105,8 +105,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
         origin
       }),
       origin,
-      deadlines: settings.deadlines,
-      bounds: settings.limits.answer,
+      settings,
       retry: settings.retry,
       urgent: true,
       emit: (event) => {

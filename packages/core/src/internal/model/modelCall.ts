@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import { AnswerMeter } from "../../AnswerMeter.ts"
+import type { Settings } from "../../Config.ts"
 import type { RequestGate, Sender } from "../../Governor.ts"
 import { countRetry } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
@@ -111,12 +112,12 @@ const triesForNothing = 2
 export const modelCall = <E, F>(options: {
   readonly model: LanguageModel
   readonly gate: RequestGate
+  /** The settings of the project. */
+  readonly settings: Settings
   /** Gives the request as it is to be sent, before each try. */
   readonly take: Effect.Effect<ModelRequest, F>
   readonly origin: RequestOrigin
-  readonly deadlines: Deadlines
   readonly retry: Retry
-  readonly bounds: AnswerBounds
   /** Whether others wait for the answer: what nobody waits for is sent after all else. */
   readonly urgent: boolean
   readonly emit: (event: ModelEvent) => void
@@ -127,11 +128,13 @@ export const modelCall = <E, F>(options: {
   /** Called when a wait is over, for another try or for its turn, and the request is sent. */
   readonly resumed: Effect.Effect<void>
 }): Effect.Effect<void, ModelError | E | F> => {
-  const { bounds, check, deadlines, emit, failed, gate, model, origin, resumed, retry, take } = options
+  const { check, emit, failed, gate, model, origin, resumed, retry, settings, take } = options
+  const { deadlines, limits: { answer: bounds, requests } } = settings
   let away = false
   const sender: Sender = {
     rootID: origin.rootID,
     urgent: options.urgent,
+    most: settings.provider?.[model.info.providerID]?.max_requests ?? requests,
     queued: (position) => {
       away = true
       return options.queued(position)
