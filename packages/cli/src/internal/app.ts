@@ -33,6 +33,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { providerCheck, providers } from "./providers.ts"
+import { hideConfigured } from "./Redaction.ts"
 
 /** Where files are, and the files themselves. */
 export const platform = (options: { readonly database?: string | undefined }) =>
@@ -174,7 +175,11 @@ const projectLayer = (settled: Settled) =>
 const openProject = Effect.fnUntraced(function*(directory: string) {
   const unavailable = ({ message }: { readonly message: string }) => new ProjectUnavailable({ directory, message })
   const versionOf = ({ config, next }: ConfigVersion): ProjectVersion<ProjectNeeds> => ({
-    layer: Layer.mapError(Layer.unwrapEffect(Effect.map(withAgents(directory, config), projectLayer)), unavailable),
+    layer: Effect.tap(withAgents(directory, config), ({ settings }) => hideConfigured(settings)).pipe(
+      Effect.map(projectLayer),
+      Layer.unwrapEffect,
+      Layer.mapError(unavailable)
+    ),
     next: Effect.map(next, versionOf)
   })
   return versionOf(yield* Effect.mapError(follow({ directory, whyNot: yield* providerCheck }), unavailable))

@@ -10,6 +10,7 @@ import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { join } from "node:path"
 import { manyServices, platform, storage } from "../../src/internal/app.ts"
+import { Redaction } from "../../src/internal/Redaction.ts"
 
 const inProcess = (root: string) =>
   manyServices("nobody").pipe(
@@ -19,6 +20,19 @@ const inProcess = (root: string) =>
 
 const agentFile = (description: string) =>
   `---\ndescription: ${description}\nmode: primary\n---\nYou are ${description}.\n`
+
+it.scoped("keeps the secrets in a project's config out of logs", () =>
+  Effect.gen(function*() {
+    const fs = yield* FileSystem.FileSystem
+    const root = yield* Effect.flatMap(fs.makeTempDirectoryScoped({ prefix: "skein-projects-" }), fs.realPath)
+    yield* fs.makeDirectory(join(root, "a", ".git"), { recursive: true })
+    yield* fs.makeDirectory(join(root, "home/.config/skein"), { recursive: true })
+    const provider = { local: { base_url: "http://127.0.0.1:1/v1", headers: { "x-tenant": "opensesame-42" } } }
+    yield* fs.writeFileString(join(root, "home/.config/skein/skein.json"), JSON.stringify({ provider }))
+    const { redact } = yield* Redaction
+    yield* Effect.provide(Session.create({ directory: join(root, "a") }), inProcess(root))
+    expect(redact("sent opensesame-42")).not.toContain("opensesame")
+  }).pipe(Effect.provideServiceEffect(Redaction, Redaction.ofProcess), Effect.provide(NodeFileSystem.layer)))
 
 it.scoped("holds two directories with agents of their own, follows their files, and keeps what held where one is broken", () =>
   Effect.gen(function*() {
