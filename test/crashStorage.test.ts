@@ -98,6 +98,8 @@ const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
+    db.exec("DROP TABLE receipt")
+    db.exec("DROP INDEX inbox_waiting")
     db.exec("DROP TABLE event_counter")
     db.exec("DROP INDEX event_number")
     db.exec("ALTER TABLE event DROP COLUMN tree_seq")
@@ -106,6 +108,7 @@ const older = async () => {
     db.exec("DROP INDEX inbox_mail")
     db.exec("DROP INDEX approval_root")
     db.exec("ALTER TABLE approval DROP COLUMN root_id")
+    db.exec("DROP TABLE skein_migration")
     db.exec("PRAGMA user_version = 1")
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   })
@@ -120,7 +123,7 @@ const hashes = (place: Sandbox) =>
     )
 
 describe("a database of an older version", () => {
-  it.each([1, 2, 8])(
+  it.each([1, 8, 15])(
     "is brought up to date by the next start, where the first was killed at statement %i",
     async (step) => {
       const place = await older()

@@ -8,6 +8,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { migrations } from "../src/internal/migrations.ts"
 import { applicationID } from "../src/internal/sqliteFile.ts"
+import { schemas } from "./support/schemas.ts"
 import { sql, statements } from "./support/sql.ts"
 import { program, temporary } from "./support/startProcess.ts"
 
@@ -88,10 +89,9 @@ const rowsOf = (schema: number): ReadonlyArray<string> =>
 
 /** A file as the version that had this schema left it. */
 const old = Effect.fnUntraced(function*(file: string, schema: number) {
-  const made = yield* Effect.forEach(migrations.slice(0, schema), (load) => Effect.promise(load))
   yield* statements(file, [
     "PRAGMA journal_mode = WAL",
-    ...made.flatMap((each) => each.statements),
+    ...schemas.slice(0, schema).flat(),
     `PRAGMA application_id = ${applicationID}`,
     `PRAGMA user_version = ${schema}`,
     ...rowsOf(schema)
@@ -116,6 +116,7 @@ const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, even
 ]
 const schemaOf = (file: string) =>
   Effect.map(sql<{ readonly user_version: number }>(file, "PRAGMA user_version"), ([found]) => found?.user_version)
+const recorded = (file: string) => sql(file, "SELECT migration_id, name FROM skein_migration ORDER BY migration_id")
 const open = (filename: string) => Effect.provide(Effect.asVoid(SessionStorage), Sqlite.layer({ filename }))
 
 describe("SQLite, given a file of an older schema", () => {
@@ -129,6 +130,7 @@ describe("SQLite, given a file of an older schema", () => {
         yield* open(file)
         expect(yield* schemaOf(file)).toBe(migrations.length)
         expect(yield* contents(file)).toEqual(asOfNow(before))
+        expect(yield* recorded(file)).toEqual(migrations.map(([migration_id, name]) => ({ migration_id, name })))
 
         const backup = `${file}.schema-${schema}.bak`
         expect(fs.readdirSync(directory).toSorted()).toEqual(["skein.db", `skein.db.schema-${schema}.bak`])
@@ -140,6 +142,18 @@ describe("SQLite, given a file of an older schema", () => {
         expect(yield* contents(backup)).toEqual(asOfNow(before))
       }))
   }
+
+  it.scoped("opens a file of the newest schema from before migrations were recorded, and leaves it as it is", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporary
+      const file = join(directory, "skein.db")
+      yield* old(file, 1)
+      yield* statements(file, [...schemas.slice(1).flat(), `PRAGMA user_version = ${schemas.length}`])
+      const before = yield* contents(file)
+      yield* open(file)
+      expect(yield* contents(file)).toEqual(before)
+      expect(fs.readdirSync(directory)).toEqual(["skein.db"])
+    }))
 
   it.scoped("reads every kind of row that it held", () =>
     Effect.gen(function*() {

@@ -1,3 +1,4 @@
+import type { ResolvedMigration } from "@effect/sql/Migrator"
 import { describe, expect, it } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { MessageID, SessionID } from "@skein/domain/Id"
@@ -11,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import { migration } from "../src/internal/migration.ts"
 import { migrations } from "../src/internal/migrations.ts"
 import { connect } from "../src/internal/pgConnection.ts"
 import { migrate } from "../src/internal/pgMigrate.ts"
@@ -64,6 +66,8 @@ await withServer((server) => {
           const name = newSchema()
           const database = yield* connect(server.url(), name)
           yield* migrate(database, migrations.slice(0, schema))
+          // Earlier versions did not record their migrations.
+          yield* server.sql(`DROP TABLE ${name}.skein_migration`)
           expect(yield* schemaOf(name)).toEqual([schema])
           yield* server.sql(`SET search_path = ${name}; ${[...rows, ...(schema < 4 ? [] : numbered)].join(";")}`)
           const [storage] = yield* Effect.all(Array.from({ length: 8 }, () => open(server.url(), name)), {
@@ -84,8 +88,11 @@ await withServer((server) => {
         const database = yield* connect(server.url(), name)
         yield* migrate(database, migrations.slice(0, 1))
         const before = yield* tablesOf(name)
-        const failing = () =>
-          Promise.resolve({ statements: ["CREATE TABLE another (x INTEGER)", "CREATE TABLE run (x INTEGER)"] })
+        const failing: ResolvedMigration = [
+          2,
+          "failing",
+          Effect.succeed(migration(() => ["CREATE TABLE another (x INTEGER)", "CREATE TABLE run (x INTEGER)"]))
+        ]
         const failed = yield* Effect.flip(migrate(database, [...migrations.slice(0, 1), failing]))
         expect(failed.message).toContain("already exists")
         expect(yield* tablesOf(name)).toEqual(before)

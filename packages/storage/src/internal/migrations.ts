@@ -1,18 +1,19 @@
-/** Names all migrations; each database applies the same ones. */
+/** Names all migrations in order; each database applies the same ones. */
+import type { ResolvedMigration } from "@effect/sql/Migrator"
+import * as Effect from "effect/Effect"
 
-/** The statements of a migration. */
-export interface Migration {
-  /** For every database, with the types of SQLite. */
-  readonly statements: ReadonlyArray<string>
-  /** For PostgreSQL besides. */
-  readonly postgres?: ReadonlyArray<string>
-}
-
-/** All migrations in order; the schema of a database counts how many it has had. They are loaded only when one is missing. */
-export const migrations: ReadonlyArray<() => Promise<Migration>> = [
-  () => import("../migrations/0001_tables.ts"),
-  () => import("../migrations/0002_mail.ts"),
-  () => import("../migrations/0003_tree_approvals.ts"),
-  () => import("../migrations/0004_tree_numbers.ts"),
-  () => import("../migrations/0005_receipts.ts")
+/**
+ * Number, name and statements of each. The schema of a database counts how many it has had. The modules are loaded only when
+ * one is missing.
+ */
+export const migrations: ReadonlyArray<ResolvedMigration> = [
+  [1, "tables", Effect.promise(async () => (await import("../migrations/0001_tables.ts")).tables)],
+  [2, "mail", Effect.promise(async () => (await import("../migrations/0002_mail.ts")).mail)],
+  [
+    3,
+    "tree_approvals",
+    Effect.promise(async () => (await import("../migrations/0003_tree_approvals.ts")).treeApprovals)
+  ],
+  [4, "tree_numbers", Effect.promise(async () => (await import("../migrations/0004_tree_numbers.ts")).treeNumbers)],
+  [5, "receipts", Effect.promise(async () => (await import("../migrations/0005_receipts.ts")).receipts)]
 ]

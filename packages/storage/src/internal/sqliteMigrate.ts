@@ -1,11 +1,13 @@
 /** Brings the schema of a SQLite file up to date: forward only, in one transaction, whatever other processes do. */
+import type { ResolvedMigration } from "@effect/sql/Migrator"
 import type { Connection } from "@effect/sql/SqlConnection"
+import { makeCompilerSqlite } from "@effect/sql/Statement"
 import { failpoint } from "@skein/core/Failpoints"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
-import { type Migration, migrations } from "./migrations.ts"
+import { migrations } from "./migrations.ts"
 import { backUp } from "./sqliteBackup.ts"
-import { execute } from "./sqliteConnection.ts"
+import { execute, sqlite } from "./sqliteConnection.ts"
 import { applicationID, checkSchema } from "./sqliteFile.ts"
 
 /** The schema that a file has. */
@@ -13,13 +15,13 @@ export const schemaOf = (connection: Connection, file: string): Effect.Effect<nu
   Effect.map(execute(connection, file, "PRAGMA user_version"), ([row]) => Number(row?.["user_version"]))
 
 /**
- * Applies the migrations that a file lacks, once a copy of it was made. Processes that do so at once wait for each other,
- * and find nothing left.
+ * Copies a file, and applies the migrations that it lacks. Processes that do so at once wait for each other, and find nothing
+ * left to do.
  */
 export const migrate = (
   connection: Connection,
   file: string,
-  list: ReadonlyArray<() => Promise<Migration>> = migrations
+  list: ReadonlyArray<ResolvedMigration> = migrations
 ): Effect.Effect<void, StorageError> => {
   const run = (sql: string) => execute(connection, file, sql)
   const apply = Effect.gen(function*() {
@@ -27,11 +29,12 @@ export const migrate = (
     yield* checkSchema(file, schema, list.length)
     // A file without a schema is only being made.
     if (schema > 0 && schema < list.length && file !== ":memory:") yield* backUp(file, schema)
-    for (const load of list.slice(schema)) {
-      const { statements } = yield* Effect.promise(load)
-      yield* Effect.forEach(statements, (sql) => Effect.zipRight(failpoint("migration_step"), run(sql)), {
-        discard: true
-      })
+    if (schema < list.length) {
+      const { runMigrations } = yield* Effect.promise(() => import("./runMigrations.ts"))
+      yield* Effect.mapError(
+        runMigrations(connection, makeCompilerSqlite(), schema, list),
+        (error) => sqlite(file).explain("open", error)
+      )
     }
     yield* run(`PRAGMA application_id = ${applicationID}`)
     yield* run(`PRAGMA user_version = ${list.length}`)

@@ -1,6 +1,6 @@
-/** What processes say to one another's tasks. */
+/** What processes say to one another's tasks: finds what waits without reading all that was ever said. */
+import { migration } from "../internal/migration.ts"
 
-/** Finds what waits without a look at all that was ever said. */
-export const statements: ReadonlyArray<string> = [
+export const mail = migration(() => [
   "CREATE INDEX inbox_mail ON inbox (id) WHERE taken_at IS NULL AND kind IN ('steer', 'stop')"
-]
+])

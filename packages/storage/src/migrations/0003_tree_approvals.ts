@@ -1,7 +1,7 @@
-/** What a person allowed for one tree of sessions. */
+/** What a person allowed for one tree of sessions goes with that tree. */
+import { migration } from "../internal/migration.ts"
 
-/** Makes them go with their tree. */
-export const statements: ReadonlyArray<string> = [
-  "ALTER TABLE approval ADD COLUMN root_id TEXT REFERENCES session (id) ON DELETE CASCADE",
+export const treeApprovals = migration(({ text }) => [
+  `ALTER TABLE approval ADD COLUMN root_id ${text} REFERENCES session (id) ON DELETE CASCADE`,
   "CREATE INDEX approval_root ON approval (root_id) WHERE root_id IS NOT NULL"
-]
+])

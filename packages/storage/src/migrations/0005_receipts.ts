@@ -1,15 +1,15 @@
-/** What prompts came to that a client may send twice. */
+/** What prompts came to that a client may send twice, and indexes for those who take up what a process left. */
+import { migration } from "../internal/migration.ts"
 
-/** Makes the table, and indexes for those who take up what a process left. */
-export const statements: ReadonlyArray<string> = [
+export const receipts = migration(({ number, text }) => [
   `CREATE TABLE receipt (
-    receipt_key TEXT PRIMARY KEY,
-    digest TEXT NOT NULL,
-    session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-    message_id TEXT NOT NULL,
-    created INTEGER NOT NULL
+    receipt_key ${text} PRIMARY KEY,
+    digest ${text} NOT NULL,
+    session_id ${text} NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    message_id ${text} NOT NULL,
+    created ${number} NOT NULL
   )`,
   "CREATE INDEX receipt_created ON receipt (created)",
   "CREATE INDEX receipt_session ON receipt (session_id)",
   "CREATE INDEX inbox_waiting ON inbox (session_id) WHERE taken_at IS NULL"
-]
+])
