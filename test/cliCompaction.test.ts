@@ -11,7 +11,7 @@ afterEach(async () => {
 })
 
 const isCompaction = ({ messages: [first], tools }: LlmRequest): boolean =>
-  tools.length === 0 && String(first?.content).includes("takes the place of a long conversation")
+  tools.length === 0 && String(first?.content).includes("replaces a long conversation")
 
 /** What the protocol calls a request that is too long. */
 const tooLong: LlmAnswer = { status: 413 }
@@ -57,8 +57,8 @@ describe("skein run", () => {
     const { llm, say } = await world(0, () => "They talked.")
     const { code, stderr, stdout } = await say("one")
     expect([code, stdout]).toEqual([1, ""])
-    expect(stderr).toMatch(/skein: The conversation of ses_\w+ is longer than openai\/m reads/)
-    expect(stderr).toContain("Go on with a model that reads more (-m provider/model), or begin a new session")
+    expect(stderr).toMatch(/skein: The conversation of ses_\w+ exceeds the context of openai\/m/)
+    expect(stderr).toContain("Continue with a model that has a larger context (-m provider/model), start a new session")
     expect(llm.requests).toHaveLength(1)
     const result = await say("one", "--format", "json")
     expect(JSON.parse(result.stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({

@@ -34,7 +34,7 @@ const crashed = async () => {
 it("a tree that is at work elsewhere is not taken, and one whose process was killed is told of", async () => {
   const { id, place, running } = await crashed()
   const refused = await place.run(["sessions", "resume", id])
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("is at work in another process") })
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Another process works in the session") })
   running.child.kill("SIGKILL")
   await running.ended
   const how = `skein sessions resume ${id}`

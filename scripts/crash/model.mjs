@@ -56,7 +56,7 @@ const pieces = ({ calls, text }, fresh) => [
 ]
 
 /** @param {ReadonlyArray<WireMessage>} messages */
-const isCompaction = (messages) => String(messages[0]?.content).includes("takes the place of a long conversation")
+const isCompaction = (messages) => String(messages[0]?.content).includes("replaces a long conversation")
 
 /**
  * Starts one. `say` replaces what the script says; where it says nothing, the answer waits for `release`.

@@ -13,7 +13,7 @@ import { notFound } from "./SessionError.ts"
 import { type Found, SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** What became of an export. */
+/** The result of an export. */
 export interface Exported {
   readonly root: SessionID
   readonly sessions: number

@@ -7,18 +7,18 @@ const about = (description: string) => ({ description })
 /** The arguments with which a model starts or resumes a task. */
 export const TaskInput = Schema.Struct({
   description: Schema.String.annotations(about("A short (3-5 words) description of the task, for people")),
-  prompt: Schema.String.annotations(about("All that the subagent is told: what to do, where, and what to report")),
+  prompt: Schema.String.annotations(about("The whole prompt of the subagent: what to do, where, and what to report")),
   subagent_type: Schema.String.annotations(about("The name of the agent that does the task")),
   task_id: Schema.optional(
-    Schema.String.annotations(about("The task_id of an earlier task of yours, to go on with it"))
+    Schema.String.annotations(about("The task_id of an earlier task of yours, to continue it"))
   ),
   session_id: Schema.optional(Schema.String.annotations(about("The same as task_id"))),
   command: Schema.optional(
-    Schema.String.annotations(about("The command that led to this task: a label, nothing more"))
+    Schema.String.annotations(about("The command that led to this task, only as a label"))
   ),
   background: Schema.optional(
     Schema.Boolean.annotations(
-      about("true: the call returns at once, the subagent goes on by itself, and you are told when it has finished")
+      about("true: the call returns at once, the subagent works in the background, and its result arrives later")
     )
   ),
   isolation: Schema.optional(
@@ -43,7 +43,7 @@ export const TaskInput = Schema.Struct({
       )
     }).annotations({
       ...about(
-        "An agent of your own making for this task: subagent_type with another system prompt, and with fewer tools"
+        "A custom agent for this task: subagent_type with another system prompt and fewer tools"
       ),
       title: "an agent {prompt, tools}"
     })

@@ -102,7 +102,7 @@ describe("Session.compact", () => {
         yield* TestClock.adjust(10)
         expect(yield* failure).toMatchObject({
           reason: "at_work",
-          message: expect.stringContaining("Ask when it is idle.")
+          message: expect.stringContaining("Try again when it is idle.")
         })
         yield* TestClock.adjust(1_000)
         yield* Fiber.join(talking)

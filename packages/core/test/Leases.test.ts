@@ -60,7 +60,7 @@ describe("a tree that two processes want", () => {
         yield* Effect.sleep(1_000)
         const refused = yield* Effect.provide(Effect.flip(Session.prompt(id, "two")), second)
         expect(refused).toMatchObject({ _tag: "StorageError", reason: "held" })
-        expect(refused.message).toMatch(/at work in another process\. .*--fork/)
+        expect(refused.message).toMatch(/^Another process works in the session .*--fork/)
         const session = yield* Effect.provide(Session, second)
         expect(yield* Effect.flip(session.rename(id, "No"))).toMatchObject({ reason: "held" })
         expect(yield* Effect.flip(session.remove(id))).toMatchObject({ reason: "held" })

@@ -237,7 +237,7 @@ describe("a task that fails", () => {
       expect(outcome).toMatchObject({ status: "completed", text: "third time lucky" })
       expect(yield* childrenOf(id)).toHaveLength(1)
       expect(Scripted.lastText(script.requests[2]!)).toContain(
-        "The last attempt at this task broke off: scripted invalid_request\n"
+        "The last attempt at this task failed: scripted invalid_request\n"
       )
       yield* expectStill(id, script)
     }).pipe(provided(script))

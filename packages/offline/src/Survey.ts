@@ -1,8 +1,7 @@
 /**
- * The model that needs no key and no network. It is no AI: it surveys a project by fixed rules.
- *
- * Like any model, it answers with text and tool calls and knows only what tool results say. The same request always gets
- * the same answer. Asked a question, it searches for the words in it, and says that it does no more than that.
+ * The model that needs no key and no network. It is no AI: it surveys a project by fixed rules. Like any model, it
+ * answers with text and tool calls and knows only what tool results say. The same request always gets the same answer.
+ * For a question, it searches for the question's words, and says that this is all it does.
  */
 import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"

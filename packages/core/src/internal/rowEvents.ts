@@ -1,4 +1,7 @@
-/** Decides which event each stored row implies: nothing is stored without being told, and nothing told without being stored. */
+/**
+ * Decides which event each stored row implies: nothing is stored without being published, and nothing published without
+ * being stored.
+ */
 import type { EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Entry, EventSource, Fact, RowType } from "../JournalEntry.ts"
@@ -17,8 +20,9 @@ const rowEvent = <T extends RowType>(source: EventSource, type: T, properties: E
   ({ _tag: "RowEvent", source, type, properties }) as RowEvent
 
 /**
- * The events of a commit, in the order of its entries. Messages, parts and todos of a session that the same commit creates
- * have none of their own: that the session was created says it all. Dies where a row is of another session than `source`.
+ * The events of a commit, in the order of its entries. Messages, parts and todos of a session that the same commit
+ * creates have none of their own: `session.created` covers them. Dies if a row belongs to another session than
+ * `source`.
  */
 export const eventsOf = (
   entries: ReadonlyArray<Entry>,

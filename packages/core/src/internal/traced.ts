@@ -1,4 +1,4 @@
-/** Spans, where somebody collects them. */
+/** Spans, if a tracer collects them. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
@@ -7,13 +7,13 @@ import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Tracer from "effect/Tracer"
 
-/** The tracer that is there when nobody provides one: what it gathers is seen by nobody. */
+/** The default tracer, whose spans nobody sees. */
 const unseen = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
 /** What a span says. */
 export type Attributes = Readonly<Record<string, unknown>>
 
-/** How what a span stands for ended. */
+/** How a span's work ended. */
 export interface Ended {
   /** `completed`, or a word for anything else. */
   readonly outcome: string
@@ -22,7 +22,7 @@ export interface Ended {
   readonly attributes?: Attributes
 }
 
-/** A failure as a span tells it: by its kind alone, for the words may quote prompts, arguments and outputs. */
+/** A failure in a span: only its kind, because messages may quote prompts, arguments and outputs. */
 const failure = (kind: string) => {
   const error = new Error(kind)
   error.name = kind
@@ -34,13 +34,13 @@ const kindOfError = (error: unknown): string => {
   return error._tag === "ModelError" && "reason" in error ? String(error.reason) : String(error._tag)
 }
 
-/** A word for what a cause comes down to: the reason of a model's error, the tag of another one, `interrupted` or `defect`. */
+/** A word for a cause: the reason of a model error, the tag of another error, `interrupted` or `defect`. */
 export const kindOf = (cause: Cause.Cause<unknown>): string =>
   Cause.isInterruptedOnly(cause) ? "interrupted" : kindOfError(Cause.squash(cause))
 
 /**
- * Runs an effect in a span, of which `ended` says how it ended where the exit alone does not. Without a tracer there is no
- * span: on the path of every step and call even an unused one costs.
+ * Runs an effect in a span; `ended` says how it ended if the exit alone does not. Without a tracer there is no span: on
+ * the path of every step and call even an unused one costs.
  */
 export const traced = <A, E, R>(
   name: string,
@@ -71,7 +71,7 @@ const endOf = (exit: Exit.Exit<unknown, unknown>): Ended => {
   return { outcome, failed: outcome !== "interrupted" }
 }
 
-/** The services that are there, for later use: without the span that they are made in, which is not what comes later stands under. */
+/** The current services for later use, without the current span, because later work does not belong to it. */
 export const servicesForLater = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
   Effect.map(Effect.context<R>(), (context) => {
     const services = new Map(context.unsafeMap)
@@ -79,13 +79,13 @@ export const servicesForLater = <R>(): Effect.Effect<Context.Context<R>, never, 
     return Context.unsafeMake<R>(services)
   })
 
-/** The span that an effect runs in. */
+/** The span of the current effect. */
 export const spanNow: Effect.Effect<Tracer.AnySpan | undefined> = Effect.map(
   Effect.context<never>(),
   (context) => context.unsafeMap.get(Tracer.ParentSpan.key) as Tracer.AnySpan | undefined
 )
 
-/** Runs an effect under another span than the one that it is in. */
+/** Runs an effect in another span than the current one. */
 export const underSpan = <A, E, R>(
   span: Tracer.AnySpan | undefined,
   effect: Effect.Effect<A, E, R>

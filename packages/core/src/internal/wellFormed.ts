@@ -1,4 +1,4 @@
-/** Makes what comes from models, tools and users fit to be stored and sent: no half characters, and not nested too deeply. */
+/** Makes texts from models, tools and users fit to store and send: no half characters, and not nested too deeply. */
 import { flattened } from "../Nesting.ts"
 
 const mapValues = (value: object): object => {
@@ -19,7 +19,7 @@ const mapItems = (items: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
 const isPlain = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
-// Recursive: `wellFormed` has bounded the levels.
+// Recursive: `wellFormed` has limited the depth.
 const repair = (value: unknown): unknown => {
   if (typeof value === "string") return value.toWellFormed()
   if (Array.isArray(value)) return mapItems(value)
@@ -27,7 +27,7 @@ const repair = (value: unknown): unknown => {
 }
 
 /**
- * The same value with every text in it proper Unicode, and nothing in it nested too deeply; the very same where it was so
- * already.
+ * The same value with valid Unicode in every text, and nothing nested too deeply; the identical value if nothing
+ * changes.
  */
 export const wellFormed = <A>(value: A): A => repair(flattened(value)) as A

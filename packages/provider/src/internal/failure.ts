@@ -134,7 +134,7 @@ const adviceOf = (cause: unknown): string | undefined =>
     ? unknownVariant
     : undefined
 
-/** How to mend a request whose variant is not known. */
+/** How to fix a request whose variant is unknown. */
 export const unknownVariant = "Check the variant of the agent: this API knows no such one."
 
 const overloaded: Verdict = { reason: "overloaded", retryable: true, says: "is overloaded" }

@@ -1,31 +1,31 @@
 /** Decides which commands are built in. */
 import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
 
-const init = `Write AGENTS.md at the top of this project: what somebody who works here for the first time has to know.
+const init = `Write AGENTS.md at the top of this project: what a newcomer must know to work here.
 
-Look before you write: the README, manifests, scripts, the configuration of linters, formatters and tests, the layout of the sources, and what other files for agents there are (CLAUDE.md, .cursor/rules, .github/copilot-instructions.md). Where AGENTS.md exists, keep what is right in it, correct what is not, and add what is missing.
+Look before you write: the README, manifests, scripts, the configuration of linters, formatters and tests, the layout of the sources, and what other files for agents there are (CLAUDE.md, .cursor/rules, .github/copilot-instructions.md). If AGENTS.md exists, keep what is right, correct what is wrong, and add what is missing.
 
 Say in about 40 lines:
 - the commands to build, check and test, and the one that runs a single test;
 - where things are, and how the parts depend on each other;
-- the conventions that the code follows and a linter does not see: imports, names, errors, tests;
-- what must not be done here, and what surprises.
+- conventions that no linter checks: imports, names, errors, tests;
+- what you must not do here, and what is surprising.
 
-Write only what you found in the files, and nothing that holds for every project.
+Write only what you found in the files, and nothing that is true of every project.
 
 $ARGUMENTS`
 
 const review = `Review changes of this project: $ARGUMENTS
 
-Where nothing is named above, review what is not committed yet, new files too; where there is nothing of that, the last commit. What is named may be a commit, a branch, a range, or files.
+If nothing is named above, review the uncommitted changes, including new files, or else the last commit. You may be given a commit, a branch, a range, or files.
 
 Read the whole of each changed file, not only the lines of the diff, and what calls the changed code. Look for:
-- mistakes: wrong conditions, cases that were forgotten, errors that are swallowed, races, leaks;
-- what the change breaks elsewhere, and tests that it lacks;
-- dangers: input that is trusted, secrets, permissions;
+- bugs: wrong conditions, forgotten cases, swallowed errors, races, leaks;
+- what the change breaks elsewhere, and missing tests;
+- security: trusted input, secrets, permissions;
 - code that does not follow the conventions of this project.
 
-Check each finding in the code before you name it. Give them with the gravest first: file and line, what is wrong, how it shows, and how to mend it. Say so where you found nothing, and name what you could not check. Change no files.`
+Verify each finding in the code before you report it. List the most serious first: file and line, what is wrong, how it shows, and how to fix it. If you found nothing, say so, and name what you could not check. Change no files.`
 
 const builtin = (name: string, description: string, template: string): CommandInfo => ({
   name,
@@ -36,8 +36,8 @@ const builtin = (name: string, description: string, template: string): CommandIn
 })
 
 const builtins: ReadonlyArray<CommandInfo> = [
-  builtin("init", "Writes AGENTS.md: what an agent has to know of this project", init),
-  builtin("review", "Reviews what is not committed yet, or the commit, branch or files that are named", review)
+  builtin("init", "Writes AGENTS.md: what an agent must know about this project", init),
+  builtin("review", "Reviews uncommitted changes, or the commit, branch or files that you name", review)
 ]
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)

@@ -21,7 +21,7 @@ const work = Effect.fnUntraced(function*(live: Live) {
     return yield* failedFor(
       live,
       "at_work",
-      "it is at work, and is made shorter by itself where that is needed. Ask when it is idle."
+      "a turn is running, and compacts the conversation automatically if needed. Try again when it is idle."
     )
   }
   const messages = yield* table.history(live)

@@ -72,8 +72,8 @@ const overflow = (live: Live, model: LanguageModel, tries: number, why: string) 
     model: name,
     tries,
     message:
-      `The conversation of ${id} is longer than ${name} reads, and could not be made shorter: ${why} Nothing of it is lost. `
-      + `Go on with a model that reads more (-m provider/model), or begin a new session; a shorter prompt helps where that is what is too long.`
+      `The conversation of ${id} exceeds the context of ${name}, and could not be compacted: ${why} Nothing of it is lost. `
+      + `Continue with a model that has a larger context (-m provider/model), start a new session, or shorten the prompt.`
   })
 }
 

@@ -57,7 +57,7 @@ class Gate {
     this.#fork(this.#open)
   }
 
-  /** Takes a place, where there is one and nobody waits for it. */
+  /** Takes a place if one is free and the queue is empty. */
   enter({ most = this.#limit }: Sender): boolean {
     if (this.#closed && this.closedFor() === 0) this.#closed = false
     if (this.#closed || this.#sent >= most || this.load().waiting > 0) return false
@@ -106,7 +106,9 @@ class Gate {
     return true
   }
 
-  /** Ends when nobody waits or all places are taken; from then on whoever leaves makes room for the next one. */
+  /**
+   * Ends when nobody waits or all places are taken; from then on each request that ends makes room for the next one.
+   */
   readonly #open: Effect.Effect<void> = Effect.suspend(() => {
     const left = this.closedFor()
     if (left > 0) return Effect.zipRight(Effect.sleep(left), this.#open)

@@ -149,7 +149,7 @@ class Holding {
     return { position, giveUp }
   }
 
-  // Only the waiting can be interrupted: what the others wait for must come to an end.
+  // Only the waiting can be interrupted: what the others wait for must finish.
   readonly hold: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => this.#holdFrom(restore))
 
   /**

@@ -32,13 +32,12 @@ const closed = ({ event, name }: Hook, why: string, what: string) =>
     event,
     hook: name,
     reason: "failed",
-    message:
-      `${what}, because the ${event} hook (${name}) failed: ${why}. Only the user can mend the hook, or remove it.`
+    message: `${what}, because the ${event} hook (${name}) failed: ${why}. Only the user can fix or remove the hook.`
   })
 
 /** A failing hook holds nobody up, but is reported. */
 const reported = ({ event, name }: Hook, why: string) =>
-  Effect.logError(`The ${event} hook (${name}) failed: ${why}. Mend it, or remove it from the hooks.`)
+  Effect.logError(`The ${event} hook (${name}) failed: ${why}. Fix it, or remove it from the hooks.`)
 
 /** The answer of a hook whose failure holds nobody up. */
 const answerOf = <E extends HookEvent>(hook: Hook, payload: HookPayload<E>): Effect.Effect<HookAnswer<E> | undefined> =>

@@ -30,7 +30,7 @@ const busy = (rootID: SessionID) =>
     operation: "hold",
     reason: "held",
     message:
-      `The session ${rootID} is at work in another process. Wait for that, stop it there, or go on with a copy: skein run --fork -s ${rootID}.`
+      `Another process works in the session ${rootID}. Wait for it, stop it there, or continue with a copy: skein run --fork -s ${rootID}.`
   })
 
 const isRefused = (error: StorageError): boolean => error.reason === "held"

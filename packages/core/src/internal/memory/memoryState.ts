@@ -1,4 +1,4 @@
-/** What storage in memory holds, and what each write makes of it. */
+/** The content of storage in memory, and how each write changes it. */
 import { ephemeral, type Event } from "@skein/domain/Event"
 import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
@@ -27,27 +27,27 @@ interface Held {
   readonly lease: StoredLease
 }
 
-/** A row of an inbox, which stays when it was taken. */
+/** An inbox row, which stays after it was taken. */
 interface HeldInboxRow {
   readonly row: InboxRow
   readonly taken: boolean
 }
 
-/** Everything. It is never changed in place, so that a commit that is refused half way has changed nothing. */
+/** All of it. It is immutable, so a commit that is refused half way has changed nothing. */
 export interface State {
   readonly sessions: HashMap.HashMap<SessionID, Held>
   readonly runs: HashMap.HashMap<RunID, TaskRun>
   readonly inbox: HashMap.HashMap<MessageID, HeldInboxRow>
-  /** The inbox row that tells of a run. */
+  /** The inbox row that reports a run. */
   readonly told: HashMap.HashMap<RunID, MessageID>
   readonly approvals: HashMap.HashMap<string, Approval>
   /** By their keys. */
   readonly receipts: HashMap.HashMap<string, Receipt>
   readonly events: Chunk.Chunk<LoggedEvent>
   readonly eventIDs: HashMap.HashMap<Event["id"], true>
-  /** The last number that each tree has given to an event. */
+  /** The last event number of each tree. */
   readonly counters: HashMap.HashMap<SessionID, number>
-  /** How many events there ever were. */
+  /** The number of events that ever existed. */
   readonly position: number
 }
 
@@ -146,7 +146,7 @@ const putInbox = (state: State, row: InboxRow): Applied =>
     const before = HashMap.get(state.inbox, row.id)
     const tells = Option.flatMap(Option.fromNullable(row.runID), (run) => HashMap.get(state.told, run))
     if (Option.isSome(tells) && tells.value !== row.id) {
-      return refused(`the run ${row.runID} is told of by ${tells.value}.`)
+      return refused(`${tells.value} already reports the run ${row.runID}.`)
     }
     const toldBefore = Option.getOrUndefined(before)?.row.runID
     const told = toldBefore === undefined ? state.told : HashMap.remove(state.told, toldBefore)
@@ -189,7 +189,7 @@ const rootsAtWork = (state: State, restingSince: number): ReadonlySet<SessionID>
   return roots
 }
 
-/** Forgets events, and says which. */
+/** Prunes events, and returns them. */
 export const prune = (
   state: State,
   { before, limit, mostPerTree = Number.POSITIVE_INFINITY, restingSince }: Pruning
@@ -211,7 +211,7 @@ export const prune = (
     ...state,
     events,
     eventIDs: HashMap.filter(state.eventIDs, (_, id) => !gone.has(id)),
-    // A tree that is gone with all that was told of it needs no counter any more.
+    // A tree that was deleted with all its events needs no counter any more.
     counters: HashMap.filter(state.counters, (_, root) => roots.has(root) || HashMap.has(state.sessions, root))
   }, gone.size]
 }
@@ -244,7 +244,7 @@ const changeLease = (state: State, write: LeaseWrite, now: number): Applied => {
     : Either.right(state)
 }
 
-/** Makes one change at a time on the clock of the storage, or says why not. */
+/** Applies one change at a time on the clock of the storage, or says why not. */
 export const apply = (state: State, write: Write, now: number): Applied => {
   switch (write._tag) {
     case "Session":

@@ -1,4 +1,4 @@
-/** Storage that lasts as long as the process, and refuses what storage in a database refuses. */
+/** Storage that lasts as long as the process, and refuses what database storage refuses. */
 import type { Event } from "@skein/domain/Event"
 import type { EventID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
@@ -43,7 +43,7 @@ const ranks: Readonly<Record<Write["_tag"], number>> = {
 const byRank = Order.mapInput(Order.number, (write: Write) => ranks[write._tag])
 const fromTheTop = Order.mapInput(Order.number, (write: Write) => (write._tag === "Session" ? write.info.depth : 0))
 
-/** What belongs to a row may stand before it in the same commit, as in a database, but not across a deletion. */
+/** What belongs to a row may come before it in the same commit, as in a database, but not across a deletion. */
 const inOrder = (writes: ReadonlyArray<Write>): ReadonlyArray<Write> => {
   const at = writes.findIndex((write) => write._tag === "DeleteSession")
   const head = at < 0 ? writes : writes.slice(0, at)
@@ -62,7 +62,7 @@ const all = <A>(rows: ReadonlyArray<A>): Found<A> => ({ rows, unreadable: [] })
 const matches = <A>(expected: A | undefined, value: A | undefined): boolean =>
   expected === undefined || expected === value
 
-/** Shows the row that an event tells of as it is now; none where that is gone. */
+/** Shows the current row of an event; none if it was deleted. */
 const asOfNow = (state: State, event: Event): Option.Option<Event> => {
   const held = HashMap.get(state.sessions, event.sessionID)
   switch (event.type) {

@@ -1,4 +1,4 @@
-/** Owns one answer of a model while it comes: its message, its parts, what is stored of them, and what the answer used. */
+/** Owns one answer of a model as it arrives: its message, its parts, what is stored of them, and its usage. */
 import type { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { Part } from "@skein/domain/Part"
@@ -28,11 +28,11 @@ export interface AnswerServices {
   readonly runtime: Runtime.Runtime<never>
 }
 
-/** What is stored of an answer at once. */
+/** What one commit stores of an answer. */
 export interface Change {
   readonly parts: ReadonlyArray<Part>
   readonly extra?: ReadonlyArray<Entry>
-  /** The message, where this is its end. */
+  /** The message, if this is its end. */
   readonly info?: AssistantMessage
 }
 
@@ -45,13 +45,13 @@ export interface AnswerEnd extends Omit<Change, "info"> {
 const messageEntry = (info: AssistantMessage): Entry => ({ _tag: "Message", info })
 
 /**
- * Stores an answer as it comes: text that grows now and then, and everything at the end. Until there is something to store,
- * or to tell, the message is in memory alone: most steps are one commit.
+ * Stores an answer as it arrives: growing text now and then, and everything at the end. Until there is something to
+ * store or publish, the message is in memory alone: most steps are one commit.
  */
 export class AnswerRecord {
   readonly message: LiveMessage
   readonly buffer: StepBuffer
-  /** Ends when nothing is stored before the end any more. */
+  /** Ends when nothing more is stored before the end. */
   readonly stopFlushing: Effect.Effect<void>
   readonly #live: Live
   readonly #model: LanguageModel
@@ -60,10 +60,10 @@ export class AnswerRecord {
   readonly #opening: Part
   #isOpen = false
   #isComplete = false
-  /** What was used so far, also for answers that came to nothing. */
+  /** The usage so far, including failed answers. */
   #used = none
   #isCounted = false
-  // One commit after the other: what is told of a part is told in the order in which it was said.
+  // One commit after the other, so that changes of a part are published in order.
   #isStoring = false
   readonly #isStored = Effect.unsafeMakeLatch(true)
 
@@ -112,7 +112,7 @@ export class AnswerRecord {
     return this.#isOpen
   }
 
-  /** Whether the end of the answer is stored: a stop after that takes nothing of it back. */
+  /** Whether the end of the answer is stored: a later stop takes nothing of it back. */
   get isComplete(): boolean {
     return this.#isComplete
   }
@@ -127,24 +127,24 @@ export class AnswerRecord {
     return this.buffer.finish ?? "other"
   }
 
-  /** What a new part of the message begins with. */
+  /** The fields that every new part of the message has. */
   base(now: number) {
     const { id: messageID, sessionID } = this.#begun
     return { id: this.#services.ids.unsafeMake("prt", now), sessionID, messageID }
   }
 
-  /** Counts an answer that is complete; gives what is to be stored for that. */
+  /** Charges a complete answer; returns the writes. */
   count(now: number): ReadonlyArray<Entry> {
     this.#isCounted = true
     return this.#charge(this.buffer.calls.length, now)
   }
 
-  /** Counts an answer that comes to nothing where the model said what it took; of its calls none is made. */
+  /** Charges a failed answer whose usage the model reported; none of its calls is made. */
   countLost(now: number): ReadonlyArray<Entry> {
     return this.#isCounted || this.buffer.tokens === undefined ? [] : this.#charge(0, now)
   }
 
-  /** Stores the message where there is something to tell of it: what is told of a message must be stored before. */
+  /** Stores the message once there is something to publish about it: a message must be stored first. */
   readonly open: Effect.Effect<void, StorageError> = Effect.suspend(() =>
     this.buffer.waits ? this.store(() => ({ parts: [] })) : Effect.void
   )
@@ -174,7 +174,7 @@ export class AnswerRecord {
     }))
   }
 
-  /** Stores the end of the answer, without the parts of failed tries that nothing was written over. */
+  /** Stores the end of the answer, without the parts of failed tries that nothing replaced. */
   end(of: (now: number) => AnswerEnd): Effect.Effect<void, StorageError> {
     return this.store((now) => {
       const { id: sessionID } = this.#live.info
@@ -190,7 +190,7 @@ export class AnswerRecord {
     })
   }
 
-  /** Takes a change into memory; gives what is to be stored for it, and for the message where that is not stored yet. */
+  /** Applies a change in memory; returns the writes for it, and for the message if that is not stored yet. */
   #take({ extra = [], info, parts }: Change): ReadonlyArray<Entry> {
     const { history } = this.#live
     for (const part of parts) history.putPart(this.message, part)

@@ -1,24 +1,24 @@
-/** Stores text that grows every 200 ms, in a fiber that the first piece of it starts: most answers are short and need none. */
+/** Stores growing text every 200 ms, in a fiber that its first piece starts: most answers are short and need none. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { StorageError } from "../../StorageError.ts"
 
-/** How often parts that grow are stored, in milliseconds. */
+/** How often growing parts are stored, in milliseconds. */
 const flushEvery = 200
 
 /** What the flusher does, and where its fiber lives. */
 export interface FlusherOptions {
   readonly runtime: Runtime.Runtime<never>
   readonly scope: Scope.Scope
-  /** Stores the message where there is something to tell of it. */
+  /** Stores the message if there is something to publish about it. */
   readonly open: Effect.Effect<void, StorageError>
   /** Stores what has grown. */
   readonly storeChanged: Effect.Effect<void, StorageError>
 }
 
-/** The end of the step stores the same again, and fails where that is not possible. */
+/** The end of the step stores the same again, and fails if that is impossible. */
 const forgiven = Effect.catchAll((error: StorageError) =>
   Effect.logDebug("Growing text could not be stored", error.message)
 )
@@ -33,13 +33,13 @@ export class Flusher {
     this.#options = options
   }
 
-  /** Says that there is text that is not stored. */
+  /** Reports that there is unstored text. */
   grown(): void {
     this.#fiber ??= Runtime.runFork(this.#options.runtime)(this.#flush(), { scope: this.#options.scope })
     this.#unstored.unsafeOpen()
   }
 
-  /** Ends when nothing is stored in between any more. */
+  /** Ends when no more intermediate states are stored. */
   readonly stop: Effect.Effect<void> = Effect.suspend(() =>
     this.#fiber === undefined ? Effect.void : Fiber.interrupt(this.#fiber)
   )

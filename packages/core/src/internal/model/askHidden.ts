@@ -1,4 +1,4 @@
-/** Asks a hidden agent one question beside the work of a session. */
+/** Asks a hidden agent one question, outside the conversation of a session. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
@@ -20,23 +20,23 @@ import { nothingSaid } from "./emptyAnswer.ts"
 import { modelCall } from "./modelCall.ts"
 import { makeRequestBudget } from "./requestBudget.ts"
 
-/** How much of an answer is kept, in characters: what a hidden agent is asked for is short. */
+/** How much of an answer is kept, in characters: answers of hidden agents are short. */
 const longest = 16_000
 
-/** How many tokens an answer may have where a budget bounds it, thoughts included. */
+/** The maximum tokens of an answer under a budget, including reasoning. */
 const longestAnswer = { title: 1_024, summary: 4_096, compaction: 16_384 } as const
 
-/** A question to the hidden agent whose name its purpose is. */
+/** A question to the hidden agent whose name is its purpose. */
 export interface HiddenQuestion {
   readonly purpose: Exclude<RequestOrigin["purpose"], "turn">
   readonly text: string
-  /** Whether somebody waits for the answer: else it is asked once, after the requests that others wait for. */
+  /** Whether somebody waits for the answer: if not, it is asked once, after the requests that others wait for. */
   readonly urgent: boolean
 }
 
 /**
- * The models to try: those of the hidden agent, else the one for small jobs, else those of the session. What a whole
- * conversation goes on from is no small job.
+ * The models to try: those of the hidden agent, else the small model, else those of the session. Compacting a whole
+ * conversation is not a small job.
  */
 export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
   if (agent.model.length > 0) return yield* Effect.forEach(agent.model, (ref) => concrete(live, ref))
@@ -47,7 +47,9 @@ export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInf
   return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
 })
 
-/** Counts what a question used; it is no step of the session, which is no newer for it. To be stored with the answer. */
+/**
+ * Charges a question. It is no step of the session, and does not change its date. Commit the writes with the answer.
+ */
 const pay = (live: Live, used: Pick<Usage, "cost" | "tokens">, now: number): void => {
   charge(live, { ...none, ...used }, now, true)
 }
@@ -141,7 +143,7 @@ const askOne = Effect.fnUntraced(function*(
   return answer.slice(0, longest).toWellFormed().trim()
 })
 
-/** Asks, and gives the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
+/** Asks, and returns the text of the answer: well-formed, trimmed, and never empty. Interruption closes the request. */
 export const askHidden = Effect.fnUntraced(function*(live: Live, question: HiddenQuestion) {
   const agents = yield* Agent
   const agent = yield* agents.get(question.purpose)

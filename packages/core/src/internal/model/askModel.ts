@@ -1,4 +1,4 @@
-/** One answer of one model, stored as it comes: as parts of a message, and as an error where it breaks off. */
+/** One answer of one model, stored as it arrives: as parts of a message, and as an error if it is cut off. */
 import { Ids } from "@skein/domain/Id"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { Part, ToolPart } from "@skein/domain/Part"
@@ -29,19 +29,19 @@ export interface Answer {
   readonly message: LiveMessage
   readonly calls: ReadonlyArray<ToolPart>
   readonly finish: FinishReason
-  /** The budget that cut it off; undefined where none did. */
+  /** The budget that cut it off; undefined if none did. */
   readonly cutBy: ReturnType<RequestBudget["settle"]>
 }
 
-/** What a model is asked, and what is done with its calls. */
+/** A request to a model, and what happens to its calls. */
 interface Question<E, R> {
   readonly user: UserMessage
   readonly model: LanguageModel
   readonly request: ModelRequest
   readonly requestBudget: RequestBudget
-  /** The limit that this answer is the last within. */
+  /** The step limit that this answer reaches. */
   readonly limit: ErrorInfo | undefined
-  /** Begins those calls of the answer that can begin with it; gives all of them. */
+  /** Starts the calls of the answer that can start with it; returns all of them. */
   readonly start: (
     calls: ReadonlyArray<ToolPart>,
     finish: FinishReason
@@ -70,7 +70,7 @@ interface AskServices extends AnswerServices {
 
 type TellStatus = (status: SessionStatus, now: number) => void
 
-/** Stores that a try failed and when the next one is; what it said is written over. */
+/** Stores that a try failed and when the next one is; the next try replaces what it said. */
 const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, tellStatus: TellStatus) =>
   answer.store((now) => {
     const next = now + delay
@@ -85,7 +85,7 @@ const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, te
 const saysSomething = ({ buffer }: AnswerRecord): boolean =>
   buffer.parts.some((part) => part.type === "tool" || (part.type === "text" && part.text !== ""))
 
-/** Asks until the model has answered, or an error is final. The session's status tells of waits meanwhile. */
+/** Asks until the model has answered, or an error is final. Meanwhile the session's status shows the waits. */
 const send = <E, R>(
   live: Live,
   answer: AnswerRecord,
@@ -129,7 +129,7 @@ const send = <E, R>(
   return limit === undefined ? sending : Effect.catchIf(sending, isSilence, () => Effect.void)
 }
 
-/** Stores the end of a complete answer together with the beginning of its calls. */
+/** Stores the end of a complete answer together with the start of its calls. */
 const complete = (answer: AnswerRecord, limit: ErrorInfo | undefined, begunCalls: ReadonlyArray<ToolPart>) =>
   answer.end((now) => {
     const { buffer, finish } = answer
@@ -139,7 +139,7 @@ const complete = (answer: AnswerRecord, limit: ErrorInfo | undefined, begunCalls
     return { parts: [...buffer.parts, closing, ...begunCalls], extra, rest }
   })
 
-/** Stores the end of an answer that broke off. Its calls are not kept: they were never started. */
+/** Stores the end of an answer that was cut off. Its calls are dropped: they never started. */
 const breakOff = (answer: AnswerRecord, error: ErrorInfo) => {
   const { buffer } = answer
   buffer.close()

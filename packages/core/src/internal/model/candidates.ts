@@ -12,7 +12,7 @@ export const candidates = Effect.fnUntraced(function*(live: Live, agent: AgentIn
   return [yield* usualModel]
 })
 
-/** The nearest model that a session or one above it was given by name. */
+/** The nearest model that a session or one above it was explicitly given. */
 const given = (live: Live | undefined): ModelRef | undefined =>
   live === undefined || (live.info.model !== undefined && !isSize(live.info.model))
     ? live?.info.model

@@ -1,4 +1,4 @@
-/** One model request as it is counted. */
+/** Metrics of one model request. */
 import type { ModelRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,4 +1,4 @@
-/** Has a model design an agent: one request beside all sessions, and a few more where the answer has to be mended. */
+/** Has a model design an agent: one request outside all sessions, and a few more to correct the answer. */
 import { Ids } from "@skein/domain/Id"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { costOf } from "@skein/domain/Usage"
@@ -14,22 +14,22 @@ import { countUsage } from "../../Metrics.ts"
 import { type ModelRequest, type PromptMessage, Provider, type RequestOrigin } from "../../Provider.ts"
 import { modelCall } from "./modelCall.ts"
 
-/** What somebody wants an agent for. */
+/** A description of the desired agent. */
 export interface AgentWish {
-  /** What it is to do, in the user's own words. */
+  /** Its purpose, in the user's own words. */
   readonly description: string
-  /** The model that designs it; that of the config, or the default one, where absent. */
+  /** The model that designs it; by default the configured one, else the default. */
   readonly model?: ModelRef
-  /** Names that are taken, besides those of the agents that there are. */
+  /** Names that are taken, besides those of existing agents. */
   readonly taken?: ReadonlyArray<string>
 }
 
 const tool = "create_agent"
 
-/** Low, so that the same wish gives much the same agent. */
+/** Low, so that the same description gives nearly the same agent. */
 const temperature = 0.3
 
-/** How often a model may mend its answer. */
+/** How often a model may correct its answer. */
 const maxCorrections = 3
 
 const system =
@@ -72,7 +72,7 @@ const wishOf = ({ description }: AgentWish, taken: ReadonlySet<string>): Array<P
   }
 ]
 
-/** Designs an agent whose name is none of those that are taken. */
+/** Designs an agent with a name that is not taken. */
 export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWish, taken: ReadonlySet<string>) {
   const { settings } = yield* Config
   const provider = yield* Provider

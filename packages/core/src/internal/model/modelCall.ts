@@ -1,4 +1,4 @@
-/** One request to a model, with deadlines, and tried again where that may help. */
+/** One request to a model, with deadlines, and retried if that may help. */
 import type { AnswerBounds, Deadlines, Retry } from "@skein/domain/ConfigInfo"
 import { formatRef } from "@skein/domain/Model"
 import * as Duration from "effect/Duration"
@@ -31,7 +31,7 @@ const silence: Record<Phase, string> = {
   idle: "stopped in the middle of its answer"
 }
 
-/** Asks once; fails when the model does not connect, begin or go on in time, and when it says more than it may. */
+/** Asks once. Fails if the model does not connect, start or continue in time, or if its answer exceeds the limits. */
 const askOnce = (
   model: LanguageModel,
   request: ModelRequest,
@@ -41,7 +41,7 @@ const askOnce = (
 ): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
     const deadlines = { ...usual, first_event: model.firstEvent ?? usual.first_event }
-    // A wait that is no longer than any of them cannot miss the next deadline.
+    // A wait as short as the shortest deadline cannot miss one.
     const shortest = Math.max(1, Math.min(deadlines.connect, deadlines.first_event, deadlines.idle))
     let phase: Phase = "connect"
     let last = elapsed(clock)
@@ -49,7 +49,7 @@ const askOnce = (
     const meter = new AnswerMeter(bounds)
     let cut: (error: ModelError) => void = () => {}
     const heard = (event: ModelEvent) => {
-      // Whoever gave up on this request must not hear of it again.
+      // An abandoned request must emit nothing any more.
       if (over) return
       if (event.type === "connected" || isContent(event)) {
         last = elapsed(clock)
@@ -76,7 +76,7 @@ const askOnce = (
     return Effect.ensuring(
       firstOf(asked, watch, (end) => {
         cut = (error) => end(Exit.fail(error))
-        // It may have said too much before this began to wait.
+        // It may have exceeded the limits before this began to wait.
         if (meter.excess !== undefined) cut(answerTooLarge(model.info, meter.excess))
       }),
       Effect.sync(() => {
@@ -97,35 +97,35 @@ export interface Attempt {
   /** The number of the try that failed, from 1. */
   readonly attempt: number
   readonly error: ModelError
-  /** How long it is until the next try, in milliseconds. */
+  /** The time until the next try, in milliseconds. */
   readonly delay: number
 }
 
-/** How many answers without content are taken before that counts as the answer. */
+/** How many answers without content to retry before accepting one. */
 const triesForNothing = 2
 
 /**
- * Asks until the model has answered, or an error is final. `emit` hears the events of all tries; `failed` is called after
- * each try that is followed by another one. `check` may find an answer that came well to be none. Deadlines begin when the
- * request is sent, which may be later than it is asked for.
+ * Asks until the model has answered, or an error is final. `emit` receives the events of all tries; `failed` is called
+ * after each try that is retried. `check` may reject a complete answer. Deadlines start when the request is sent, which
+ * may be later than when it was made.
  */
 export const modelCall = <E, F>(options: {
   readonly model: LanguageModel
   readonly gate: RequestGate
   /** The settings of the project. */
   readonly settings: Settings
-  /** Gives the request as it is to be sent, before each try. */
+  /** Returns the request to send, before each try. */
   readonly take: Effect.Effect<ModelRequest, F>
   readonly origin: RequestOrigin
   readonly retry: Retry
-  /** Whether others wait for the answer: what nobody waits for is sent after all else. */
+  /** Whether others wait for the answer: background requests come after all others. */
   readonly urgent: boolean
   readonly emit: (event: ModelEvent) => void
   readonly check: Effect.Effect<void, ModelError>
   readonly failed: (attempt: Attempt) => Effect.Effect<void, E>
-  /** Called when the request has to wait until it is sent, with its place in the queue. */
+  /** Called when the request has to wait, with its place in the queue. */
   readonly queued: (position: number) => Effect.Effect<void>
-  /** Called when a wait is over, for another try or for its turn, and the request is sent. */
+  /** Called when a wait is over, before a retry or at the gate, and the request is sent. */
   readonly resumed: Effect.Effect<void>
 }): Effect.Effect<void, ModelError | E | F> => {
   const { check, emit, failed, gate, model, origin, resumed, retry, settings, take } = options
@@ -148,14 +148,14 @@ export const modelCall = <E, F>(options: {
       away = false
       return Effect.zipRight(resumed, ask(request))
     })
-  // `hopeless` counts failures in a row that are worth fewer tries than usual.
+  // `hopeless` counts consecutive failures that are worth fewer tries than usual.
   const tryFrom = (attempt: number, empty: number, hopeless: number): Effect.Effect<void, ModelError | E | F> => {
     const trying = (request: ModelRequest) =>
       Effect.catchAll(sent(request), (error) =>
         error.retryable
           ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
           : Effect.fail({ attempt, error, delay: 0 }))
-    // Whoever waits for budget takes nobody's place in the line to the model.
+    // A request that waits for budget takes nobody's place in the queue to the model.
     const next = Effect.flatMap(take, (request) => Effect.either(gate.send(sender, trying(request))))
     return Effect.flatMap(next, (ended) => {
       if (Either.isRight(ended)) return Effect.void

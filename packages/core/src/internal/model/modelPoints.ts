@@ -1,9 +1,12 @@
-/** The points that an answer of a model comes by as it streams. */
+/** The crash points of a model's answer as it streams. */
 import type * as Context from "effect/Context"
 import type { Failpoints } from "../../Failpoints.ts"
 import { isContent, type ModelEvent } from "../../Provider.ts"
 
-/** Gives what is called for each event of an answer. A sign of life that says nothing is a piece of a call's arguments. */
+/**
+ * Returns a function to call for each event of an answer. A sign of life without content is a piece of a call's
+ * arguments.
+ */
 export const pointsOf = ({ hit }: Context.Tag.Service<typeof Failpoints>): (event: ModelEvent) => void => {
   let hasBegun = false
   return (event) => {

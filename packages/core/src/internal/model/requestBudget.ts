@@ -1,4 +1,4 @@
-/** What one question to a model may take of the budgets: held before each try, given back when it is charged. */
+/** What one question to a model holds of the budgets: taken before each try, released once it is charged. */
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
@@ -14,7 +14,7 @@ import { expectedInput } from "../conversation/requestSize.ts"
 import type { Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 
-/** The least output with which an answer goes on that was cut off: each try sends the whole conversation again. */
+/** The minimum output for continuing a cut-off answer, since each try sends the whole conversation again. */
 const leastMore = 1_024
 
 /** Who asks, and what. */
@@ -26,22 +26,22 @@ export interface Asking {
   /** Whether the loop of the session waits for the answer, and the request is a step of it. */
   readonly inLoop: boolean
   readonly steps: 0 | 1
-  /** The most output that is of use, in tokens, where that is less than the model can say. */
+  /** The maximum useful output, in tokens, if that is less than the model's limit. */
   readonly most?: number
 }
 
-/** Holds what tries of one question may take. */
+/** Holds what the tries of one question may use. */
 export interface RequestBudget {
-  /** Holds what the next try may take, where it does not yet; gives the request as it is to be sent. */
+  /** Holds what the next try may use, unless it does already; returns the request to send. */
   readonly take: (request: ModelRequest) => Effect.Effect<ModelRequest, BudgetExhausted>
   /**
-   * Gives back what a try held that has ended, once what it used is charged. Where its answer was cut off, says which budget
-   * did that; undefined where the model's own limit did.
+   * Releases what a try held, once its usage is charged. If its answer was cut off, returns the budget that did it;
+   * undefined if the model's own limit did.
    */
   readonly settle: (wasCutOff?: boolean) => Grant["bound"]
 }
 
-/** Makes the purse of a question; where no budget holds, it costs nothing. Whoever makes one settles it at the end. */
+/** Makes the request budget of a question; free if no budget applies. The caller settles it at the end. */
 export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, model, most, said, steps }: Asking) {
   const journal = yield* Journal
   let grant: Grant | undefined

@@ -1,4 +1,4 @@
-/** Decides how long it is until the next try, and how long nobody else may ask the same model. */
+/** Decides the delay before the next try, and for how long to pause all requests to the same model. */
 import type { Retry } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -9,8 +9,8 @@ import type { ModelError } from "../../Provider.ts"
 const isForAll = ({ reason }: ModelError): boolean => reason === "rate_limit" || reason === "overloaded"
 
 /**
- * How long to wait after the failure of a try, in milliseconds. Where the provider asks for a pause, or has too much to do,
- * the gate is closed for that long: it is to be called before the failed request gives its place to the next one.
+ * How long to wait after a failed try, in milliseconds. If the provider asks for a pause, or is overloaded, this closes
+ * the gate for that long. Call it before the failed request passes its place to the next one.
  */
 export const retryDelay = (
   gate: RequestGate,
@@ -24,6 +24,6 @@ export const retryDelay = (
     const asked = error.retryAfter === undefined ? undefined : Math.min(error.retryAfter, retry.max_retry_after)
     gate.hold(asked ?? (isForAll(error) ? backoff : 0))
     const closed = gate.closedFor()
-    // Whoever waits for the end of a pause comes back a little later, so that a crowd does not come back at once.
+    // Requests return a little after the end of a pause, so that they do not all return at once.
     return asked === undefined && closed <= backoff ? backoff : Math.round(closed * (1 + chance / 10))
   })

@@ -1,4 +1,4 @@
-/** Gathers what a model says in one step into parts. */
+/** Collects what a model says in one step into parts. */
 import type { Ids, MessageID, PartID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
 import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
@@ -12,16 +12,16 @@ import type { ModelEvent } from "../../Provider.ts"
 /** A part that a model writes. */
 export type Written = TextPart | ReasoningPart | ToolPart
 
-/** What the buffer needs to name, to date and to tell. */
+/** What the buffer needs to name, date and publish parts. */
 export interface StepBufferOptions {
   readonly source: EventSource
   readonly messageID: MessageID
   readonly ids: Context.Tag.Service<typeof Ids>
   readonly clock: Clock.Clock
   readonly journal: Context.Tag.Service<typeof Journal>
-  /** Whether deltas are worth telling. */
+  /** Whether publishing deltas is worthwhile. */
   readonly heard: () => boolean
-  /** Called when text has come that is not stored. */
+  /** Called when unstored text has arrived. */
   readonly grown: () => void
 }
 
@@ -34,16 +34,16 @@ const emptyOf = ({ id, messageID, sessionID, time, type }: TextPart | ReasoningP
   ...(time === undefined ? {} : { time: { start: time.start } })
 })
 
-/** The parts of a step as they grow. `emit` is called for each event of the model. */
+/** The growing parts of a step. `emit` is called for each event of the model. */
 export class StepBuffer {
   readonly #options: StepBufferOptions
   /** Parts of this try, in the order in which they began. */
   #parts: Array<Written> = []
   #open = new Map<string, number>()
   #changed = new Set<number>()
-  /** Ids of an earlier try: its parts are written over, so that no text is kept twice. */
+  /** Ids of an earlier try, to be reused: that replaces its parts, so that no text is kept twice. */
   #spare: { readonly text: Array<PartID>; readonly reasoning: Array<PartID>; readonly tool: Array<PartID> }
-  /** How much of each part was told, in UTF-16 units. */
+  /** How much of each part was published, in UTF-16 units. */
   #publishedLengths: Array<number> = []
   #holds = true
   finish: FinishReason | undefined
@@ -54,7 +54,7 @@ export class StepBuffer {
     this.#spare = { text: [], reasoning: [], tool: [] }
   }
 
-  /** Forgets the parts of a failed try; gives those that may have been told, without what is not said any more. */
+  /** Forgets the parts of a failed try; returns those that may have been published, now empty. */
   restart(): ReadonlyArray<Written> {
     const emptied = this.#parts.flatMap((part) => part.type === "tool" ? [] : [emptyOf(part)])
     for (const part of this.#parts) this.#spare[part.type].push(part.id)
@@ -67,17 +67,17 @@ export class StepBuffer {
     return emptied
   }
 
-  /** Whether there is something to tell that the message has to be stored for. */
+  /** Whether there is something to publish for which the message must be stored. */
   get waits(): boolean {
     return this.#holds && this.#options.heard() && this.#parts.some((part, at) => this.#unpublished(part, at) !== "")
   }
 
-  /** What comes from now on is told later: a snapshot that is being stored must not be told after what came after it. */
+  /** From now on deltas are held back: a snapshot that is being stored must not be published after later deltas. */
   hold(): void {
     this.#holds = true
   }
 
-  /** Snapshots of these parts were told. */
+  /** Snapshots of these parts were published. */
   markPublished(parts: ReadonlyArray<Part>): void {
     for (const part of parts) {
       const at = this.#parts.findIndex(({ id }) => id === part.id)
@@ -85,7 +85,7 @@ export class StepBuffer {
     }
   }
 
-  /** Tells what came meanwhile; from now on all is told as it comes. */
+  /** Publishes what was held back; from now on deltas are published as they arrive. */
   release(): void {
     this.#holds = false
     for (const [at, part] of this.#parts.entries()) {
@@ -104,7 +104,7 @@ export class StepBuffer {
     return this.#parts.filter((part) => part.type === "tool")
   }
 
-  /** Parts of failed tries that nothing was written over. */
+  /** Parts of failed tries that nothing replaced. */
   leftovers(): ReadonlyArray<PartID> {
     return [...this.#spare.text, ...this.#spare.reasoning, ...this.#spare.tool]
   }
@@ -142,7 +142,7 @@ export class StepBuffer {
     }
   }
 
-  /** Ends all parts: what is still open was cut off. */
+  /** Ends all parts: open ones were cut off. */
   close(): void {
     const now = this.#options.clock.unsafeCurrentTimeMillis()
     for (const at of this.#open.values()) {

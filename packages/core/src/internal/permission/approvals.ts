@@ -1,4 +1,4 @@
-/** Decides what the answer `always` stores, what it covers from then on, and how it is taken back. */
+/** Decides what the answer `always` stores, what it covers from then on, and how to revoke it. */
 import { Ids } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import type { PermissionAsk } from "../../Tool.ts"
 import { countsFor } from "./verdict.ts"
 import type { WaitingAsk } from "./waitingAsks.ts"
 
-/** Whether approvals cover these patterns of a call; a permission is never a wildcard in them. */
+/** Whether approvals cover these patterns of a call; the permission itself is never a wildcard. */
 export const isApproved = (
   approved: ReadonlyArray<Approval>,
   ask: PermissionAsk,
@@ -29,13 +29,13 @@ export const isApproved = (
 const isSame = (a: Approval, b: Approval): boolean =>
   a.rootID === b.rootID && a.permission === b.permission && a.pattern === b.pattern
 
-/** Makes the part of the broker that keeps them. */
+/** Makes the part of the broker that manages them. */
 export const makeApprovals = Effect.gen(function*() {
   const journal = yield* Journal
   const storage = yield* SessionStorage
   const ids = yield* Ids
 
-  /** What is stored with the answer: the very patterns that were shown with the question. */
+  /** What is stored with the answer: exactly the patterns that the question showed. */
   const of = Effect.fnUntraced(function*({ request, subject }: WaitingAsk, scope: "tree" | "project") {
     const { projectID, rootID } = subject.session
     const created = yield* Clock.currentTimeMillis

@@ -1,11 +1,11 @@
-/** Finds what a process that is no more has asked a person for a call, and what it was answered. */
+/** Finds what a process that has ended asked a person about a call, and the answer. */
 import type { Event, EventProperties, PermissionRequest } from "@skein/domain/Event"
 import type { PartID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
-/** A question, and its answer where somebody gave one. */
+/** A question, and its answer if there is one. */
 interface AskedBefore {
   readonly request: PermissionRequest
   /** When it was asked (ms). */
@@ -18,7 +18,7 @@ const isOf = (partID: PartID, ask: PermissionAsk) => (event: Event): boolean =>
   && event.properties.permission === ask.permission
   && JSON.stringify(event.properties.patterns) === JSON.stringify(ask.patterns)
 
-/** The question that the log of events has for just this. */
+/** The question that the event log has for exactly this. */
 export const askedBefore = Effect.fnUntraced(function*(
   rootID: PermissionRequest["rootID"],
   partID: PartID,

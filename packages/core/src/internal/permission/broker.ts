@@ -1,4 +1,4 @@
-/** The broker of permission: rules decide first, then saved approvals, then a person. */
+/** The permission broker: rules decide first, then stored approvals, then a person. */
 import type { EventProperties, PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import { Ids, type PermissionID, type SessionID } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
@@ -26,12 +26,12 @@ import { readableBy, type Verdict, weigh as weighCall } from "./weigh.ts"
 const patience = Duration.hours(24)
 
 /**
- * How long a question that outlived its process waits at least and at most. A clock that was set forward looks like time
- * that has passed, and one that was set back like a question from the future: neither may reject it unseen or keep it.
+ * The minimum and maximum wait of a question that outlived its process. A clock that was set forward looks like time
+ * that has passed, and one that was set back like a question from the future. Neither may reject it unseen or keep it.
  */
 const patienceAgain = { minimum: Duration.hours(1), maximum: patience }
 
-/** An answer as the log of events has it. */
+/** An answer from the event log. */
 const answerOf = ({ message, reply }: EventProperties<"permission.replied">): Answer => ({
   reply,
   ...(message === undefined ? {} : { message })
@@ -40,7 +40,7 @@ const answerOf = ({ message, reply }: EventProperties<"permission.replied">): An
 const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolean, message: string) =>
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
 
-/** The refusal by rules, of what in the call they forbid. */
+/** The refusal by rules: what in the call they deny. */
 const forbidden = (ask: PermissionAsk, { forbids, onlyReads = false }: Partial<Verdict>) => {
   const what = `${ask.permission} (${(forbids ?? ask.patterns).join(", ")})`
   if (ask.permission === "bash_write") {
@@ -50,7 +50,7 @@ const forbidden = (ask: PermissionAsk, { forbids, onlyReads = false }: Partial<V
   return denied(ask, "rule", false, `Permission denied: a rule forbids ${what} here.${why}`)
 }
 
-/** What only a person allows, each time anew. */
+/** What only a person may allow, each time anew. */
 const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
 
 /** What `auto` allows: neither that, nor what would show credentials. */
@@ -75,7 +75,9 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const home = options.home
     const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
 
-    /** What holds now, whenever the call began: ceilings may have narrowed while somebody thought about it. */
+    /**
+     * The current rules, however long ago the call began: ceilings may have narrowed while somebody thought about it.
+     */
     const present = (given: Subject) =>
       Effect.map(given.now ?? Effect.succeed(given), (subject): Subject => ({
         ...subject,
@@ -131,7 +133,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         message === undefined ? "Permission denied." : `Permission denied. The user says: ${message}`
       )
 
-    /** Consent lifts no denial, neither one from before nor one that came while it was waited for. */
+    /** Consent lifts no denial, neither an earlier one nor one that arrived during the wait. */
     const unlessDenied = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
       Effect.flatMap(
         weigh(subject, tool, ask),
@@ -189,7 +191,8 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       if (asks === "auto" && autoAllows(ask)) return "mode"
       if (hooks.hears("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
-        // The question does not wait for it; where there is none, the program might end before it is told.
+        // The question does not wait for the notification. Without a question, the program might end before the
+        // notification is published.
         yield* asks === "person" ? Effect.forkIn(notified, lifetime) : notified
       }
       if (asks !== "person") return yield* askNobody(subject, request, ask)
@@ -205,7 +208,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const authorise = (subject: Subject, tool: Caller, ask: PermissionAsk, call?: AskingCall) =>
       Effect.map(settle(subject, tool, ask, call), (by) => ask.allowed?.(by))
 
-    /** Answers what an approval, or another mode, has decided by now. */
+    /** Answers open questions that an approval or another mode now covers. */
     const lookAgain = Effect.fnUntraced(function*(concerns: (subject: Subject) => boolean) {
       for (const { ask, request, subject, tool } of waiting.all()) {
         if (!concerns(subject)) continue
@@ -226,7 +229,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       const found = waiting.find(id)
       if (found === undefined) return yield* noQuestion(id)
       const { projectID, rootID } = found.subject.session
-      // Where nothing can be stored, more than this once was never offered.
+      // If nothing can be stored, `always` was never offered.
       const lasts = answer === "always" && found.request.always.length > 0
       const given: Answer = {
         reply: answer === "always" && !lasts ? "once" : answer,

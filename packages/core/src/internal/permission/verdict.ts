@@ -1,17 +1,19 @@
-/** Decides what the rules say of a call, before anybody is asked: of the agent, and of every ceiling above it. */
+/**
+ * Decides what the rules say about a call before anybody is asked: those of the agent, and of every ceiling above it.
+ */
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 import { defaultRules, readOnlyBash } from "../../Agent.ts"
 import { allowsInFull, covers, deciding, deniesAll, evaluate, isNarrow, stricter } from "../../Ruleset.ts"
 import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
-/** Whether nothing that is called here may change files, be it by way of a command. */
+/** Whether no call here may change files, not even through a command. */
 export const readsOnly = (subject: Subject): boolean =>
   subject.ceilings.some((ceiling) => evaluate(ceiling, "edit", "*") === "deny")
 
 /**
- * What one set of rules says of one pattern. A tool goes by its permission key; its name counts too, where a rule names
- * it: a catch-all speaks for the key alone.
+ * What one rule set says about one pattern. The tool's permission key decides. Rules that name the tool apply too; a
+ * catch-all applies to the key alone.
  */
 const verdict = (
   rules: Ruleset,
@@ -34,15 +36,15 @@ const strictest = (subject: Subject, of: (rules: Ruleset) => Action | undefined,
     of(subject.rules) ?? otherwise
   )
 
-/** What a call needs besides its own permission, such as to leave the directory, is no matter of the tool's name. */
+/** The tool's name does not matter for further permissions of a call, such as leaving the directory. */
 const callerOf = (tool: Caller, { permission }: PermissionAsk): Caller =>
   permission === tool.permission ? tool : { name: permission, permission }
 
-/** Whether a rule counts for credentials: a rule for every permission does not mean to hand them out. */
+/** Whether a rule counts for credentials: a catch-all does not include them. */
 const namesCredentials = ({ action, permission }: Rule): boolean =>
   action !== "allow" || permission === "bash_credentials"
 
-/** Which rules count for a pattern of this call; all where `undefined`. */
+/** Which rules count for a pattern of this call; all if `undefined`. */
 export const countsFor = ({ exact, patterns, permission }: PermissionAsk) => {
   const inFull = new Set(exact ?? (permission === "bash" ? patterns : []))
   const named = permission === "bash_credentials" ? namesCredentials : undefined
@@ -52,11 +54,11 @@ export const countsFor = ({ exact, patterns, permission }: PermissionAsk) => {
   }
 }
 
-/** Whether a call has to be known to do nothing but read: without a sandbox nothing keeps a shell from writing. */
+/** Whether a call must be known to only read: without a sandbox nothing keeps a shell from writing. */
 export const mustRead = (subject: Subject, ask: PermissionAsk): boolean =>
   ask.permission === "bash" && ask.confined !== true && readsOnly(subject)
 
-/** What agent and ceilings say of each pattern, before any approval. */
+/** What agent and ceilings say about each pattern, before any approval. */
 export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): ReadonlyArray<Action> => {
   const caller = callerOf(tool, ask)
   const counts = countsFor(ask)
@@ -119,7 +121,7 @@ export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk)
   )
 }
 
-/** Keeps what was made of a set of rules: sets do not change, and the same few are asked about at every step. */
+/** Caches what was made of a rule set: sets are immutable, and the same few are checked at every step. */
 export const remembered = <A>(make: (rules: Ruleset) => A): (rules: Ruleset) => A => {
   const known = new WeakMap<Ruleset, A>()
   return (rules) => {
@@ -141,6 +143,6 @@ const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean => {
   return found
 }
 
-/** Whether anything at all of a tool may ever be allowed. */
+/** Whether any call of a tool may ever be permitted. */
 export const isOffered = (subject: Subject, tool: Caller): boolean =>
   !nothingOf(subject.rules, tool) && !subject.ceilings.some((ceiling) => nothingOf(ceiling, tool))

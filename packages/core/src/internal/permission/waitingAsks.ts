@@ -1,4 +1,4 @@
-/** Owns the questions that wait for a person: each comes to one end, whoever brings it about first. */
+/** Owns the open questions for a person: each is answered once, by the first answer. */
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import type { PermissionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
@@ -21,7 +21,7 @@ export interface Answer {
   readonly scope?: "tree" | "project"
 }
 
-/** A call that cannot go on before somebody has answered. */
+/** A call that waits for an answer. */
 export interface WaitingAsk {
   readonly request: PermissionRequest
   readonly subject: Subject
@@ -31,12 +31,12 @@ export interface WaitingAsk {
 
 interface Waiting extends WaitingAsk {
   readonly answer: Deferred.Deferred<Answer>
-  /** Who wants to end it waits for who is just doing so. */
+  /** Another fiber is ending it: wait for that. */
   readonly turn: Effect.Semaphore
   ended: boolean
 }
 
-/** The refusal of an answer that nobody waits for. */
+/** The error for answering a question that is not open. */
 export const noQuestion = (id: PermissionID) =>
   new PermissionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
 
@@ -47,7 +47,7 @@ const withdrawn: Answer = {
   withdrawn: true
 }
 
-/** How questions and their ends are stored and told. */
+/** How questions and their ends are stored and published. */
 interface Tell {
   readonly asked: (ask: WaitingAsk) => Effect.Effect<void, StorageError>
   readonly replied: (ask: WaitingAsk, answer: Answer, also: ReadonlyArray<Entry>) => Effect.Effect<void, StorageError>
@@ -57,7 +57,7 @@ interface Tell {
 export const makeWaitingAsks = (tell: Tell) => {
   const waiting = new Map<PermissionID, Waiting>()
 
-  /** A question that could not be ended waits on. */
+  /** A question that could not be ended stays open. */
   const end = (each: Waiting, answer: Answer, also: ReadonlyArray<Entry> = []) =>
     each.turn.withPermits(1)(Effect.suspend(() => {
       if (each.ended) return Effect.succeed(false)
@@ -80,7 +80,7 @@ export const makeWaitingAsks = (tell: Tell) => {
         waiting.set(ask.request.id, each)
         yield* tell.asked(ask)
         const given = yield* restore(Effect.timeoutOption(Deferred.await(answer), patience)).pipe(
-          // Whoever shows the question must hear that it is no more.
+          // Readers that show the question must learn that it is closed.
           Effect.onInterrupt(() =>
             Effect.catchAll(
               end(each, withdrawn),
@@ -96,7 +96,7 @@ export const makeWaitingAsks = (tell: Tell) => {
 
   return {
     wait,
-    /** Ends a question, and makes these changes with it; false where it has ended already, or never was. */
+    /** Ends a question, and makes these changes with it; false if it has ended already, or never existed. */
     answer: (id: PermissionID, answer: Answer, also?: ReadonlyArray<Entry>) =>
       Effect.suspend(() => {
         const found = waiting.get(id)

@@ -1,4 +1,4 @@
-/** Keeps the projects of a process open while they are used, each in the newest version that its files allow. */
+/** Keeps the projects of a process open while they are used, each in the latest version that its files allow. */
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,15 +10,15 @@ import * as Scope from "effect/Scope"
 import type { Project, ProjectServices, ProjectSource, ProjectUnavailable, ProjectVersion } from "../../Project.ts"
 import { servicesForLater } from "../traced.ts"
 
-/** A version that has been built. */
+/** A built version. */
 interface Built {
   readonly services: Context.Context<ProjectServices>
   readonly scope: Scope.CloseableScope
-  /** How much runs with it. A version that was replaced is closed when nothing does. */
+  /** How many users run with it. A replaced version closes when the last one ends. */
   users: number
 }
 
-/** A project that is in the map; it is opened by its first user, and again where that failed. */
+/** A project in the map. Its first user opens it, and the next one after a failure. */
 interface Entry extends Project {
   readonly ready: Effect.Effect<void, ProjectUnavailable>
 }
@@ -74,7 +74,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
       }))
     })
 
-    /** Nothing of an attempt that fails stays. */
+    /** Nothing of a failed attempt stays. */
     const attempt = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const scope = yield* Scope.fork(lifetime, ExecutionStrategy.sequential)
@@ -110,8 +110,8 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
   })
 
 /**
- * Makes the service. An `RcMap` counts the users of each directory. What can fail is not in its lookup: it would keep the
- * failure, and a config that was mended meanwhile would not be read.
+ * Makes the service. An `RcMap` counts the users of each directory. Its lookup cannot fail: otherwise it would cache
+ * the failure, and a config that was fixed meanwhile would not be read.
  */
 export const makeProjects = <R>(source: ProjectSource<R>, idleTimeToLive: Duration.DurationInput) =>
   Effect.map(

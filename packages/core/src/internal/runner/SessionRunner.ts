@@ -1,4 +1,4 @@
-/** Owns that sessions work: stores prompts and answers them, starts and stops loops, and waits until nothing goes on. */
+/** Owns the work of sessions: stores prompts and answers them, starts and stops loops, and waits until nothing runs. */
 import type { PartInput } from "@skein/domain/Part"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import { servicesForLater } from "../traced.ts"
 import { atRest, continueTurn, type LoopServices, wake } from "./runner.ts"
 import { addNote, submitPrompt } from "./submitPrompt.ts"
 
-/** The work of sessions in memory whose tree is held. Nothing is required of whoever asks. */
+/** The work of sessions in memory whose tree is held. Callers need no services. */
 export class SessionRunner extends Context.Tag("@skein/core/internal/runner/SessionRunner")<SessionRunner, {
   /**
    * Stores a prompt and waits for its answer. Where the session was stopped more often than `stops` by the time the prompt is
@@ -27,7 +27,7 @@ export class SessionRunner extends Context.Tag("@skein/core/internal/runner/Sess
   readonly note: (live: Live, parts: ReadonlyArray<PartInput>) => Effect.Effect<void, StorageError>
   /** Starts the loop for what waits in the inbox; a loop that runs looks there by itself. */
   readonly wake: (live: Live) => Effect.Effect<void>
-  /** Continues what a crash has left of a session: the turn that it cut off, and what nobody has read. */
+  /** Continues what a crash left of a session: the interrupted turn, and unread messages. */
   readonly resume: (live: Live) => Effect.Effect<void>
   /** Ends when nothing of a session goes on: no turn, and no task in the background. */
   readonly rest: (live: Live) => Effect.Effect<void>

@@ -136,7 +136,7 @@ const turns = (live: Live, running: Running) =>
         yield* inProject(live, renewSummary(live, exit))
         const next = wasStopped ? undefined : yield* Effect.exit(restore(goesOn(live, exit, again)))
         again = next !== undefined && Exit.isSuccess(next) && next.value ? again + 1 : 0
-        // Who waits for this turn waits for the one that it goes on with.
+        // A caller that waits for this turn waits for the one that continues it.
         if (!wasStopped && again === 0) answer(live, running, exit)
         if (wasStopped || failedToStore(exit) || !live.inbox.wantsAnswer) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
@@ -160,7 +160,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
     const named = Effect.annotateLogs(turns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
     return inSlices(Effect.forkIn(Effect.interruptible(named), live.scope)).pipe(
       Effect.flatMap((fiber) => {
-        // Also where the scope was closed before the fiber could begin: nobody waits for what does not run.
+        // Even if the scope closed before the fiber could begin: a loop that never runs must not be awaited.
         fiber.addObserver(() => {
           live.run.end(running)
           done()
@@ -176,7 +176,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
   })
 }
 
-/** Starts the loop for what waits in the inbox, though nobody waits for the answer; one that runs looks there by itself. */
+/** Starts the loop for what is in the inbox, without waiting for the answer; a running loop checks the inbox itself. */
 export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() =>
     live.running === undefined && live.inbox.wantsAnswer
@@ -187,7 +187,7 @@ export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
 /** Whether a turn is stored as under way: in a session that does nothing, that is what a crash has left. */
 export const hasOpenTurn = ({ info: { turn } }: Live): boolean => turn !== undefined && turn.ended === undefined
 
-/** Goes on with what a crash has left of a session: the turn that it cut off, and what nobody has read. */
+/** Continues what a crash left of a session: the interrupted turn, and unread messages. */
 export const continueTurn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
@@ -215,7 +215,7 @@ export const atRest = (live: Live): Effect.Effect<void> =>
     return Effect.void
   })
 
-/** A prompt that nobody waits for any more makes no session work, where none has begun to answer it: it stays as a note. */
+/** An abandoned prompt makes no session work, unless answering it has begun: it becomes a note. */
 const withdraw = Effect.fnUntraced(
   function*(live: Live, id: MessageID) {
     const journal = yield* Journal
@@ -234,7 +234,10 @@ export const withdrawn = (live: Live, row: InboxRow): Effect.Effect<never, Sessi
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Waits for the answer; whoever gives up last takes the session with it, also who had given up before it came to waiting. */
+/**
+ * Waits for the answer. If the last waiting caller is interrupted, so is the session, even if the caller was
+ * interrupted before it began to wait.
+ */
 const wait = (
   live: Live,
   id: MessageID,

@@ -1,4 +1,4 @@
-/** The way of a prompt into a session: it is stored first, and from then on it is answered. */
+/** The way of a prompt into a session: it is stored first, and answered from then on. */
 import { Ids } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
@@ -21,11 +21,11 @@ import { traced } from "../traced.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { submit, withdrawn } from "./runner.ts"
 
-/** What is submitted, as parts whose text is well-formed. */
+/** The submitted parts, with well-formed text. */
 export const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
   wellFormed(typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt)
 
-/** Refuses a prompt that says nothing. */
+/** Refuses an empty prompt. */
 export const checkParts = (parts: ReadonlyArray<PartInput>): Effect.Effect<void, PromptInvalid> =>
   parts.some((part) => part.type !== "text" || part.text.trim() !== "")
     ? Effect.void
@@ -36,7 +36,7 @@ const textOf = (parts: ReadonlyArray<PartInput>): string =>
     "\n"
   )
 
-/** Stores a prompt or a note, with what it changes of the session. */
+/** Stores a prompt or a note, with its changes of the session. */
 const store = Effect.fnUntraced(function*(
   live: Live,
   kind: "prompt" | "note",
@@ -80,11 +80,13 @@ const store = Effect.fnUntraced(function*(
   return { row, first: names && live.parent === undefined }
 })
 
-/** Stores a message without answering it: the next prompt is answered with it in mind. */
+/** Stores a message without answering it: the model sees it with the next prompt. */
 export const addNote = (live: Live, parts: ReadonlyArray<PartInput>) =>
   Effect.uninterruptible(Effect.map(store(live, "note", parts, {}), ({ row }) => live.inbox.push(row)))
 
-/** Stores a prompt and waits for its answer. Between the two nothing may come, so only the waiting can be interrupted. */
+/**
+ * Stores a prompt and waits for its answer. Nothing may come between the two, so only the waiting can be interrupted.
+ */
 export const submitPrompt = (
   live: Live,
   parts: ReadonlyArray<PartInput>,
@@ -98,7 +100,7 @@ export const submitPrompt = (
       Effect.gen(function*() {
         yield* checkParts(parts)
         const { first, row } = yield* store(live, "prompt", parts, options)
-        // Stopped while hooks looked at it, or while it was being stored: it stays as a note, and begins nothing.
+        // It was stopped while hooks checked it, or while it was being stored: it stays as a note, and starts nothing.
         if (live.run.stops !== stops) return yield* withdrawn(live, row)
         if (first) yield* startSideFiber(live, inProject(live, makeTitle(live, textOf(parts))))
         if (output !== undefined) live.inbox.askForm(row.id, output)

@@ -1,4 +1,4 @@
-/** Makes sessions: roots, and sessions below others. */
+/** Creates sessions: roots and children. */
 import { open } from "@skein/domain/Budget"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import { planAgent } from "@skein/domain/Mode"
@@ -20,7 +20,7 @@ import { untitled } from "../summary/makeTitle.ts"
 
 const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
 
-/** What a project says of a session that begins. */
+/** A project's settings for a new session. */
 const startOf = Effect.fnUntraced(function*(options: SessionOptions) {
   const { settings } = yield* Config
   if (options.mode === "plan") yield* agentOf(planAgent)
@@ -59,7 +59,7 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
   return info
 }, Effect.uninterruptible)
 
-/** Makes a session below another. */
+/** Creates a child session. */
 export const createChild = Effect.fnUntraced(function*(parentID: SessionID, options: ChildOptions) {
   const ids = yield* Ids
   const journal = yield* Journal

@@ -1,4 +1,4 @@
-/** Begins another session with a copy of what was said in one. */
+/** Starts another session with a copy of a conversation. */
 import { open } from "@skein/domain/Budget"
 import { Ids, type MessageID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
@@ -25,7 +25,7 @@ const messagesOf = Effect.fnUntraced(function*({ info: { id }, messages }: Live)
   return rows
 })
 
-/** What was said up to a message; all of it where none is named. */
+/** The conversation up to a message, or all of it if you name none. */
 const upTo = (live: Live, messages: ReadonlyArray<MessageWithParts>, messageID: MessageID | undefined) => {
   if (messageID === undefined) return Effect.succeed(messages)
   const at = messages.findIndex(({ info }) => info.id === messageID)
@@ -45,7 +45,7 @@ const refuseAtWork = ({ info: { id }, running, tasks }: Live) =>
     message: `The session ${id} is at work. Fork it when it is idle, or stop it first.`
   })
 
-/** What a crash has left open has an end in the copy: nothing goes on there. */
+/** Closes what a crash left open: nothing continues in the copy. */
 const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithParts => ({
   info: info.role === "assistant" && info.time.completed === undefined ? endAnswer(info, now) : info,
   parts: parts.map((part) =>
@@ -55,7 +55,7 @@ const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithPart
   )
 })
 
-/** The data of the fork: what the session was given stays, what it has used and what became of it does not. */
+/** The data of the fork: it keeps the original's settings, and none of its usage and state. */
 const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => {
   const { budget, summary: _, turn: __, worktree: ___, ...kept } = live.info
   return {
@@ -79,7 +79,7 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: Me
   const all = yield* messagesOf(live)
   const said = yield* upTo(live, all, messageID)
   const todos = said.length === all.length ? yield* orUnreadable(storage.todos(live.info.id), []) : []
-  // It may have begun to work while all this was read.
+  // It may have started to work while this was read.
   yield* refuseAtWork(live)
   const now = yield* Clock.currentTimeMillis
   const info = infoOf(live, ids.unsafeMake("ses", now), now)
@@ -96,7 +96,7 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: Me
         ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
       ]
     ),
-    // Where its parent is being removed, it went with that.
+    // If its parent is being deleted, it goes too.
     live.parent !== undefined && live.parent.isLeaving ? Effect.void : table.add(info, live.parent)
   ))
   return info

@@ -1,4 +1,4 @@
-/** The sessions service: each operation with the services that it needs. */
+/** The session service: each operation with the services that it needs. */
 
 import { type MessageID, type SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"

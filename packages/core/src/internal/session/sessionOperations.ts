@@ -1,4 +1,4 @@
-/** What callers ask of a session that is there. */
+/** The operations on existing sessions. */
 
 import { type MessageID, type SessionID } from "@skein/domain/Id"
 import type { PartInput } from "@skein/domain/Part"
@@ -23,7 +23,7 @@ const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(n
 
 type Submitted = ReturnType<typeof promptHooks>["submitted"]
 
-/** Prompts a session: hooks hear of it first, and what a crash has left of its tree continues before. */
+/** Prompts a session: hooks see the prompt first, and what a crash left of its tree is recovered before. */
 export const promptSession = Effect.fnUntraced(function*(
   id: SessionID,
   input: string | ReadonlyArray<PartInput>,
@@ -59,7 +59,7 @@ export const appendTo = Effect.fn("Session.append")(function*(
   yield* table.use(id, (live) => runner.note(live, parts))
 })
 
-/** Copies a session. A copy of a root is a tree of its own, and the original is only read. */
+/** Copies a session. A copy of a root is its own tree, and the original is only read. */
 export const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, messageID: MessageID | undefined) {
   const table = yield* SessionTable
   const { parentID } = (yield* table.open(id)).info
@@ -67,7 +67,7 @@ export const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, messa
   return yield* parentID === undefined ? Effect.flatMap(table.open(id), forked) : table.use(id, forked)
 })
 
-/** Ends what runs here of a tree, and stores nothing of that. */
+/** Ends what runs here of a tree, without storing an end. */
 export const leaveTree = Effect.fn("Session.leave")(function*(id: SessionID) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
@@ -77,7 +77,7 @@ export const leaveTree = Effect.fn("Session.leave")(function*(id: SessionID) {
   return rows.filter(({ background }) => background)
 })
 
-/** Gives a session another title. */
+/** Renames a session. */
 export const renameSession = Effect.fnUntraced(function*(id: SessionID, title: string) {
   const table = yield* SessionTable
   const journal = yield* Journal
@@ -87,7 +87,7 @@ export const renameSession = Effect.fnUntraced(function*(id: SessionID, title: s
   )
 })
 
-/** The messages of a session, without bringing them into memory. */
+/** The messages of a session, without loading them into memory. */
 export const messagesOf = Effect.fnUntraced(function*(id: SessionID) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage

@@ -1,4 +1,4 @@
-/** The hooks around one call: those before it see what the model wrote, those after it what the model is to read. */
+/** The hooks around one call: those before it see what the model wrote, those after it what the model will read. */
 import type { ToolPart } from "@skein/domain/Part"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import { type Acting, pathOf } from "../live/Live.ts"
 
 type Service = Context.Tag.Service<typeof Hooks>
 
-/** A session as hooks are told of it. */
+/** A session as hooks see it. */
 export const placeOf = (live: Acting): HookPlace => ({
   sessionID: live.info.id,
   rootID: live.info.rootID,
@@ -19,14 +19,14 @@ export const placeOf = (live: Acting): HookPlace => ({
   cwd: live.info.directory
 })
 
-/** What the hooks before a call have made of it. */
+/** What the hooks before a call made of it. */
 export interface Before {
-  /** The call, with other arguments where a hook has changed them. */
+  /** The call, with other arguments if a hook changed them. */
   readonly part: ToolPart
-  /** Why a person is to be asked, whatever the rules say. */
+  /** Why a person must be asked, whatever the rules say. */
   readonly asks: string | undefined
   readonly consents: boolean
-  /** What the model is to read below the result. */
+  /** Text for the model, below the result. */
   readonly contexts: ReadonlyArray<string>
   /** Why it is not to be made. */
   readonly refusal: HookRefused | undefined
@@ -38,13 +38,13 @@ export const withInput = (part: ToolPart, input: unknown): ToolPart => ({
   state: { status: "pending", input: JSON.stringify(input) ?? "null" }
 })
 
-/** A result with what hooks have said before the call below it. */
+/** A result, followed by what hooks said before the call. */
 export const withContexts = (output: string, contexts: ReadonlyArray<string> = []): string =>
   [output, ...contexts.map((text) => `A hook says of this call: ${text}`)].join("\n\n")
 
 const unheard = Effect.succeed(undefined)
 
-/** Asks the hooks before a call, where there are any. */
+/** Asks the hooks before a call, if there are any. */
 export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, tool: AnyTool | undefined) =>
   tool === undefined || !hooks.hears("PreToolUse", tool)
     ? unheard
@@ -60,7 +60,7 @@ export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, tool: A
       }
     )
 
-/** What a call needs consent for where a hook wants a person to be asked, or gives consent itself. */
+/** What a call needs consent for if a hook wants a person to be asked, or consents itself. */
 export const insisting = (
   asks: ReadonlyArray<PermissionAsk>,
   { name, permission }: AnyTool,
@@ -78,7 +78,7 @@ export const insisting = (
   ]
 }
 
-/** What the model reads of a call that has ended. */
+/** What the model reads of an ended call. */
 export const afterCall = (
   hooks: Service,
   live: Acting,

@@ -13,15 +13,15 @@ import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { placeOf } from "./callHooks.ts"
 
-/** How long all SessionEnd hooks may take: the program waits for them as it ends. */
+/** The time limit of all SessionEnd hooks together: the program waits for them as it exits. */
 const longestEnd = "4 seconds"
 
 const promptOf = (parts: ReadonlyArray<PartInput>): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : part.type === "subtask" ? [part.prompt] : []).join("\n")
 
 /**
- * Tells of a prompt before it is stored, and before the first one of a session that it begins. What a subagent is prompted
- * with is told as its start: users prompt roots. What hooks tell the model goes along with the prompt.
+ * Calls the hooks for a prompt before it is stored, and for the session that its first prompt starts. A subagent's
+ * prompt counts as its start: users prompt roots. What hooks say to the model is added to the prompt.
  */
 export const promptHooks = () => {
   const begun = new Set<Live>()
@@ -47,14 +47,14 @@ export const promptHooks = () => {
       )
     })
   /**
-   * Tells that this process closes the sessions that it has prompted. A fiber of its own does it, since the one that closes
-   * them may be interrupted.
+   * Calls the hooks when this process closes the sessions that it prompted. It runs in its own fiber, since the closing
+   * fiber may be interrupted.
    */
   const ended = Effect.suspend(() =>
     Effect.forEach(begun, (live) =>
       Effect.catchAll(
         Projects.use(live.info.directory, Effect.flatMap(Hooks, (hooks) => hooks.sessionEnd(placeOf(live)))),
-        ({ message }) => Effect.logWarning("Hooks are not told of the end of a session", message)
+        ({ message }) => Effect.logWarning("SessionEnd hooks did not run", message)
       ), { concurrency: "unbounded", discard: true })
   ).pipe(
     Effect.timeoutOption(longestEnd),
@@ -72,24 +72,23 @@ const endOf = (exit: Exit.Exit<Turn, { readonly message: string }>): HookEnd => 
   return { output: error instanceof Error ? error.message : String(error), failed: true }
 }
 
-/** Tells that a turn of a root has ended by itself; what the next one is to be prompted with, if a hook wants one. */
+/**
+ * Calls the hooks when a turn of a root has ended on its own; returns the prompt of the next one, if a hook wants one.
+ */
 export const turnEnded = (live: Live, exit: Exit.Exit<Turn, { readonly message: string }>, again: boolean) =>
   live.parent === undefined
     ? inProject(live, Effect.flatMap(Hooks, (hooks) => hooks.stop(placeOf(live), endOf(exit), again)))
     : Effect.succeed(undefined)
 
-/** Tells that a subagent begins to work; what hooks tell it with its prompt. */
+/** Calls the hooks when a subagent starts; returns what they add to its prompt. */
 export const runBegins = (live: Live, prompt: string) =>
   inProject(live, Effect.flatMap(Hooks, (hooks) => hooks.subagentStart(placeOf(live), prompt)))
 
-/** Tells that a subagent has ended a turn well; what it is prompted with next, if a hook wants it to go on. */
+/** Calls the hooks when a subagent has ended a turn well; returns its next prompt, if a hook wants it to continue. */
 export const runEnds = (live: Live, output: string, again: boolean) =>
   inProject(live, Effect.flatMap(Hooks, (hooks) => hooks.subagentStop(placeOf(live), { output }, again)))
 
-/**
- * Tells of the outcome of a run, unless hooks were told of it as its last turn ended, or the run is being given up: nobody
- * waits for a hook then.
- */
+/** Calls the hooks with the outcome of a run, unless its last turn has done so, or the run was abandoned. */
 export const runEnded = (live: Live, outcome: Outcome) =>
   outcome.status === "completed"
     ? Effect.void

@@ -1,13 +1,16 @@
-/** Words what is known of a session's work for whoever summarises it: never the conversation, and never more than so much. */
+/**
+ * Writes what is known about a session's work for the summarising agent: never the conversation, and never more than a
+ * fixed length.
+ */
 import { cut } from "../cutText.ts"
 import type { CommandRun, FileChange, SessionFacts } from "./sessionFacts.ts"
 
-/** How many characters each section may have, and each line of one. */
+/** The maximum characters of each section, and of each line. */
 const room = { prompts: 5_000, files: 5_000, commands: 2_500, tasks: 5_000, todos: 1_500, answer: 4_000, line: 600 }
 
 const oneLine = (text: string): string => cut(text.replaceAll(/\s+/g, " ").trim(), room.line)
 
-/** The first line and the last ones, as many as there is room for; says how many are left out. */
+/** The first line and as many of the last ones as fit; says how many are left out. */
 const fitting = (lines: ReadonlyArray<string>, characters: number): ReadonlyArray<string> => {
   const [first, ...rest] = lines
   if (first === undefined) return []
@@ -27,10 +30,10 @@ const section = (name: string, items: ReadonlyArray<string>, characters: number)
     ? []
     : [[`${name}:`, ...fitting(items.map((item) => `- ${oneLine(item)}`), characters)].join("\n")]
 
-/** Those who did something, each once. */
+/** The agents that did something, each once. */
 const distinct = (names: ReadonlyArray<string>): string => [...new Set(names)].join(", ")
 
-/** What happened under each key, in the order of the last time. */
+/** What happened under each key, sorted by the last time. */
 const grouped = <A>(
   items: ReadonlyArray<A>,
   keyOf: (item: A) => string
@@ -53,11 +56,11 @@ const commandLine = ([command, runs]: readonly [string, ReadonlyArray<CommandRun
   return `${cut(command, 300)} (${distinct(runs.map(({ agent }) => agent))}${exit === 0 ? "" : `, exit code ${exit}`})`
 }
 
-/** The files that were changed, the latest change last. */
+/** The changed files, the latest change last. */
 export const changedFiles = ({ changes }: SessionFacts): ReadonlyArray<string> =>
   grouped(changes, ({ file }) => file).map(([file]) => file.toWellFormed())
 
-/** The digest: sections of lines that begin with a dash, and the last answer at the end. */
+/** The digest: sections of lines with dashes, and the last answer at the end. */
 export const digest = (facts: SessionFacts): string => {
   const { answer, changes, commands, info, prompts, tasks, todos } = facts
   const files = grouped(changes, ({ file }) => file).map(fileLine)

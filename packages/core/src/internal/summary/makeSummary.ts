@@ -1,4 +1,7 @@
-/** Says what became of a session: asks the hidden agent `summary`, keeps its answer on the session, and renews it after turns. */
+/**
+ * Summarises the result of a session: asks the hidden agent `summary`, stores its answer with the session, and renews
+ * it after turns.
+ */
 import type { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -15,7 +18,7 @@ import { askHidden } from "../model/askHidden.ts"
 import { changedFiles, digest } from "./digest.ts"
 import { sessionFacts } from "./sessionFacts.ts"
 
-/** The longest summary, in characters, and the most files that it names. */
+/** The maximum length of a summary, in characters, and of its list of files. */
 const longest = 4_000
 const mostFiles = 100
 
@@ -30,7 +33,7 @@ const failedFor = ({ info: { id } }: Live, reason: SummaryFailed["reason"]) => (
     }`
   })
 
-/** Writes a summary of a session and all below it. One that covers more and was written meanwhile is not overwritten. */
+/** Writes a summary of a session and all below it. Does not overwrite a later one that covers more. */
 const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean) {
   const journal = yield* Journal
   const facts = yield* sessionFacts(live.info)
@@ -53,12 +56,12 @@ const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean
   if (known !== undefined && known.until > until) return known
   const files = changedFiles(facts).slice(-mostFiles)
   const summary: SessionSummary = { text: text.slice(0, longest).toWellFormed(), files, until, time: now }
-  // To be described changes nothing of a session: its place among the others stays.
+  // A summary does not change the date of a session, so it keeps its place in listings.
   yield* journal.commit([live.record.annotate({ summary })])
   return summary
 })
 
-/** Summarises a session for somebody who waits for it. Giving up closes the request; halting the session does so too. */
+/** Summarises a session on request. Interruption closes the request; so does halting the session. */
 export const summarize = (live: Live) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
@@ -76,12 +79,12 @@ const renewed = (live: Live): Effect.Effect<void, never, Effect.Effect.Context<R
     (error) => Effect.logWarning("No summary", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))
   )
 
-/** Begins to renew the summary of a root, where that is wanted and files were changed since; ends at once. */
+/** Starts to renew the summary of a root, if the config wants that and files have changed; returns at once. */
 export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.Exit<unknown, unknown>) {
   const { settings } = yield* Config
   if (settings.summaries !== true || !live.summary.isStale || Exit.isFailure(turn)) return
   live.summary.begin()
-  // What the last turn led to is covered by this one.
+  // This summary covers the changes of the last turn.
   if (live.summary.renewal !== undefined) yield* Fiber.interruptFork(live.summary.renewal)
   live.summary.renewedBy(yield* startSideFiber(live, inProject(live, renewed(live))))
 })

@@ -1,4 +1,4 @@
-/** Gives a session its title, once, beside the first turn. */
+/** Gives a session its title, once, alongside the first turn. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
@@ -17,7 +17,7 @@ export const firstWords = (text: string): string => {
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
 }
 
-/** Asks for a title, after the request that the user waits for. Whatever goes wrong leaves the title as it is, and is logged. */
+/** Asks for a title, after the request that the user waits for. Failures are logged and leave the title as it is. */
 export const makeTitle = Effect.fn("Session.title")(
   function*(live: Live, text: string) {
     yield* live.connected.await

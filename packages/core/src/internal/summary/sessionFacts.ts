@@ -1,4 +1,7 @@
-/** Gathers what is known of the work of a session and of all below it: what was asked, changed, run, delegated and answered. */
+/**
+ * Collects what is known about the work of a session and all below it: what was asked, changed, run, delegated and
+ * answered.
+ */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import { reason } from "@skein/domain/Outcome"
 import type { MessageWithParts, ToolCompleted, ToolPart } from "@skein/domain/Part"
@@ -10,42 +13,42 @@ import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { changesFiles, Tools } from "../../Tool.ts"
 import { answerOf } from "../conversation/makePrompt.ts"
 
-/** A call that has done something, and the agent that made it. */
+/** A call that did something, and the agent that made it. */
 interface Done {
   readonly agent: string
   readonly tool: string
   readonly at: number
 }
 
-/** A file that a call changed, as the call named it. */
+/** A changed file, as the call named it. */
 export interface FileChange extends Done {
   readonly file: string
 }
 
-/** A shell command that ran and may have changed something. */
+/** A shell command that may have changed something. */
 export interface CommandRun extends Done {
   readonly command: string
-  /** Its exit code, where it told one. */
+  /** Its exit code, if it reported one. */
   readonly exit: number | undefined
 }
 
-/** What is known of a session's work, each list in the order of time. */
+/** What is known about a session's work, each list in order of time. */
 export interface SessionFacts {
   readonly info: SessionInfo
-  /** The last message of the session; undefined where there is none. */
+  /** The last message of the session; undefined if there is none. */
   readonly until: MessageID | undefined
-  /** What was asked of the session. */
+  /** The prompts of the session. */
   readonly prompts: ReadonlyArray<string>
   readonly changes: ReadonlyArray<FileChange>
   readonly commands: ReadonlyArray<CommandRun>
   readonly tasks: ReadonlyArray<{ readonly agent: string; readonly description: string; readonly end: string }>
-  /** What the session still plans to do. */
+  /** The open todos of the session. */
   readonly todos: ReadonlyArray<Todo>
-  /** The last text of the session itself; empty where there is none. */
+  /** The last text of the session itself; empty if there is none. */
   readonly answer: string
 }
 
-/** Tools of ours that change files, also where a session is read without them. */
+/** Built-in tools that change files, for sessions that are read without them. */
 const editors = ["edit", "write", "patch"]
 
 const readsOnly: ReadonlySet<string> = new Set(readOnlyCommands)
@@ -92,7 +95,7 @@ const promptOf = ({ info, parts }: MessageWithParts): ReadonlyArray<string> => {
   return said === "" ? [] : [said]
 }
 
-/** The session and those below it, those above first. */
+/** The session and those below it, top down. */
 const subtree = (top: SessionInfo, all: ReadonlyArray<SessionInfo>): ReadonlyArray<SessionInfo> => {
   const below = new Map<SessionID, Array<SessionInfo>>()
   for (const info of all) {
@@ -105,7 +108,7 @@ const subtree = (top: SessionInfo, all: ReadonlyArray<SessionInfo>): ReadonlyArr
 
 const byTime = <A extends Done>(done: ReadonlyArray<A>): ReadonlyArray<A> => done.toSorted((a, b) => a.at - b.at)
 
-/** Reads it from storage; the messages of one session at a time are in memory. */
+/** Reads it from storage, with the messages of one session at a time in memory. */
 export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
   const storage = yield* SessionStorage
   const tools = yield* Tools

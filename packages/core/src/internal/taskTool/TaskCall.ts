@@ -1,4 +1,4 @@
-/** Owns what is told of one call of the tool: its progress, and the outcome in words. */
+/** Owns what one call of the task tool reports: its progress, and its outcome in words. */
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import type { Spill } from "../../Spill.ts"
@@ -6,11 +6,11 @@ import type { Accepted, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
 import { type ToolContext, ToolError, type ToolResult } from "../../Tool.ts"
 import { acceptedText, outcomeText } from "../tasks/taskTexts.ts"
 
-/** One call, and what becomes of it. */
+/** One call, and its outcome. */
 export interface TaskCall {
-  /** What the run tells while it lasts. */
+  /** The progress reports of the run. */
   readonly progress: TaskProgress
-  /** Wraps how the run ended: a conclusion is a result, anything else an error that says how it ended. */
+  /** Wraps the outcome of the run: a conclusion is a result, anything else an error that says how it ended. */
   readonly result: (end: Outcome | Accepted) => Effect.Effect<ToolResult, ToolError>
 }
 
@@ -30,7 +30,7 @@ export const makeTaskCall = (request: TaskRequest, context: ToolContext): Effect
       Object.assign(metadata, more)
       return context.report({ title: description, metadata: { ...metadata } })
     }
-    /** The outcome is put into words before the run ends, so that a call which is cut off says it as well. */
+    /** The outcome is put into words before the run ends, so that an interrupted call reports it as well. */
     const settled = Effect.fnUntraced(function*(end: Outcome) {
       text = yield* outcomeText(context.sessionID, end)
       Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })

@@ -1,4 +1,4 @@
-/** Reads the arguments of a call as what it asks of the tasks. */
+/** Parses the arguments of a call as a request to the tasks. */
 import { formatRef, parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type { TaskInput } from "../../TaskInput.ts"
@@ -7,7 +7,7 @@ import { type ToolCaller, ToolError, Tools } from "../../Tool.ts"
 
 const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", message })
 
-/** What a call says of an agent of its own making, as rules and a prompt: both only narrow what `subagent_type` names. */
+/** The custom agent of a call, as rules and a prompt: both only narrow what `subagent_type` names. */
 const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boolean) {
   if (agent === undefined) return {}
   if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
@@ -23,13 +23,13 @@ const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boole
     )
   }
   const keys = new Set(all.flatMap((tool) => named.includes(tool.name) ? [tool.permission] : []))
-  // Named one by one: what is denied altogether no rule for a single command could allow again.
+  // Named one by one: no rule for a single command could allow again what is denied altogether.
   const permission = [...new Set(all.map((tool) => tool.permission))].filter((key) => !keys.has(key))
     .map((key) => ({ permission: key, pattern: "*", action: "deny" } as const))
   return { systemPrompt, permission }
 })
 
-/** What a call asks for, once nothing is wrong with its words. */
+/** The request of a call with valid arguments. */
 export const parseTask = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   for (const field of ["description", "prompt", "subagent_type"] as const) {
     if (input[field].trim() === "") return yield* invalid(`task.${field} must be a non-empty string`)

@@ -1,4 +1,4 @@
-/** Says a refusal of a task as the error of a call. */
+/** Turns a refusal of a task into the error of a call. */
 import type { StorageError } from "../../StorageError.ts"
 import type { TaskRefused } from "../../TaskError.ts"
 import { ToolError } from "../../Tool.ts"

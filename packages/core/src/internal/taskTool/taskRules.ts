@@ -1,4 +1,4 @@
-/** Decides what a caller may start: which agents it is told of, and what has to be allowed before. */
+/** Decides what a caller may start: which agents it sees, and what must be allowed first. */
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
@@ -13,7 +13,7 @@ import * as prompts from "../prompts.ts"
 import { parseTask } from "./parseTask.ts"
 import { taskError } from "./taskError.ts"
 
-/** Describes the tool to one caller; undefined where it can start no agent at all. */
+/** Describes the tool to one caller; undefined if it can start no agent at all. */
 export const describe = Effect.fnUntraced(function*(live: Live) {
   const agents = yield* Agent
   const permission = yield* Permission
@@ -40,7 +40,7 @@ const askFor = (agent: string, description: string, consented = false): Permissi
   consented
 })
 
-/** Whether a caller may make agents of its own is not asked of the user's consent to an agent by name. */
+/** Naming an agent does not consent to custom agents, so a caller's right to them is checked by rules alone. */
 const ownAsk = (agent: string, description: string): PermissionAsk => ({
   permission: "task_agent",
   patterns: [agent],
@@ -48,7 +48,7 @@ const ownAsk = (agent: string, description: string): PermissionAsk => ({
   metadata: { description, subagent_type: agent }
 })
 
-/** The arguments that a caller may not use: an agent of its own, unless its rules allow one. */
+/** The arguments that a caller may not use: a custom agent, unless its rules allow one. */
 export const hidden = Effect.fnUntraced(function*(live: Live) {
   const agents = yield* Agent
   const permission = yield* Permission
@@ -60,7 +60,10 @@ export const hidden = Effect.fnUntraced(function*(live: Live) {
   return ["agent"]
 })
 
-/** What has to be allowed: the agent, an agent of the caller's making, and the model where the call names one. The user's own words count as consent. */
+/**
+ * What must be allowed: the agent, a custom agent, and the model if the call names one. The user's own words count as
+ * consent.
+ */
 export const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   const tasks = yield* Tasks
   const request = yield* parseTask(input, caller)

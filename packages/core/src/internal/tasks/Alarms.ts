@@ -1,4 +1,4 @@
-/** Owns the time of runs that wait for a slot: one fiber for all of them. */
+/** Owns the timeouts of runs that wait for a slot: one fiber for all of them. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -8,7 +8,7 @@ import { elapsed } from "../../MonotonicClock.ts"
 
 /** Calls back at given times. */
 export class Alarms extends Context.Tag("@skein/core/internal/tasks/Alarms")<Alarms, {
-  /** Rings once at this time, in milliseconds of `MonotonicClock.elapsed`; gives the way to call it off. */
+  /** Rings once at this time, in milliseconds of `MonotonicClock.elapsed`; returns how to cancel it. */
   readonly set: (at: number, ring: () => void) => () => void
 }>() {
   /** Alarms that end with the layer. */

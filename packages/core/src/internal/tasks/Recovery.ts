@@ -1,4 +1,4 @@
-/** Owns that a tree which a dead process has left is taken up: once, before anything else is done in it. */
+/** Owns the recovery of trees that a dead process left: once, before anything else happens in them. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,10 +10,10 @@ import type { TaskServices } from "./TaskServices.ts"
 
 /** The way back to work. */
 export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")<Recovery, {
-  /** Continues what a dead process left of the tree of a session; the tree is held. Ends when all of it is under way. */
+  /** Continues what a dead process left of a session's tree, which must be held. Ends when all of it is running. */
   readonly recover: (live: Live) => Effect.Effect<void, StorageError>
 }>() {
-  /** Takes up one tree after the other. */
+  /** Recovers one tree after the other. */
   static readonly layer = Layer.effect(
     Recovery,
     Effect.map(servicesForLater<TaskServices>(), (context) => {

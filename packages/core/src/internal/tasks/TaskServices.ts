@@ -1,4 +1,4 @@
-/** What runs of tasks need of the graph. */
+/** The services that runs of tasks need. */
 import type { Ids } from "@skein/domain/Id"
 import type { Bus } from "../../Bus.ts"
 import type { Governor } from "../../Governor.ts"
@@ -10,7 +10,7 @@ import type { SessionTable } from "../live/SessionTable.ts"
 import type { SessionRunner } from "../runner/SessionRunner.ts"
 import type { Alarms } from "./Alarms.ts"
 
-/** The services that a run of a task is started, worked on and settled with. */
+/** The services for starting, working on and settling a run. */
 export type TaskServices =
   | Alarms
   | Bus

@@ -1,4 +1,4 @@
-/** What the fiber of a run does: works, settles, and tells whoever waits. */
+/** The fiber of a run: works, settles, and delivers the outcome. */
 import type { SummaryRow } from "@skein/domain/Event"
 import { Ids } from "@skein/domain/Id"
 import { since } from "@skein/domain/Usage"
@@ -22,7 +22,7 @@ import { settleRun } from "./settleRun.ts"
 import { withSummary } from "./summary.ts"
 import { stoppedBy, workRun } from "./workRun.ts"
 
-/** Tells what a task in the background has called so far. */
+/** Publishes the calls of a background task so far. */
 const tellProgress = Effect.fnUntraced(
   function*(
     journal: Context.Tag.Service<typeof Journal>,
@@ -41,17 +41,17 @@ const tellProgress = Effect.fnUntraced(
   }
 )
 
-/** From now on the run uses what was kept for it. */
+/** From now on the run uses its reservation. */
 const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
   workOn(live.budget, reservation)
-  // One that goes on has its account, and what it has used of that.
+  // A resumed one already has its account, and what it used of it.
   if (reservation.limit !== undefined && live.info.budget === undefined) {
     live.record.change(now, { budget: opened(live.budget, reservation.limit, now) })
     beginPromise(live.budget, reservation)
   }
 }
 
-/** What a run finds that began without a slot, or too late. */
+/** The end of a run that began without a slot, or too late. */
 const notToWork = (
   { isLate, live, stop, timeout }: RunningTask,
   parent: Live,
@@ -62,13 +62,13 @@ const notToWork = (
   return isLate ? { status: "timed_out", which: "timeout", after: timeout } : undefined
 }
 
-/** How often the sessions had been halted and stopped when a run was asked for. */
+/** How often the sessions had been halted and stopped when a run was requested. */
 export interface Before {
   readonly halts: number | undefined
   readonly stops: number
 }
 
-/** The fiber of a run: works, settles, and tells whoever waits. */
+/** The fiber of a run: works, settles, and delivers the outcome. */
 export const carryOut = Effect.fnUntraced(function*(
   { agent, parent }: CheckedTask,
   task: RunningTask,
@@ -98,7 +98,7 @@ export const carryOut = Effect.fnUntraced(function*(
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
   task.giveUp()
-  // Of an earlier run of the same task it still says how that stands.
+  // It still shows the status of an earlier run of the same task.
   if (live.tasks.line[0] === task && live.status.type === "queued" && live.running === undefined) {
     yield* setStatus(live, { type: "idle" })
   }

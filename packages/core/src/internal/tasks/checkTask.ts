@@ -32,11 +32,11 @@ const findAgent = Effect.fnUntraced(function*(name: string, byUser: boolean) {
 
 const noParent = (id: SessionID) => refuse("parent_not_found", `Parent session not found: ${id}`)
 
-/** The session that speaks of its tasks. */
+/** The calling session. */
 export const findParent = (id: SessionID) =>
   Effect.flatMap(SessionTable, (table) => Effect.catchTag(table.open(id), "SessionNotFound", () => noParent(id)))
 
-/** Does something with tasks of a session, whose tree is held meanwhile. */
+/** Works with tasks of a session, and holds its tree meanwhile. */
 export const inTree = <A, E, R>(id: SessionID, effect: (parent: Live) => Effect.Effect<A, E, R>) =>
   Effect.flatMap(
     SessionTable,
@@ -50,7 +50,7 @@ export const inTree = <A, E, R>(id: SessionID, effect: (parent: Live) => Effect.
       )
   )
 
-/** There is no such task, or not any more. */
+/** The task does not exist, or no longer. */
 export const unknownTask = (taskID: string) =>
   refuse("not_found", `Task not found: ${taskID.slice(0, 64)}. Leave task_id out to start a new task.`)
 
@@ -81,15 +81,15 @@ const sameAgent = (child: SessionInfo, agent: AgentInfo) =>
       )
     )
 
-/** What a request is about, once nothing is wrong with it. */
+/** A validated request. */
 export interface CheckedTask {
   readonly parent: Live
   readonly agent: AgentInfo
-  /** The child session, where the task exists already. */
+  /** The child session, if the task exists already. */
   readonly child: Live | undefined
 }
 
-/** The caller, then agent, depth, and the task to resume: the first thing that is wrong is told. */
+/** Checks the caller, then agent, depth, and the task to resume: reports the first fault. */
 export const checkTask = (request: Omit<TaskRequest, "partID" | "timeout">) =>
   Effect.flatMap(findParent(request.parentID), (parent) => inProject(parent, check(parent, request)))
 

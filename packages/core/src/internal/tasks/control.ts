@@ -1,4 +1,4 @@
-/** What can be done with tasks while they run, each bounded in time and only for the session that started them. */
+/** Controls of running tasks, each with a time limit and only for the session that started them. */
 import { Ids } from "@skein/domain/Id"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
@@ -26,7 +26,7 @@ import { startForMessages } from "./startRun.ts"
 import type { TaskServices } from "./TaskServices.ts"
 import { statusOf } from "./taskStatus.ts"
 
-/** How long tasks are waited for where nothing is said, in milliseconds. */
+/** How long to wait for tasks by default, in milliseconds. */
 const patience = 10 * 60_000
 
 const refuse = (reason: TaskRefused["reason"], message: string) => new TaskRefused({ reason, message })
@@ -84,13 +84,13 @@ const status = Effect.fnUntraced(
   }
 )
 
-/** Lets a task read what was put into its inbox: the run at work does, and where there is none one begins. */
+/** Lets a task read its inbox: the current run does, and if there is none, one begins. */
 const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
   if (task !== undefined) {
     // A run that waits for its turn reads it then; one that waits for its own tasks is woken. Once the outcome is being
-    // stored, nothing more belongs to it: what was said then begins a run of its own when that is done.
+    // stored, nothing more belongs to it: later messages start a new run after that.
     if (task.row.time.started !== undefined && !task.isSettling) yield* (yield* SessionRunner).wake(child)
     return "steered" as const
   }
@@ -122,7 +122,7 @@ const sendMessage = Effect.fnUntraced(function*({ byUser = true, ...name }: Task
   const ids = yield* Ids
   if (message.trim() === "") return yield* refuse("bad_message", "task_message.message must be a non-empty string")
   const { child, parent } = yield* named(name)
-  // It may have to begin a run: whoever speaks must be somebody who may.
+  // This may start a run, so the caller needs the right to start one.
   yield* checkTask({
     parentID: parent.info.id,
     taskID: child.info.id,
@@ -138,7 +138,7 @@ const sendMessage = Effect.fnUntraced(function*({ byUser = true, ...name }: Task
   return yield* deliver(parent, child)
 }, Effect.uninterruptible)
 
-/** Takes what another process has said to a task that runs here; nobody else takes it then. */
+/** Takes a message from another process to a task that runs here; nobody else takes it then. */
 export const receive = Effect.fnUntraced(function*(row: InboxRow) {
   const journal = yield* Journal
   const ids = yield* Ids
@@ -166,7 +166,7 @@ export const receive = Effect.fnUntraced(function*(row: InboxRow) {
   return true
 }, Effect.uninterruptible)
 
-/** Asks a run to come to its end; that is stored first, so that it does not go on after a crash. */
+/** Asks a run to end. That is stored first, so that the run does not continue after a crash. */
 const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void, never, Journal> =>
   Effect.suspend(() => {
     if (task.stop !== undefined || task.isSettling) return Effect.void
@@ -189,7 +189,7 @@ const stop = Effect.fnUntraced(
   }
 )
 
-/** Outcomes of these tasks that are known already, and the runs that are still to settle. */
+/** The known outcomes of these tasks, and the runs that are not settled yet. */
 const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, timeout = patience }: TaskWait) {
   const storage = yield* SessionStorage
   const parent = yield* findParent(parentID)

@@ -1,4 +1,4 @@
-/** Polls the inboxes for what other processes have said to the tasks of this one. */
+/** Polls the inboxes for messages from other processes to the tasks of this one. */
 import type { InboxRow } from "@skein/domain/InboxRow"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -9,23 +9,23 @@ import type { TaskRefused } from "../../TaskError.ts"
 /** How often, in milliseconds. */
 const pace = 250
 
-/** Takes what was said to a task that runs here; whether there is no more to do about it. */
+/** Takes a message to a task that runs here; returns whether nothing is left to do about it. */
 export type Receive = (row: InboxRow) => Effect.Effect<boolean, TaskRefused | StorageError>
 
-/** Runs for as long as the scope, where other processes have access at all. */
+/** Runs until the scope closes, if other processes have access at all. */
 export const inboxPoller = (receive: Receive): Effect.Effect<void, never, Scope.Scope | SessionStorage> =>
   Effect.flatMap(SessionStorage, ({ mail }) => {
     if (mail === undefined) return Effect.void
     let waiting: ReadonlyArray<InboxRow> = []
     const take = (row: InboxRow) =>
       Effect.catchAll(receive(row), (error) => {
-        // Another process, or the session itself, was quicker.
+        // Another process, or the session itself, was faster.
         if (error._tag === "StorageError" && error.reason === "constraint") return Effect.succeed(true)
         return Effect.as(Effect.logWarning("What another process said was not taken", error.message), false)
       })
     const look = Effect.gen(function*() {
       waiting = (yield* mail) ?? waiting
-      // What is for a task that does not run here yet stays.
+      // Messages to a task that does not run here yet stay.
       waiting = yield* Effect.filter(waiting, (row) => Effect.negate(take(row)))
     }).pipe(
       Effect.catchAll((error) => Effect.logWarning("What other processes said could not be read", error.message))

@@ -1,4 +1,4 @@
-/** The way of a run from the moment in which it was asked for to its slot: until then it is data, and no fiber waits for it. */
+/** The way of a run from its request to its slot: until then it is data, and no fiber waits for it. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
@@ -11,7 +11,7 @@ import { setStatus } from "../live/setStatus.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { Alarms } from "./Alarms.ts"
 
-/** Asks for the slot of a run whose turn has come; with the slot, or once its time is over, the run begins. */
+/** Asks for the slot of a run whose turn has come. With the slot, or after its timeout, the run begins. */
 const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const governor = yield* Governor
   const journal = yield* Journal
@@ -21,7 +21,7 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const start = () => void Runtime.runFork(runtime)(task.begin, { immediate: false })
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
-  // Whoever ended it meanwhile let it begin: it settles without a slot.
+  // Something ended it meanwhile and let it begin: it settles without a slot.
   if (task.hasBegun) return
   task.asked = live.clock.now()
   const { settings: { limits: { concurrency: most } } } = yield* inProject(live, Config)
@@ -29,12 +29,12 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   live.run.useSlot(governor.slot(live.info.rootID, {
     most,
     queued,
-    // Nobody waits for this to be stored: what the run stores next comes after it.
+    // No need to wait until this is stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // Where a run goes on, what it had stored before it died is its own.
+      // If a run is resumed, what it had stored before the crash belongs to it.
       const started = task.row.time.started ?? now
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
-      // Which of the two comes first, this or a promotion, what is stored is how the run stands by then.
+      // Whichever of the two comes first, this or a promotion: the current state of the run is stored.
       const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }]))
       return Effect.asVoid(
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
@@ -50,14 +50,14 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   if (position > 0) yield* queued(position)
 })
 
-/** Puts a run behind the earlier ones of the same task. */
+/** Queues a run after the earlier ones of the same task. */
 export const lineUp = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
   Effect.suspend(() => {
     if (task.hasBegun) return Effect.void
     return task.live.tasks.lineUp(task) === 1 ? approach(task) : Effect.void
   })
 
-/** Takes a run that has settled out of the line: the next one has its turn. */
+/** Removes a settled run from the queue: the next one has its turn. */
 export const stepOut = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
   Effect.suspend(() => {
     const { tasks } = task.live

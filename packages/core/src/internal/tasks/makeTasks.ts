@@ -1,4 +1,4 @@
-/** The service of tasks: each request comes to one outcome, which is stored and told once. */
+/** The service of tasks: each request has one outcome, which is stored and delivered once. */
 import type { PartID, SessionID } from "@skein/domain/Id"
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
@@ -36,7 +36,7 @@ export const makeTasks = Effect.gen(function*() {
         request.background === true ? Effect.succeed(task.accepted) : task.join
     ))
 
-  /** The run that a call had asked for in another process; nothing where the call had not come so far. */
+  /** The run that a call had requested in another process; nothing if the call did not get that far. */
   const reattach = (parentID: SessionID, partID: PartID, progress: TaskProgress) =>
     Effect.uninterruptible(
       Effect.gen(function*() {

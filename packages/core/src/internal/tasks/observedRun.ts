@@ -1,4 +1,4 @@
-/** A run of a task as it is seen from outside: in a span of its own, and counted. */
+/** A run of a task with its span and its metrics. */
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,7 +10,7 @@ import { traced } from "../traced.ts"
 /** Ends that somebody wanted. */
 const succeeded = new Set<Outcome["status"]>(["completed", "stopped"])
 
-/** Works on a run so that it can be seen; its span and its log lines name it. */
+/** Works on a run with span and metrics; its span and its log lines name it. */
 export const observedRun = <E, R>(
   task: RunningTask,
   work: Effect.Effect<Outcome, E, R>

@@ -1,4 +1,4 @@
-/** The beginning of a run: the child session, and the row that says that it was asked for. */
+/** The start of a run: the child session, and the row of the request. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -27,10 +27,10 @@ import { SessionTable } from "../live/SessionTable.ts"
 import { type CheckedTask, unknownTask } from "./checkTask.ts"
 import { workspaceText } from "./taskTexts.ts"
 
-/** How long a task may take where neither call nor agent says, in milliseconds. */
+/** The time limit of a task if neither call nor agent sets one, in milliseconds. */
 const defaultTimeout = 30 * 60_000
 
-/** What a subagent may not do unless its own definition speaks of it. */
+/** What a subagent may not do unless its own definition has a rule for it. */
 const reserved = ["todowrite", "todoread", "task"] as const
 
 const childRules = (agent: AgentInfo): Ruleset =>
@@ -38,7 +38,7 @@ const childRules = (agent: AgentInfo): Ruleset =>
     .filter((key) => !agent.permission.some((rule) => rule.permission === key))
     .map((permission) => ({ permission, pattern: "*", action: "deny" }))
 
-/** A task that works apart does not touch the tree of its caller. */
+/** An isolated task does not touch the tree of its caller. */
 const apartFrom = ({ info }: Live): Ruleset =>
   [info.directory, `${info.directory}/*`].map((pattern) => ({
     permission: "external_directory",
@@ -46,18 +46,18 @@ const apartFrom = ({ info }: Live): Ruleset =>
     action: "deny"
   }))
 
-/** The worktree of a task, made or opened again. */
+/** The worktree of a task, created or reopened. */
 const openWorkspace = ({ info: { directory } }: Live, taskID: SessionID, description: string) =>
   Effect.flatMap(Isolation, (isolation) => isolation.open({ directory, taskID, description }))
 
-/** Opens the worktree of a task that goes on: without changes it was removed when the task settled before. */
+/** Reopens the worktree of a resumed task: if nothing had changed, settling the task removed it. */
 export const reopenWorkspace = Effect.fnUntraced(function*(parent: Live, task: RunningTask) {
   if (task.live.info.worktree === undefined || task.note !== undefined) return
   const opening = openWorkspace(parent, task.row.taskID, task.row.description)
   task.note = workspaceText(yield* inProject(parent, opening))
 })
 
-/** The child session: the one to go on with, or a new one that begins clean and is stored with its first run. */
+/** The child session: an existing one, or a new one that starts empty and is stored with its first run. */
 const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedTask, request: TaskRequest) {
   if (child !== undefined) return { live: child, workspace: undefined, isNew: false }
   const table = yield* SessionTable
@@ -65,7 +65,7 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
   const id = yield* ids.make("ses")
   const workspace = (request.isolation ?? agent.isolation) === undefined
     ? undefined
-    // It may take a while, and leaves nothing where it is given up.
+    // It may take a while, and leaves nothing behind if it is interrupted.
     : yield* Effect.mapError(
       Effect.interruptible(openWorkspace(parent, id, request.description)),
       ({ message }) => new TaskRefused({ reason: "isolation", message })
@@ -74,7 +74,7 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
   const options: ChildOptions = {
     agent: agent.name,
     title: `${request.description} (@${agent.name} subagent)`,
-    // The last rule that fits counts: none of the caller's lifts a denial.
+    // The last matching rule wins: none of the caller's lifts a denial.
     permission: [
       ...request.permission ?? [],
       ...childRules(agent),
@@ -90,21 +90,21 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
   return { live, workspace, isNew: true }
 })
 
-/** A session that could not be stored never was. */
+/** A session that could not be stored never existed. */
 const takeBack = Effect.fnUntraced(function*(parent: Live, { info: { id } }: Live, isApart: boolean) {
   const table = yield* SessionTable
   yield* table.close(id)
   if (isApart) yield* closeWorkspace(parent, id)
 })
 
-/** Ends the work in a worktree; undefined where nothing is left of it. */
+/** Ends the work in a worktree; undefined if nothing is left of it. */
 export const closeWorkspace = (parent: Live, taskID: SessionID) =>
   inProject(parent, Effect.flatMap(Isolation, (isolation) => isolation.close(taskID))).pipe(
     Effect.map((end) => end.kept ? end : undefined),
     Effect.catchAll((error) => Effect.as(Effect.logWarning("A worktree could not be closed", error.message), undefined))
   )
 
-/** What every event of a run says. */
+/** The fields of every event of a run. */
 export const factsOf = (run: TaskRun, live: Live) => ({
   task_id: run.taskID,
   run_id: run.id,
@@ -116,7 +116,7 @@ export const factsOf = (run: TaskRun, live: Live) => ({
   description: run.description
 })
 
-/** Opens the child session and stores the run as asked for; from here on it has an outcome, whatever happens. */
+/** Opens the child session and stores the requested run; from here on it has an outcome, whatever happens. */
 export const openRun = Effect.fnUntraced(function*(
   checked: CheckedTask,
   request: TaskRequest,
@@ -126,13 +126,14 @@ export const openRun = Effect.fnUntraced(function*(
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
-  // What the ancestors may do is looked up at every call; what they could do now stays the most that this run may do.
+  // The rights of the ancestors are checked at every call; this run can never do more than they could at its start.
   const { ceilings: captured } = yield* Effect.mapError(
     subjectOf(checked.parent),
     ({ message }) => new TaskRefused({ reason: "unknown_agent", message })
   )
   const { isNew, live, workspace } = yield* openChild(checked, request)
-  // Its own definition may change as well; what it forbade when the run began is kept while this process works on it.
+  // Its own definition may change as well; what it denied when the run began stays denied while this process works on
+  // it.
   const own = (yield* Agent).ceiling(checked.agent)
   const now = yield* Clock.currentTimeMillis
   const background = request.background === true
@@ -189,7 +190,7 @@ export const openRun = Effect.fnUntraced(function*(
   )
 })
 
-/** A run that another process had begun, as this one goes on with it. */
+/** A run that another process began, to be continued by this one. */
 export const reopenRun = (
   { agent, child, parent }: CheckedTask & { readonly child: Live },
   row: TaskRun,
@@ -244,13 +245,13 @@ const makeRunning = (
   return task
 }
 
-/** The ceilings that forbid something: the others say nothing. */
+/** The ceilings that deny something: the others have no effect. */
 const ceilingsOf = (captured: ReadonlyArray<Ruleset>) => {
   const ceilings = captured.filter((rules) => rules.length > 0)
   return ceilings.length === 0 ? {} : { ceilings }
 }
 
-/** Who comes first has a session: one that is to go on is not removed, and one that is being removed does not go on. */
+/** First come, first served: a session to resume is not deleted, and one that is being deleted is not resumed. */
 const claimed = <A, E, R>(live: Live, asked: Effect.Effect<A, E, R>): Effect.Effect<A, E | TaskRefused, R> =>
   Effect.suspend((): Effect.Effect<A, E | TaskRefused, R> => {
     if (live.isLeaving) return unknownTask(live.info.id)

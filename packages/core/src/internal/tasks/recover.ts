@@ -1,4 +1,7 @@
-/** Takes up a tree that a dead process has left: every run goes on or gets an outcome, and every turn that was cut off goes on. */
+/**
+ * Recovers a tree that a dead process left: every run continues or gets an outcome, and every interrupted turn
+ * continues.
+ */
 import type { PartID, SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -25,14 +28,14 @@ import { settleRun } from "./settleRun.ts"
 import { restartRun, startForMessages } from "./startRun.ts"
 import { stoppedBy } from "./workRun.ts"
 
-/** The run that a call had asked for, the last of them where it was made again; undefined where there is none. */
+/** The run that a call had requested, the last one if it was repeated; undefined if there is none. */
 export const runOfCall = Effect.fnUntraced(function*(parentID: SessionID, partID: PartID) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ parentID })
   return rows.findLast((row) => row.partID === partID)
 })
 
-/** What a stored run is about. Its agent may be gone from the config. */
+/** The session and request of a stored run. Its agent may be gone from the config. */
 const continued = Effect.fnUntraced(function*(row: TaskRun) {
   const table = yield* SessionTable
   const parent = yield* findParent(row.parentID)
@@ -44,7 +47,7 @@ const continued = Effect.fnUntraced(function*(row: TaskRun) {
 const withoutAgent = ({ agent }: TaskRun): string =>
   `The agent ${agent} is not there any more, so its task could not go on. Define it again, or ask another agent.`
 
-/** Takes up a stored run, unless this process has done so already. */
+/** Recovers a stored run, unless this process has done so already. */
 export const continueRun = Effect.fnUntraced(function*(row: TaskRun, progress: TaskProgress | undefined) {
   const { agent, child, parent } = yield* continued(row)
   const known = parent.tasks.running.find((task) => task.row.id === row.id)
@@ -53,11 +56,11 @@ export const continueRun = Effect.fnUntraced(function*(row: TaskRun, progress: T
   return yield* restartRun({ parent, child, agent: agent.value }, row, progress)
 })
 
-/** Gives a run the outcome that it has, though nothing more is done for it. */
+/** Gives a run its outcome, without further work. */
 const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolean) {
   const table = yield* SessionTable
   const { agent, child, parent } = yield* continued(row)
-  // Whatever agent it is: nothing is asked of it any more.
+  // Any agent will do: it is not asked any more.
   const any = agent._tag === "Some"
     ? agent.value
     : yield* inProject(parent, Effect.map(Agent, ({ all }) => all[0]))
@@ -71,7 +74,7 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
     () => Effect.void,
     yield* Clock.currentTimeMillis
   )
-  // Its turn ends with it: nobody is there for what would go on.
+  // Its turn ends with it: nothing would continue it.
   if (hasOpenTurn(child) || isStopping(child.info)) yield* closeStopped(child)
   else yield* closeTurn(child)
   const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
@@ -83,7 +86,7 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
   return task
 })
 
-/** Whether somebody stopped a session, or one above it, after this time. */
+/** Whether a session, or one above it, was stopped after this time. */
 const wasStopped = (infos: ReadonlyMap<SessionID, SessionInfo>, id: SessionID | undefined, since: number): boolean => {
   const info = id === undefined ? undefined : infos.get(id)
   if (info === undefined) return false
@@ -91,7 +94,7 @@ const wasStopped = (infos: ReadonlyMap<SessionID, SessionInfo>, id: SessionID | 
   return (ended?.how === "stopped" && ended.at >= since) || wasStopped(infos, info.parentID, since)
 }
 
-/** Whether a call is still open that waits for this run. */
+/** Whether an open call waits for this run. */
 const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
   if (partID === undefined) return false
   const table = yield* SessionTable
@@ -105,7 +108,7 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
 
 const isStopping = ({ turn }: SessionInfo): boolean => turn?.ended?.unclosed === true
 
-/** A turn that was cut off after somebody had stopped it, or what is above it. */
+/** A turn that was interrupted after it, or what is above it, was stopped. */
 const closeStopped = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const journal = yield* Journal
@@ -118,7 +121,7 @@ const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* journal.commit([live.record.change(now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
 })
 
-/** A session to take up; undefined where it was removed meanwhile, or cannot be read, which the log says. */
+/** A session to recover; undefined if it was deleted meanwhile, or cannot be read, which is logged. */
 const openIfReadable = (id: SessionID) =>
   Effect.flatMap(SessionTable, (table) => table.open(id)).pipe(
     Effect.catchTag("SessionNotFound", () => Effect.succeed(undefined)),
@@ -127,13 +130,13 @@ const openIfReadable = (id: SessionID) =>
     )
   )
 
-/** Whether whoever asked for a run knows how it ended. */
+/** Whether the caller of a run knows how it ended. */
 const isReported = Effect.fnUntraced(function*(row: TaskRun, { inbox: { rows } }: Live) {
   if (row.state !== "settled") return false
   return row.background ? rows.every(({ runID }) => runID !== row.id) : !(yield* isWaitedFor(row))
 })
 
-/** The session of a task that is to be kept only until its outcome was told: a crash may have come right after that. */
+/** The session of a task that is kept only until its outcome was read: a crash may have come right after that. */
 const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   const table = yield* SessionTable
   const holder = yield* openIfReadable(row.parentID)
@@ -145,12 +148,12 @@ const dispose = Effect.fnUntraced(function*(row: TaskRun) {
 
 const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
   const { by, reason } = row.stop ?? {}
-  // What runs below finds that its caller was stopped.
+  // Runs below find that their caller was stopped.
   const end = (how: End, wakes: boolean) =>
     Effect.map(settle(row, how, wakes), ({ live: { info } }) => void infos.set(info.id, info))
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
   if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside, false)
-  // Where nobody waits for it any more, as where a program did, nobody could be told.
+  // A run that a program abandoned has nobody to notify.
   if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
   const { agent } = yield* continued(row)
   if (agent._tag === "None") {
@@ -159,11 +162,11 @@ const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionI
       row.background
     )
   }
-  // A call goes on with it by itself.
+  // A call continues it on its own.
   if (row.background) yield* continueRun(row, undefined)
 })
 
-/** What was said to a task that settled before it read it begins a run of its own. */
+/** Unread messages to a settled task start a new run. */
 const passOn = Effect.fnUntraced(
   function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
     const storage = yield* SessionStorage
@@ -177,7 +180,7 @@ const passOn = Effect.fnUntraced(
   Effect.catchAll((error) => Effect.logWarning("A message to a task waits", error.message))
 )
 
-/** Takes up the tree of a root, and whatever session of it somebody asks for. */
+/** Recovers the tree of a root, for any session of it. */
 export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) {
   const runner = yield* SessionRunner
   const storage = yield* SessionStorage
@@ -186,7 +189,7 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) 
   const runs = all.filter(({ state }) => state !== "settled")
   const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
   const ofRuns = new Set(runs.map(({ taskID }) => taskID))
-  // Whoever was stopped comes first, and with it all that it had asked for.
+  // Stopped sessions come first, with everything that they requested.
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
     yield* Effect.catchAll(
       recoverRun(row, infos),
@@ -201,7 +204,7 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) 
     const live = yield* openIfReadable(info.id)
     if (live === undefined) continue
     if (isStopping(info) || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
-    // The turn of a task goes on when its run has its slot.
+    // The turn of a task continues when its run has its slot.
     else if (!ofRuns.has(info.id)) yield* runner.resume(live)
   }
   if (!ofRuns.has(asked.info.id)) yield* runner.resume(asked)

@@ -1,4 +1,4 @@
-/** Decides what a run of a task came to: how it ended, and what there is of a conclusion. */
+/** Decides the result of a task's run: how it ended, and its conclusion. */
 import { earliest, type MessageID } from "@skein/domain/Id"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
@@ -13,14 +13,14 @@ import { conclusion } from "../conversation/makePrompt.ts"
 import { saidFrom } from "../conversation/saidNow.ts"
 import type { Live } from "../live/Live.ts"
 
-/** The end of a run before its id, text and figures are put to it. */
+/** The end of a run, without its id, text and numbers. */
 export type End =
   | { readonly status: "completed" }
   | { readonly status: "empty"; readonly finish: Extract<Outcome, { status: "empty" }>["finish"] }
   | {
     readonly status: "failed"
     readonly error: { readonly tag: string; readonly message: string }
-    /** What there was of an answer that did not have its form. */
+    /** The last answer that did not match the schema. */
     readonly text?: string
   }
   | { readonly status: "stopped"; readonly by: string }
@@ -29,7 +29,7 @@ export type End =
   | { readonly status: "denied"; readonly permission: string }
   | { readonly status: "lost" }
 
-/** The end of a run whose subagent came to the end of its turn. */
+/** The end of a run whose subagent ended its turn. */
 export const endOfTurn = (turn: Turn): End => {
   if (turn.end === "steps") return { status: "budget_exhausted", which: "steps" }
   if (turn.end === "denied") return endOfDenied(turn)
@@ -70,11 +70,11 @@ export const endOfStored = (live: Live, turn: SessionTurn | undefined): End => {
   return { status: "failed", error: error ?? { tag: "unknown", message: "The task failed before a crash." } }
 }
 
-/** The end of a run that has nowhere to work. */
+/** The end of a run without a place to work. */
 export const isolationFailed = ({ message }: IsolationRefused): Effect.Effect<End> =>
   Effect.succeed({ status: "failed", error: { tag: "isolation", message } })
 
-/** The end of a run whose session was stopped, also before it began. */
+/** The end of a run whose session was stopped, even before it began. */
 export const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }
 
 const endOfError = (error: PromptError): End => {
@@ -103,14 +103,14 @@ export const endOf = (exit: Exit.Exit<End, PromptError>): End => {
   }
 }
 
-/** Where a session was when a run of it began. */
+/** The state of a session when one of its runs began. */
 export interface Start {
-  /** Younger than all messages before the run, and older than all of it. */
+  /** Newer than all messages before the run, and older than all of it. */
   readonly mark: MessageID
   readonly usage: Usage
 }
 
-/** The same of a run that another process had begun. */
+/** The same for a run that another process began. */
 export const startOf = ({ before, time }: TaskRun): Start => ({
   mark: earliest("msg", time.started ?? time.created),
   usage: before ?? none

@@ -1,4 +1,4 @@
-/** The end of a run: its outcome is stored, together with the news of it for a session that does not wait for it. */
+/** The end of a run: stores its outcome, together with a notification if the session does not wait for it. */
 import { Ids } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
@@ -20,13 +20,13 @@ import { closeWorkspace, factsOf } from "./openRun.ts"
 import { type End, lastWords, type Start } from "./runEnd.ts"
 import { notificationText } from "./taskTexts.ts"
 
-/** How the end of a run is stored where that fails at first: it is worth more than a try. Takes a second and a half at most. */
+/** The first retries of storing the end of a run, which take a second and a half at most. */
 const again = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(4))
 
-/** How it is tried after that, as long as the session is there. */
+/** The later retries, as long as the session exists. */
 const later = Schedule.union(Schedule.exponential("3 seconds"), Schedule.spaced("30 seconds"))
 
-/** There is nothing left that the end of a run could be stored with. */
+/** Storing the end of the run has become impossible. */
 const removed = ({ taskID }: TaskRun) =>
   new StorageError({ operation: "commit", reason: "constraint", message: `The session ${taskID} was removed.` })
 
@@ -54,14 +54,14 @@ const leftIn = (
   diffStat
 })
 
-/** What the run did not use is free again, and the session is not bound by it any more; says whether it was. */
+/** Frees what the run did not use, and removes the budget from the session; returns whether it had one. */
 const endBudget = ({ live, reservation }: RunningTask): boolean => {
   if (reservation.node === undefined || reservation.limit === undefined) return false
   live.record.dropAccount()
   return true
 }
 
-/** The outcome of a run. A worktree that no other run needs is closed with it. */
+/** The outcome of a run. Closes its worktree if no other run needs it. */
 const outcomeOf = Effect.fnUntraced(function*(parent: Live, task: RunningTask, end: End, start: Start) {
   const { live, row: run } = task
   const isApart = live.info.worktree !== undefined
@@ -78,7 +78,7 @@ const outcomeOf = Effect.fnUntraced(function*(parent: Live, task: RunningTask, e
   } as Outcome
 })
 
-/** Stores the outcome of a run and tells who is to know: the call that waits, or the session's inbox. */
+/** Stores the outcome of a run and delivers it: to the call that waits, or to the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
   task: RunningTask,
@@ -91,7 +91,7 @@ export const settleRun = Effect.fnUntraced(function*(
   const journal = yield* Journal
   const { live } = task
   const now = yield* Clock.currentTimeMillis
-  // What could not be stored is no longer in memory; what could be is read again.
+  // Forgets in memory what could not be stored; what was stored is read again.
   if (end.status === "failed") {
     yield* Effect.catchAll(
       table.history(live),
@@ -100,14 +100,14 @@ export const settleRun = Effect.fnUntraced(function*(
   }
   task.isSettling = true
   const { row: run } = task
-  // Who holds the tree next goes on with the run, and with its worktree.
+  // The next holder of the tree continues the run, and its worktree.
   if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
   const outcome = yield* outcomeOf(parent, task, end, start)
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
   const isDone = end.status === "completed"
   const properties = { ...factsOf(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }
   const row = run.background ? yield* notification(run, outcome, now) : undefined
-  // Made once: each try to store the outcome tells the same.
+  // Made once, so that every retry stores the same outcome.
   const facts = [
     journal.fact(live.info, isDone ? "subagent.completed" : "subagent.failed", properties),
     ...(row === undefined
@@ -128,11 +128,11 @@ export const settleRun = Effect.fnUntraced(function*(
   const tell = (news: InboxRow) =>
     Effect.suspend(() => {
       parent.inbox.push(news)
-      // Nothing wakes a session that was stopped meanwhile: it reads the news when it is next prompted.
+      // Nothing wakes a session that was stopped meanwhile: it reads the notification with its next prompt.
       return run.background && parent.run.halts === haltsBefore ? runner.wake(parent) : Effect.void
     })
 
-  // Nobody is held up by a storage that fails: whoever waits is told of that, and of the outcome when it is stored.
+  // A failing storage holds nobody up: the caller gets that error, and the outcome once it is stored.
   const storeLater = Effect.fnUntraced(function*() {
     const done = (yield* Leases).use(parent.info.rootID)
     const news = row ?? (yield* notification(run, outcome, now))

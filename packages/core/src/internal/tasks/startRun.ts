@@ -1,4 +1,4 @@
-/** Starts runs: checks and stores what is asked for, and forks the fiber of the run in the scope of its caller. */
+/** Starts runs: checks and stores the request, and forks the fiber of the run in the scope of its caller. */
 
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
@@ -41,7 +41,7 @@ const countSpawn = Effect.fnUntraced(function*(parent: Live) {
   root.tasks.countSpawn()
 })
 
-/** Keeps for a run what it may use, and counts it as one of the tasks that those above may start. */
+/** Reserves the budget of a run, and counts it towards the task limits above it. */
 const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, { budget, prompt }: TaskRequest) {
   const requested = budget ?? agent.budget
   const fault = requested === undefined ? undefined : budgetFault(requested)
@@ -50,14 +50,14 @@ const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, {
   return reservation instanceof TaskRefused ? yield* reservation : reservation
 })
 
-/** What was kept for a run is free again: others may wait for it. */
+/** The reservation of a run is free again: others may wait for it. */
 const endReservation = (parent: Live, reservation: Reservation): void => {
   settleCount(parent.budget, reservation)
   endPromise(parent.budget, reservation)
   grantWaiting(parent.budget)
 }
 
-/** Checks and stores a run, and puts it in line for its slot. From here on it settles, whoever waits for it. */
+/** Checks and stores a run, and queues it for its slot. From here on it settles, with or without a waiting caller. */
 export const startRun = Effect.fnUntraced(function*(
   request: TaskRequest,
   progress: TaskProgress | undefined,
@@ -75,7 +75,7 @@ export const startRun = Effect.fnUntraced(function*(
   )
 })
 
-/** Takes up a run that another process had begun. */
+/** Recovers a run that another process began. */
 export const restartRun = Effect.fnUntraced(function*(
   checked: CheckedTask & { readonly child: Live },
   row: TaskRun,
@@ -102,11 +102,11 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
   open: (starting: (task: RunningTask) => Effect.Effect<void>) => Effect.Effect<RunningTask, E, R>
 ) {
   const { parent } = checked
-  // What is stopped from here on, also while the run is being stored, does not begin any more.
+  // A stop from here on, even while the run is being stored, keeps it from beginning.
   const { running } = parent
   const halts = running?.halted === true ? undefined : parent.run.halts
   const context = yield* Effect.context<TaskServices>()
-  // Also while it waits for a slot, and has no fiber that would.
+  // Including while it waits for a slot, and has no fiber that would.
   const done = (yield* Leases).use(parent.info.rootID)
   let stops = 0
   const starting = (task: RunningTask) => {
@@ -114,7 +114,7 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
     const body = Effect.provide(Effect.ensuring(work, leave(parent, task)), context)
     return Effect.map(forkAwaited(Effect.forkIn(Effect.uninterruptible(body), parent.scope)), (fiber) => {
       task.fiber = fiber
-      // Also where the scope was closed before the fiber could begin.
+      // Even if the scope closed before the fiber could begin.
       fiber.addObserver((exit) => {
         done()
         parent.tasks.remove(task)
@@ -141,7 +141,7 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
   return task
 })
 
-/** What was said to a task that did not come to read it begins a run of its own, and wakes nobody who was stopped. */
+/** Messages that a task did not read before it settled start a new run; they wake no stopped session. */
 const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, TaskServices> => {
   const { halts } = parent.run
   return Effect.suspend(() => {
@@ -157,7 +157,7 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
   })
 }
 
-/** Begins a run in the background for what was said to a task that does not run. */
+/** Starts a background run for messages to a task that does not run. */
 export const startForMessages = Effect.fnUntraced(
   function*(parent: Live, { agent, description }: Pick<TaskRun, "agent" | "description">, live: Live) {
     const rows = live.inbox.takeIf(isSteer)
@@ -184,14 +184,14 @@ export const startForMessages = Effect.fnUntraced(
 
 const isSteer = (row: InboxRow): boolean => row.kind === "steer"
 
-/** What a caller is told who does not wait for a run. */
+/** The result for a caller that does not wait for the run. */
 export const acceptedOf = ({ row }: RunningTask): Accepted => ({
   status: "accepted",
   taskID: row.taskID,
   runID: row.id
 })
 
-/** Waits for the outcome, or until the run goes on without its caller; giving up ends a run that it still waits for. */
+/** Waits for the outcome, or until the run is promoted; interruption ends a run that it still waits for. */
 export const joinRun = (
   task: RunningTask,
   progress: TaskProgress | undefined

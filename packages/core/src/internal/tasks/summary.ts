@@ -1,14 +1,14 @@
-/** Follows the tool calls of a subagent for whoever waits for it. */
+/** Follows the tool calls of a subagent and reports them as rows. */
 import type { SummaryRow } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Bus } from "../../Bus.ts"
 
-/** How often progress is told at most, in milliseconds. */
+/** The minimum interval of progress reports, in milliseconds. */
 const every = 100
 
-/** A call as a row; a call that has not begun is none. */
+/** A call as a row; a call that has not begun has none. */
 const rowOf = (part: ToolPart): SummaryRow | undefined => {
   const { state } = part
   if (state.status === "pending") return undefined
@@ -23,7 +23,7 @@ const rowOf = (part: ToolPart): SummaryRow | undefined => {
 const sortRows = (rows: Iterable<SummaryRow>): ReadonlyArray<SummaryRow> =>
   [...rows].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
-/** Tells the calls of a session as they change, while an effect runs. */
+/** Reports the calls of a session as they change, while an effect runs. */
 export const withSummary = <A, E, R>(
   sessionID: SessionID,
   tell: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>,
@@ -47,7 +47,7 @@ export const withSummary = <A, E, R>(
         Effect.zipRight(Effect.sleep(every))
       )
     ))
-    // What came last may be younger than the last telling.
+    // The last change may be newer than the last report.
     return yield* Effect.ensuring(
       effect,
       Effect.suspend(() => rows.size === 0 ? Effect.void : tell(sortRows(rows.values())))

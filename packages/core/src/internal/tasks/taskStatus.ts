@@ -1,4 +1,4 @@
-/** How a task stands, in words that a model and a person can act on. */
+/** The status of a task, in words that a model and a person can act on. */
 import { reason, type TaskRun } from "@skein/domain/Outcome"
 import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   return calls.length === 0 ? "waits for the model" : `runs ${calls.join(", ")}`
 }
 
-/** How a task stands by its newest run; `elapsed` is for how long that has been at work here (ms). */
+/** The status of a task from its newest run; `elapsed` is how long that has run here (ms). */
 export const statusOf = Effect.fnUntraced(function*(run: TaskRun, now: number, elapsed: number | undefined) {
   const storage = yield* SessionStorage
   const live = (yield* SessionTable).peek(run.taskID)

@@ -1,4 +1,4 @@
-/** The words in which a model is told of tasks; callers rely on their exact form. */
+/** The texts about tasks that models read; callers rely on their exact form. */
 import type { SessionID } from "@skein/domain/Id"
 import { type Outcome, reason, type TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
@@ -6,20 +6,20 @@ import type { Workspace } from "../../Isolation.ts"
 import { bound, cut } from "../../Spill.ts"
 import type { TaskStatus } from "../../TaskRequest.ts"
 
-/** Tags that mean something to whoever reads a result; inside a text they are only text. */
+/** Tags with a meaning in a result; inside a text they must be inert. */
 const markers = /<(?=\/?(?:task_result|task_error|task-notification|task_metadata)\b)/gi
 
-/** A text in which no tag means anything. */
+/** A text with all such tags made inert. */
 const inert = (text: string): string => text.replaceAll(markers, "&lt;")
 
-/** What the lines around a text need of the bound. */
+/** The part of the limit for the lines around a text. */
 const margin = { bytes: 2_048, lines: 16 } as const
 
 const block = (tag: string, text: string) => `<${tag}>\n${text}\n</${tag}>`
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
 
-/** The conclusion, and where the work is that a task did apart from its caller. */
+/** The conclusion, and where an isolated task left its work. */
 const whole = ({ text, worktree }: Outcome): string =>
   worktree === undefined ? text : [
     text,
@@ -28,7 +28,7 @@ const whole = ({ text, worktree }: Outcome): string =>
     } with changes that are not committed.\n${worktree.diffStat}`
   ].filter((part) => part !== "").join("\n\n")
 
-/** The text of an outcome as it may stand in a block: inert, and cut where it is too long. */
+/** The text of an outcome as it may stand in a block: inert, and truncated if it is too long. */
 const textOf = (reader: SessionID, outcome: Outcome) =>
   cut(reader, `${outcome.runID}.txt`, inert(whole(outcome)), {
     bytes: bound.bytes - margin.bytes,
@@ -37,7 +37,7 @@ const textOf = (reader: SessionID, outcome: Outcome) =>
 
 const resumable = (taskID: string) => `task_id: ${taskID} (for resuming to continue this task if needed)`
 
-/** What a call is told that waited for the outcome. */
+/** The result of a call that waited for the outcome. */
 export const outcomeText = (reader: SessionID, outcome: Outcome) =>
   Effect.map(textOf(reader, outcome), (text) =>
     outcome.status === "completed"
@@ -48,7 +48,7 @@ export const outcomeText = (reader: SessionID, outcome: Outcome) =>
         ...(text === "" ? [] : [block("task_result", text)])
       ].join("\n\n"))
 
-/** What a call is told whose task goes on in the background. */
+/** The result of a call whose task continues in the background. */
 export const acceptedText = (
   { agent, description, taskID }: Pick<TaskRun, "agent" | "description" | "taskID">
 ): string =>
@@ -89,7 +89,7 @@ Analyze this failure and decide how to proceed:
 1. If the error is recoverable, consider retrying or using a different approach
 2. If not, inform the user about the failure and potential next steps`
 
-/** What a session is told of a task in the background that has settled. */
+/** The notification of a settled background task. */
 export const notificationText = (run: TaskRun, outcome: Outcome) =>
   Effect.map(textOf(run.parentID, outcome), (text) => {
     const attributes = `task_id="${outcome.taskID}" run_id="${outcome.runID}" status="${outcome.status}"`
@@ -97,22 +97,22 @@ export const notificationText = (run: TaskRun, outcome: Outcome) =>
     return `<task-notification ${attributes}>\n${render(run, outcome, text)}\n</task-notification>`
   })
 
-/** What a subagent is told that works apart from its caller. */
+/** For a subagent that is isolated from its caller. */
 export const workspaceText = ({ branch, directory, omits }: Workspace): string =>
   [
-    `You work apart from your caller: in the git worktree ${directory}, on the branch ${branch}. Commit what you want to hand over.`,
+    `You are isolated from your caller: you work in the git worktree ${directory}, on the branch ${branch}. Commit what you want to hand over.`,
     ...omits.map((sentence) => `${sentence}.`)
   ].join(" ")
 
-/** What a subagent is told that has to come to an end. */
+/** For a subagent that must conclude. */
 export const concludeText = (why: string | undefined): string =>
   `You are asked to stop${
     why === undefined ? "" : `: ${why}`
   }. No more tools are available. Conclude now, in text: what you found and did, and what remains to be done.`
 
-/** What a subagent is told whose last attempt failed. */
+/** For a subagent whose last attempt failed. */
 export const retryText = (why: string): string =>
-  `The last attempt at this task broke off: ${why}\nWhat you did until then is above. Go on from there, and finish the task.`
+  `The last attempt at this task failed: ${why}\nYour work until then is above. Continue from there, and finish the task.`
 
 /** How a task stands, in lines. */
 export const statusText = (status: TaskStatus): string =>

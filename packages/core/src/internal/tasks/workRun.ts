@@ -1,4 +1,4 @@
-/** The work of a run: attempts until one does not fail, within its time, and an orderly end where somebody asks for one. */
+/** The work of a run: attempts until one succeeds, within its time limit, and an orderly end if it is stopped. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
@@ -20,10 +20,10 @@ import { clocks } from "./clocks.ts"
 import { type End, endOf, endOfStored, endOfTurn } from "./runEnd.ts"
 import { concludeText, retryText } from "./taskTexts.ts"
 
-/** How long a task may go on without a sign of life, in milliseconds. */
+/** How long a task may be silent, in milliseconds. */
 const idleLimit = 10 * 60_000
 
-/** How long a task that was asked to stop may take to conclude, in milliseconds. */
+/** How long a stopped task may take to conclude, in milliseconds. */
 const grace = 30_000
 
 type AttemptServices =
@@ -32,7 +32,7 @@ type AttemptServices =
 
 type Prompt = string | ReadonlyArray<PartInput>
 
-/** What a subagent is told: all of it stands in the prompt. */
+/** The prompt of a subagent, which sees nothing else of the caller. */
 const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest, contexts: ReadonlyArray<string>): Prompt =>
   note === undefined && contexts.length === 0 ? prompt : [
     ...(note === undefined ? [] : [{ type: "text", text: note, synthetic: true } as const]),
@@ -40,7 +40,7 @@ const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest, contexts: Read
     ...contexts.map((text) => ({ type: "text", text, synthetic: true } as const))
   ]
 
-/** What a crash has left of a run: a turn that goes on or ended, or a prompt that was not even stored. */
+/** Continues what a crash left of a run: an open or ended turn, or a prompt that was not even stored. */
 const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: TaskRequest) {
   const table = yield* SessionTable
   const runner = yield* SessionRunner
@@ -49,16 +49,16 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
   const wasPrompted = (turn !== undefined && turn.began >= started)
     || live.inbox.rows.some(({ kind, time }) => kind === "prompt" && time.created >= started)
   if (hasOpenTurn(live) || (wasPrompted && live.inbox.wantsAnswer)) yield* runner.resume(live)
-  // What else waits for the task, or was cut off in it, is not what this run was asked for.
+  // Other messages to the task, or another interrupted turn, are not what this run was asked for.
   if (!wasPrompted) return yield* attempt(live, prompt, request)
   yield* runner.rest(live)
-  // Another run of the same task may have settled meanwhile, and let go of what was said.
+  // Another run of the same task may have settled meanwhile, and forgotten the history.
   yield* table.history(live)
   if (live.run.lastTurn !== undefined) return endOfTurn(yield* live.run.lastTurn)
   return endOfStored(live, turn)
 }, (turn, { live }) => Effect.onInterrupt(turn, () => Effect.flatMap(SessionRunner, (runner) => runner.halt(live))))
 
-/** One attempt: a turn, and the turns after it until its own tasks in the background have been read. */
+/** One attempt: a turn, and the turns after it until it has read the outcomes of its own background tasks. */
 const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: TaskRequest) {
   const runner = yield* SessionRunner
   const options = { from: "agent" as const, ...(request.model === undefined ? {} : { model: request.model }) }
@@ -67,7 +67,7 @@ const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request:
   return endOfTurn(yield* live.run.lastTurn ?? Exit.succeed(first))
 }, (turn, live) => Effect.onInterrupt(turn, () => Effect.flatMap(SessionRunner, (runner) => runner.halt(live))))
 
-/** Attempts, as many as the agent's definition allows; each knows of the one before. */
+/** Attempts, as many as the agent's definition allows; each knows about the one before. */
 const attempts = (
   live: Live,
   first: Effect.Effect<End, PromptError, AttemptServices>,
@@ -89,7 +89,7 @@ const lastSaid = ({ messages = [], run: { lastTurn } }: Live): string => {
   return last === undefined ? "" : conclusion(last.parts)
 }
 
-/** Has a subagent whose turn has ended well go on as long as hooks want it to. */
+/** Continues a subagent whose turn ended well as long as hooks want it to. */
 const held = Effect.fnUntraced(function*(
   live: Live,
   first: Effect.Effect<End, PromptError, AttemptServices>,
@@ -108,13 +108,13 @@ const held = Effect.fnUntraced(function*(
   return end
 })
 
-/** The end of a run that somebody asked to stop. */
+/** The end of a stopped run. */
 export const stoppedBy = ({ by, reason }: StopRequest): End => ({
   status: "stopped",
   by: reason === undefined ? by : `${by}: ${reason}`
 })
 
-/** Asks for a conclusion in one step without tools; whatever becomes of that, the run is over. */
+/** Asks for a conclusion in one step without tools. The run is over, with or without one. */
 const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
   const runner = yield* SessionRunner
   const asking = Effect.suspend(() =>

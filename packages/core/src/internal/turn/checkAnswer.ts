@@ -1,4 +1,4 @@
-/** Sees to it that a turn ends with an answer of the form that is asked for. */
+/** Makes sure that a turn ends with the requested structured output. */
 import type { UserMessage } from "@skein/domain/Message"
 import * as Effect from "effect/Effect"
 import { OutputInvalid } from "../../SessionError.ts"
@@ -7,10 +7,10 @@ import { finalAnswer, type StructuredOutput } from "../conversation/structuredOu
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
 
-/** How often a model may mend its answer. */
+/** How often a model may correct its answer. */
 const maxCorrections = 3
 
-/** What the model said instead of a right answer. */
+/** What the model said instead of a valid answer. */
 const said = (step: Step): string => {
   const call = step.message.parts.findLast((part) => part.type === "tool" && part.tool === finalAnswer)
   if (call?.type === "tool" && call.state.status === "error") {
@@ -26,11 +26,11 @@ const why = (step: Step): string => {
     : `the model answered in text instead of calling ${finalAnswer}`
 }
 
-/** Tells a model that its answer has yet to come in the form that is asked for. */
+/** Reminds a model that its structured output is missing. */
 export const askForAnswer = (live: Live, user: UserMessage) =>
   sayToModel(live, user, `Give your final answer by calling the tool ${finalAnswer}.`)
 
-/** Looks at a step of a turn that wants an answer: whether it is there, is still to come, or will not come any more. */
+/** Checks a step of a turn with structured output: the answer is there, is still to come, or has failed. */
 export const checkAnswer = Effect.fnUntraced(
   function*(live: Live, user: UserMessage, step: Step, structuredOutput: StructuredOutput) {
     if (structuredOutput.answer !== undefined) return true

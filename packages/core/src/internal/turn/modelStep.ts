@@ -1,4 +1,4 @@
-/** The heart of the loop: makes a request of what is known, and asks the models that may answer it. */
+/** The heart of the loop: makes a request, and asks the candidate models. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
@@ -39,13 +39,13 @@ interface Making {
   readonly instructions: string | undefined
   /** Whether this is the last step that the agent may make. */
   readonly last: boolean
-  /** The limit on steps, where this step reaches it. */
+  /** The step limit, if this step reaches it. */
   readonly limit: ErrorInfo | undefined
-  /** What tells the model that this is its last step. */
+  /** Tells the model that this is its last step. */
   readonly closing: string | undefined
 }
 
-/** The request, of what is known by now. */
+/** The request, from the current state. */
 const requestOf = (
   { agent, closing, instructions, last, live, own, user, structuredOutput }: Making,
   tools: ReadonlyArray<ToolSpec>,
@@ -75,10 +75,10 @@ const requestOf = (
   }
 }
 
-/** Begins the calls of an answer that can begin with it. */
+/** Starts the calls of an answer that can start with it. */
 const startWith = ({ live, subject, structuredOutput }: Making, ref: ModelRef, offered: ReadonlyArray<string>) =>
   Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
-    // What may be done is decided when the calls are there: the rules may have changed while the model thought.
+    // Permission is decided once the calls are known: the rules may have changed while the model thought.
     const present = calls.length === 0 ? subject : yield* subjectOf(live)
     return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), structuredOutput)
   })
@@ -96,7 +96,7 @@ const askPaid = Effect.fnUntraced(function*(
     live.request.countStep()
     return askModel(live, { user, model, requestBudget, request, limit, start })
   })
-  // What cannot be paid is not even begun.
+  // A step that the budget cannot pay does not even begin.
   return yield* Effect.zipRight(requestBudget.take(request), asking).pipe(
     Effect.catchIf(isCutEmpty, (error) => {
       const which = requestBudget.settle(true)
@@ -106,7 +106,7 @@ const askPaid = Effect.fnUntraced(function*(
   )
 })
 
-/** Makes the step with one model. Tools are withheld at the agent's last step, and those that the user withheld. */
+/** Makes the step with one model. Tools are withheld at the agent's last step, and if the user withheld them. */
 const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
   const { last, live, subject, user, structuredOutput } = making
   const provider = yield* Provider
@@ -128,7 +128,7 @@ const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
 
 type Attempt = ReturnType<typeof attempt>
 
-/** Tries the models in their order until one answers. */
+/** Tries the models in order until one answers. */
 const firstAnswer = (
   making: Making,
   [ref, ...others]: ReadonlyArray<ModelRef>

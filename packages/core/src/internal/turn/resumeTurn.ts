@@ -1,4 +1,4 @@
-/** Goes on with a turn that a crash cut off: its open calls come to an end first, and nothing is done twice. */
+/** Continues a turn that a crash interrupted: it closes the open calls first, and repeats nothing. */
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
@@ -25,7 +25,7 @@ interface Resumed {
   readonly from: number
   /** How many steps it has made. */
   readonly steps: number
-  /** How it ended, where the crash came only after that. */
+  /** How it ended, if it had ended before the crash. */
   readonly end: TurnEnd | undefined
 }
 
@@ -53,7 +53,7 @@ const storeEnds = Effect.fnUntraced(function*(
   )
 })
 
-/** An answer that was not complete is none: it is asked for again, and of its calls none was made. */
+/** An incomplete answer does not count: the model is asked again, and none of its calls was made. */
 const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
   const now = yield* Clock.currentTimeMillis
   const broken = messages.filter(isAnswer).filter(({ info }) => info.time.completed === undefined)
@@ -71,8 +71,8 @@ const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
 })
 
 /**
- * Ends the open calls of an answer that has more of them than an answer may have: an older version stored it, or the limit
- * is lower now. A call whose task runs already waits for that task as before.
+ * Ends the open calls of an answer with more calls than the limit: an older version stored it, or the limit is lower
+ * now. A call whose task runs already waits for that task as before.
  */
 const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
   const { settings: { limits: { answer: { calls: most } } } } = yield* Config
@@ -93,7 +93,7 @@ const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
   yield* storeEnds(live, [], parts)
 })
 
-/** A step as it was when its calls were asked for. */
+/** A step as it was when its calls were requested. */
 const stepOf = Effect.fnUntraced(
   function*(live: Live, message: Answer, structuredOutput: StructuredOutput | undefined) {
     const { finish = "tool-calls", modelID, providerID } = message.info
@@ -116,7 +116,7 @@ const stepOf = Effect.fnUntraced(
   }
 )
 
-/** How a turn ended of which nothing is open any more; undefined where its model has still to be asked. */
+/** How a turn without open calls ended; undefined if the model must still be asked. */
 const endOf = (live: Live, from: number, structuredOutput: StructuredOutput | undefined): TurnEnd | undefined => {
   const last = (live.messages ?? []).slice(from).at(-1)
   if (last === undefined || !isAnswer(last)) return undefined
@@ -128,7 +128,7 @@ const endOf = (live: Live, from: number, structuredOutput: StructuredOutput | un
   return calls.length === 0 && structuredOutput === undefined ? "completed" : undefined
 }
 
-/** Ends what is open of the turn as far as that is possible without asking its model. */
+/** Ends what is open in the turn as far as possible without asking its model. */
 export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutput: StructuredOutput | undefined) {
   const storage = yield* SessionStorage
   const { turn } = live.info
@@ -161,7 +161,7 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutp
     : "completed"
   const last = messages.at(-1)
   const user = users.at(-1)?.info
-  // Words are no answer where one of a form is asked for, and no model goes on after its own.
+  // Plain text is no structured output, and the model does not continue after its own answer.
   const isInWords = last !== undefined && isAnswer(last) && last.info.error === undefined && callsIn(last).length === 0
   if (end === undefined && isInWords && user?.role === "user") yield* askForAnswer(live, user)
   return { ...resumed, end } satisfies Resumed

@@ -1,4 +1,4 @@
-/** The second thing at a step boundary: subagents that a prompt asks for by itself run without asking the model. */
+/** The second thing at a step boundary: subtask parts of a prompt run without asking the model. */
 import { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
@@ -20,7 +20,7 @@ import type { Live } from "../live/Live.ts"
 import { candidates } from "../model/candidates.ts"
 import type { Step } from "../model/Step.ts"
 
-/** What follows the results of a command, so that the model goes on with them. */
+/** Follows the results of a command, so that the model continues with them. */
 const continueText = "Summarize the task tool output above and continue with your task."
 
 /** Whether an answer was made here, as if a model had asked for the task. */
@@ -83,7 +83,7 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
   return { step, tool }
 }, Effect.uninterruptible)
 
-/** What a crash has left of the subtasks of a message: the answers that were begun, in the order of its parts. */
+/** What a crash left of a message's subtasks: the answers that began, in the order of its parts. */
 const begunBefore = (live: Live, user: UserMessage): ReadonlyArray<LiveMessage> =>
   (live.messages ?? []).filter((message) =>
     message.info.role === "assistant" && message.info.parentID === user.id && isOfUser(message)
@@ -105,7 +105,7 @@ const isOpen = ({ state }: ToolPart): boolean => state.status === "pending" || s
 const isContinueText = ({ info, parts }: LiveMessage): boolean =>
   info.role === "user" && parts.some((part) => part.type === "text" && part.text === continueText)
 
-/** Nobody but the next model reads the result of a subtask, so the log says which of them failed, and why. */
+/** Only the next model reads the result of a subtask, so the log says which of them failed, and why. */
 const logFailure = ({ step, tool }: { readonly step: Step; readonly tool: ToolPart }) => {
   const part = step.message.parts.find(({ id }) => id === tool.id)
   if (!isOpen(tool) || part?.type !== "tool" || part.state.status !== "error") return Effect.void
@@ -117,7 +117,7 @@ const logFailure = ({ step, tool }: { readonly step: Step; readonly tool: ToolPa
   })
 }
 
-/** Runs all subtasks of the messages at the same time; says whether the turn ends with them. A failure is a result. */
+/** Runs all subtasks of the messages in parallel; returns whether the turn ends with them. A failure is a result. */
 export const runSubtasks = Effect.fnUntraced(function*(
   live: Live,
   taken: ReadonlyArray<LiveMessage>,

@@ -1,4 +1,4 @@
-/** The first thing at a step boundary: what waits for the session becomes part of its history. */
+/** The first thing at a step boundary: the inbox becomes part of the history. */
 import { Ids, type MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { UserMessage } from "@skein/domain/Message"
@@ -24,7 +24,7 @@ const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
   ...(tools === undefined ? {} : { tools })
 })
 
-/** A row as the message that it becomes. */
+/** The message of a row. */
 const messageOf = (live: Live, row: InboxRow, id: MessageID): UserMessage => ({
   id,
   sessionID: live.info.id,
@@ -52,15 +52,15 @@ const partsOf = (
 export const consentsOf = (parts: ReadonlyArray<PartInput | Part>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
 
-/** What was taken: the messages that it became, and the answer of a given form that one of them asks for. */
+/** What was taken: the new messages, and the structured output that one of them asks for. */
 interface Taken {
   readonly messages: ReadonlyArray<LiveMessage>
   readonly structuredOutput: StructuredOutput | undefined
 }
 
 /**
- * Takes what waits, in the order in which it came. Messages sort by their ids: a row that came while a younger message was
- * made gets a new id, for it is read after that message.
+ * Takes the inbox in order of arrival. Ids determine the order of messages, so a row that arrived while a younger
+ * message was made gets a new id: it is read after that message.
  */
 export const takeInbox = (live: Live, begins: boolean) =>
   live.inbox.rows.length === 0 ? Effect.succeed(nothing) : take(live, begins)
@@ -105,5 +105,5 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.putBack(rows)))
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken
-  // A stop in the middle would leave in memory what is not stored.
+  // A stop in the middle would leave unstored messages in memory.
 }, Effect.uninterruptible)

@@ -1,4 +1,4 @@
-/** The loop: inbox, subtasks, model, calls, and again, until there is nothing left to answer. */
+/** The loop: inbox, subtasks, model, calls, and again, until nothing is left to answer. */
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import { since, type Usage } from "@skein/domain/Usage"
@@ -32,7 +32,7 @@ import { resumeTurn } from "./resumeTurn.ts"
 import { runSubtasks } from "./runSubtasks.ts"
 import { takeInbox } from "./takeInbox.ts"
 
-/** How many answers in a row may be cut off in the middle of a call. */
+/** How many consecutive answers may be cut off inside a call. */
 const cutOffLimit = 3
 
 const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined => {
@@ -81,11 +81,11 @@ const endOfStep = ({ finish, message, model }: Step): Ended => ({
   }
 })
 
-/** Closes a turn that did not come to its end. What could not be stored is no longer believed: the session is read again. */
+/** Closes an unfinished turn. If that cannot be stored, memory is no longer trusted and the session is read again. */
 const breakOff = Effect.fnUntraced(
   function*(live: Live, exit: Exit.Exit<unknown, { readonly _tag: string }>) {
     const table = yield* SessionTable
-    // Where the database is gone, memory is all that is left of the answer.
+    // If the database is gone, the answer exists only in memory.
     if (isGone(exit)) return
     if (failedToStore(exit)) live.history.forget()
     yield* table.history(live)
@@ -93,22 +93,22 @@ const breakOff = Effect.fnUntraced(
   },
   (effect, live) =>
     Effect.catchAll(effect, (error) => {
-      // It is closed when the session is next prompted.
+      // The next prompt of the session closes it.
       live.history.forget()
       return logUnstored("A turn could not be closed")(error)
     })
 )
 
-/** The answer that a turn is to give for which no prompt says so: in the form of its task's caller, or of its agent. */
+/** The structured output of a turn whose prompt asks for none: that of its task's caller, or of its agent. */
 const outputOfTurn = Effect.fnUntraced(function*(live: Live) {
-  // Who is asked to conclude says in words what there is.
+  // An agent that must conclude answers in plain text.
   if (live.assignment.isConcluding) return undefined
   const form = live.assignment.form ??
     (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
   return form === undefined ? undefined : makeStructuredOutput(form)
 })
 
-/** Ends the turn where a budget is used up, and tells the model of one that is about to be. */
+/** Ends the turn if a budget is exhausted, and warns the model about one that nearly is. */
 const applyBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
   const end = exhausted(live.budget, () => saidFrom(live.messages ?? [], from))
   if (end !== undefined) return yield* end
@@ -116,7 +116,7 @@ const applyBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, 
   if (news !== undefined) yield* sayToModel(live, user, news)
 })
 
-/** Counts the time at work of a turn, for the session and for those above it. */
+/** Counts the working time of a turn, for the session and for those above it. */
 const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effect<A, E, R> =>
   Effect.acquireUseRelease(
     Effect.sync(() => turnWorks(live.budget, true)),
@@ -124,7 +124,7 @@ const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effe
     () => Effect.sync(() => turnWorks(live.budget, false))
   )
 
-/** One turn: from what is in the inbox to an answer with nothing left in it. */
+/** One turn: from the inbox to an answer with nothing left to answer. */
 export const runTurn = Effect.fnUntraced(
   function*(live: Live) {
     const table = yield* SessionTable
@@ -173,7 +173,7 @@ export const runTurn = Effect.fnUntraced(
           ? cutOffAgain(step)
           : cutOffBy(live.budget, step.cutBy, saidFrom(live.messages ?? [], from))
       }
-      // What is left may be enough for the rest; where it is not, the next request says so.
+      // What is left may be enough for the rest; if not, the next request says so.
       if (step.cutBy !== undefined && step.calls.length === 0) {
         yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
         continue

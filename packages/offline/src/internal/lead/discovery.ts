@@ -19,7 +19,7 @@ const firstLook = (tools: Toolbox): ReadonlyArray<PlannedCall> => {
 /** More calls than this in one step are not worth their answer. */
 const mostFolders = 32
 
-/** Rounds of looking before the survey goes on with what it has. */
+/** The maximum number of rounds before the survey continues with what it has. */
 const mostRounds = 4
 
 const folderIn = (call: Call): string => (typeof call.input["path"] === "string" ? call.input["path"] : "")

@@ -90,7 +90,7 @@ const report = (
   })
 }
 
-/** Tells what tasks brought that were not sent out by a survey. */
+/** Reports results of tasks that the survey did not start. */
 const retell = (outcome: Outcome): string =>
   [
     disclaimer,
