@@ -63,7 +63,17 @@ const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: R
   const ends = lines.flatMap(({ properties, type }) =>
     type === "subagent.completed" || type === "subagent.failed" ? [properties.outcome.status] : []
   )
-  return { code: ended.code, ends, limit: Number(limit), lines, llm, place, result, used: Number(used) }
+  return {
+    code: ended.code,
+    ends,
+    limit: Number(limit),
+    lines,
+    llm,
+    place,
+    result,
+    used: Number(used),
+    stderr: ended.stderr
+  }
 }
 
 /** A place whose model has a price. */
@@ -85,7 +95,7 @@ describe("16 tasks at once", () => {
     ["a model that counts little input", 20_000, fixed],
     ["a model that counts all of its input", 80_000, counted]
   ])("with answers of 6,000 tokens use their budget and no more: %s", async (_, tokens, input) => {
-    const { code, ends, limit, result, used } = await spending(
+    const { code, ends, limit, result, stderr, used } = await spending(
       crowd(16, { input, output: () => 6_000 }),
       "--budget-tokens",
       String(tokens)
@@ -94,9 +104,14 @@ describe("16 tasks at once", () => {
     expect(used).toBeLessThanOrEqual(tokens * 1.03)
     expect(used).toBeGreaterThanOrEqual(tokens * 0.9)
     expect(code).toBe(4)
-    expect(result).toMatchObject({ outcome: "budget_exhausted", exitCode: 4, error: { tag: "BudgetExhausted" } })
+    expect(result).toMatchObject({
+      outcome: "budget_exhausted",
+      exitCode: 4,
+      error: { tag: "BudgetExhausted", which: "tokens" }
+    })
+    expect(stderr).toContain(`Continue with \`skein sessions resume ${result.sessionID} --budget-tokens N\`.`)
     expect(result.error?.message).toMatch(
-      new RegExp(`The budget of ${tokens} tokens for .*: ${used} are used.*give it a new budget \\(--budget-tokens\\)`)
+      new RegExp(`The budget of ${tokens} tokens for .*: ${used} are used.*set a new budget \\(--budget-tokens\\)`)
     )
     expect(ends).toContain("completed")
     expect(ends).toContain("budget_exhausted")

@@ -39,12 +39,14 @@ it("of several keys the first in order chooses, and the others are named", async
 
 it("without a key the variables and the offline survey are named", async () => {
   const { place } = await world()
-  const { code, stderr } = await place.run(["run", "go"])
+  const { code, stderr, stdout } = await place.run(["run", "go"])
   expect(code).toBe(0)
+  expect(stdout).toMatch(/^> No AI wrote this\./)
+  expect(stdout, "how to get a model is said once, on standard error").not.toContain("OPENAI_API_KEY")
   expect(stderr).toMatch(
-    /No model is configured, so offline\/survey answers: it surveys the files, offline, and is no AI\./
+    /No model is configured, so offline\/survey answers, which is no AI\./
   )
-  expect(stderr).toMatch(/Set one of OPENAI_API_KEY, DEEPSEEK_API_KEY, [^.]*TOGETHER_API_KEY, or choose another/)
+  expect(stderr).toMatch(/set one of OPENAI_API_KEY, DEEPSEEK_API_KEY, [^.]*TOGETHER_API_KEY, or choose another/)
 })
 
 it("a model that is named is not commented on", async () => {

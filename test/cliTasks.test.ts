@@ -52,7 +52,7 @@ describe("tasks", () => {
     for (const command of ["show", "wait"]) {
       expect(await place.run(["tasks", command, "ses_x"])).toMatchObject({
         code: 2,
-        stderr: "skein: There is no task ses_x. See `skein tasks` for those that there are.\n"
+        stderr: "skein: There is no task ses_x. See `skein tasks`.\n"
       })
     }
   })
@@ -223,7 +223,7 @@ describe("tasks at work in another process", () => {
     cleanup.push(place.remove)
     expect(await place.run(["tasks", ...args])).toMatchObject({
       code: 2,
-      stderr: "skein: There is no task ses_x. See `skein tasks` for those that there are.\n"
+      stderr: "skein: There is no task ses_x. See `skein tasks`.\n"
     })
   })
 })

@@ -170,7 +170,7 @@ it("trust that cannot be given is a usage error that says why", async () => {
   const { place } = await world(() => ({ summaries: true }))
   expect(await place.run(["trust", "allow", "0123456789ab"])).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/There is nothing with the id 0123456789ab to trust here, or it has changed/)
+    stderr: expect.stringMatching(/Nothing here has the id 0123456789ab, or its value has changed/)
   })
   expect((await place.run(["trust"])).stdout).toMatch(
     /^ID\tSTATE\tFROM\tKEY\tVALUE\n[0-9a-f]{12}\tnot trusted\t\S+skein\.json:1\tsummaries\ttrue\n$/

@@ -42,7 +42,7 @@ export const allow = Effect.fn("Trust.allow")(function*(directory: string, ids: 
     if (item === undefined || item.state === "fixed") {
       return new TrustError({
         message: item === undefined
-          ? `There is nothing with the id ${id} to trust here, or it has changed. \`skein trust\` lists what there is now.`
+          ? `Nothing here has the id ${id}, or its value has changed. See \`skein trust\`.`
           : `${item.key} (${id}) cannot be trusted. \`skein config\` says why.`
       })
     }
@@ -66,7 +66,7 @@ export const revoke = Effect.fn("Trust.revoke")(function*(ids: ReadonlyArray<str
   const unknown = ids.find((id) => !before.some(({ digest }) => digest.slice(0, 12) === id))
   if (unknown !== undefined) {
     return yield* new TrustError({
-      message: `Nothing with the id ${unknown} is trusted. \`skein trust\` lists what is.`
+      message: `Nothing with the id ${unknown} is trusted. See \`skein trust\`.`
     })
   }
   const isRevoked = ({ digest }: Trusted) => ids.includes(digest.slice(0, 12))

@@ -97,4 +97,4 @@ export const stoppedBefore = (id: SessionID, what: string) =>
 
 /** The error for an unknown session. */
 export const notFound = (id: string) =>
-  new SessionNotFound({ id, message: `There is no session ${id}. See \`skein sessions\` for those that there are.` })
+  new SessionNotFound({ id, message: `There is no session ${id}. See \`skein sessions\`.` })

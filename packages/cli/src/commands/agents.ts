@@ -11,10 +11,9 @@ const list = command({ name: "list", summary: "Lists the agents", flags: listFla
 
 const create = command({
   name: "create",
-  summary: "Has a model design an agent, and writes its file",
-  details:
-    "Writes .skein/agent/NAME.md of the project and prints its path. No agent and no file that is there is written over.",
-  operands: { usage: "WHAT IT IS FOR…", least: 1, most: Infinity },
+  summary: "Has a model design an agent, and writes the file",
+  details: "Writes .skein/agent/NAME.md in the project and prints its path. It never overwrites an agent or a file.",
+  operands: { usage: "PURPOSE…", least: 1, most: Infinity },
   flags: createFlags,
   load: () => import("../internal/create/agent.ts").then(({ createAgent }) => createAgent)
 })

@@ -9,14 +9,14 @@ const load = () => import("../internal/list/commands.ts")
 
 const list = command({
   name: "list",
-  summary: "Lists the commands, and says which files cannot be used",
+  summary: "Lists the commands, and the files that cannot be used",
   flags: listFlags,
   load: () => load().then(({ listCommands }) => listCommands)
 })
 
 const show = command({
   name: "show",
-  summary: "Shows a command with its template, and what it hides",
+  summary: "Shows a command with its template, and what it overrides",
   operands: { usage: "NAME", least: 1, most: 1 },
   flags,
   load: () => load().then(({ showCommand }) => showCommand)
@@ -25,7 +25,7 @@ const show = command({
 /** Lists and shows the commands. */
 export const commands = command({
   name: "commands",
-  summary: "Lists the commands: prompts with a name, for `skein run --command`",
+  summary: "Lists the commands: named prompts for `skein run --command`",
   flags: listFlags,
   commands: [list, show],
   load: () => load().then(({ listCommands }) => listCommands)

@@ -5,7 +5,7 @@ import { command, type CommandSpec } from "../CommandSpec.ts"
 export const completions = (commands: () => ReadonlyArray<CommandSpec>) =>
   command({
     name: "completions",
-    summary: "Prints the completions for a shell",
+    summary: "Prints a completion script for a shell",
     details: "For example: skein completions bash > ~/.local/share/bash-completion/completions/skein",
     operands: { usage: "bash|zsh|fish", least: 1, most: 1, choices: ["bash", "zsh", "fish"] },
     flags: {},

@@ -6,7 +6,7 @@ const showFlags = {
   ...listingFlags,
   notes: {
     type: "switch",
-    description: "Lists what does not count instead, and what of other tools' files means nothing here"
+    description: "Lists ignored settings instead, including those of other tools' files"
   },
   ...directoryFlags,
   ...verboseFlags
@@ -16,7 +16,7 @@ const load = () => import("../internal/list/config.ts")
 
 const show = command({
   name: "show",
-  summary: "Shows the settings that hold here, each with its origin",
+  summary: "Shows the effective settings, each with its origin",
   flags: showFlags,
   load: () => load().then(({ showConfig }) => showConfig)
 })
@@ -28,10 +28,10 @@ const schema = command({
   load: () => load().then(({ showSchema }) => showSchema)
 })
 
-/** Shows the settings that hold here, each with its origin. */
+/** Shows the effective settings, each with its origin. */
 export const config = command({
   name: "config",
-  summary: "Shows the settings that hold here, each with its origin",
+  summary: "Shows the effective settings, each with its origin",
   flags: showFlags,
   commands: [show, schema],
   load: () => load().then(({ showConfig }) => showConfig)

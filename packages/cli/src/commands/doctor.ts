@@ -5,7 +5,7 @@ import { databaseFlags, directoryFlags, formatFlags, verboseFlags } from "../int
 /** Checks what Skein needs. */
 export const doctor = command({
   name: "doctor",
-  summary: "Checks what Skein needs, and says how to get what is missing",
+  summary: "Checks what Skein needs, and how to get what is missing",
   flags: { ...formatFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags },
   load: () => import("../internal/doctor/execute.ts").then(({ executeDoctor }) => executeDoctor)
 })

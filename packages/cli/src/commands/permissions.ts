@@ -9,7 +9,7 @@ const placeFlags = {
     type: "text",
     short: "s",
     value: "ID",
-    description: "Only what holds for this session's tree, in the project that it belongs to"
+    description: "Only the approvals that apply to this session's tree"
   },
   ...directoryFlags,
   ...databaseFlags,
@@ -20,14 +20,14 @@ const flags = { ...listingFlags, ...placeFlags } as const
 
 const list = command({
   name: "list",
-  summary: "Lists what was allowed for this project, and for trees of sessions in it",
+  summary: "Lists the approvals of this project and of its sessions",
   flags,
   load: () => load().then(({ listPermissions }) => listPermissions)
 })
 
 const revoke = command({
   name: "revoke",
-  summary: "Takes an approval back, so that it is asked again, also by who is at work just now",
+  summary: "Revokes an approval. Running agents ask again as well",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: placeFlags,
   load: () => load().then(({ revokePermission }) => revokePermission)
@@ -36,7 +36,7 @@ const revoke = command({
 /** Lists and revokes approvals. */
 export const permissions = command({
   name: "permissions",
-  summary: "Lists and revokes what was allowed, for a project or a session",
+  summary: "Lists and revokes approvals",
   flags,
   commands: [list, revoke],
   load: () => load().then(({ listPermissions }) => listPermissions)

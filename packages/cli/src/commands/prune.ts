@@ -5,9 +5,8 @@ import { pruneFlags } from "../internal/prune/flags.ts"
 /** Removes what is old. */
 export const prune = command({
   name: "prune",
-  summary: "Removes old events, long texts and, if asked, old sessions",
-  details:
-    "Events, and tool outputs too long for a model, are kept for 30 days; `skein run` looks after that once a day.",
+  summary: "Removes old events, long tool outputs and, with --older-than, sessions",
+  details: "Skein keeps events and long tool outputs for 30 days. `skein run` prunes them once a day.",
   flags: pruneFlags,
   load: () => import("../internal/prune/execute.ts").then(({ executePrune }) => executePrune)
 })

@@ -8,7 +8,7 @@ export const run = command({
   aliases: ["agent"],
   summary: "Prompts an agent, and prints its answer",
   details:
-    "The prompt is what stands on the command line, and what comes on standard input when that is no terminal.\nIn typed words, @PATH attaches a file, @AGENT asks for that subagent, and /NAME at the beginning is a command.",
+    "The prompt is the text on the command line, followed by standard input if that is not a terminal.\nIn the text, @PATH attaches a file, @AGENT asks for that subagent, and /NAME at the beginning runs a command.",
   operands: { usage: "[prompt…]", least: 0, most: Infinity },
   flags: runFlags,
   load: () => import("../internal/run/execute.ts").then(({ executeRun }) => executeRun)

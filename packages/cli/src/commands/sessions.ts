@@ -33,7 +33,7 @@ const show = command({
 const resume = command({
   name: "resume",
   summary: "Continues a session, as `skein run --session ID` does",
-  details: "Without a prompt, it continues what a crash or an interruption cut off.",
+  details: "Without a prompt, it continues interrupted turns and tasks.",
   operands: { usage: "ID [prompt…]", least: 1, most: Infinity },
   flags: promptFlags,
   load: () => import("../internal/run/resume.ts").then(({ resumeSession }) => resumeSession)
@@ -41,7 +41,7 @@ const resume = command({
 
 const summarize = command({
   name: "summarize",
-  summary: "Lets a model summarise a session, and stores the summary",
+  summary: "Has a model summarise a session, and stores the summary",
   details:
     "Sends one request to the model of agent.summary, else to small_model, else to the session's model.\n`summaries` in skein.json does it after each turn that changed files.",
   operands: { usage: "ID", least: 1, most: 1 },
@@ -51,7 +51,7 @@ const summarize = command({
 
 const compact = command({
   name: "compact",
-  summary: "Lets a model summarise a long conversation, so that less of it is sent",
+  summary: "Has a model summarise a long conversation, so that less of it is sent",
   details: "All messages stay stored. Skein does this automatically when a conversation nears its model's limit.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
@@ -60,7 +60,7 @@ const compact = command({
 
 const rename = command({
   name: "rename",
-  summary: "Gives a session another title",
+  summary: "Renames a session",
   operands: { usage: "ID TITLE…", least: 2, most: Infinity },
   flags: { ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ renameSession }) => renameSession)
@@ -105,8 +105,8 @@ const loadArchives = () => import("../internal/list/archives.ts")
 
 const exportArchive = command({
   name: "export",
-  summary: "Writes a session with its whole tree as one JSON document",
-  details: "It exports the whole tree, whichever session of it you name. Exits with 1 if a part could not be read.",
+  summary: "Exports a session with its whole tree as one JSON document",
+  details: "Name any session of the tree. Exits with 1 if a part could not be read.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
     output: {
@@ -127,12 +127,12 @@ const importArchive = command({
   details: "`-` reads standard input. Everything is checked before anything is stored.",
   operands: { usage: "FILE|-", least: 1, most: 1 },
   flags: {
-    "as-copy": { type: "switch", description: "Gives everything new ids, so that the original can exist here too" },
+    "as-copy": { type: "switch", description: "Gives everything new ids, so that the original may exist here too" },
     dir: {
       type: "text",
       value: "PATH",
       completes: "directory",
-      description: "The directory in which the sessions work from now on"
+      description: "The new working directory of the sessions"
     },
     ...databaseFlags,
     ...verboseFlags

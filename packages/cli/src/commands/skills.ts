@@ -5,7 +5,7 @@ import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFl
 /** Lists the skills. */
 export const skills = command({
   name: "skills",
-  summary: "Lists the skills, and says which files cannot be used",
+  summary: "Lists the skills, and the files that cannot be used",
   flags: { ...listingFlags, ...directoryFlags, ...verboseFlags },
   load: () => import("../internal/list/skills.ts").then(({ listSkills }) => listSkills)
 })

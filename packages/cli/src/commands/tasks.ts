@@ -16,7 +16,7 @@ const list = command({
 
 const show = command({
   name: "show",
-  summary: "Shows what a task was asked, and how each of its runs ended",
+  summary: "Shows the prompt of a task, and how each of its runs ended",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
   load: () => load().then(({ showTask }) => showTask)
@@ -24,7 +24,7 @@ const show = command({
 
 const wait = command({
   name: "wait",
-  summary: "Waits until tasks have settled, in any process; exits with 1 if one did not complete",
+  summary: "Waits until tasks have settled; exits with 1 if one did not complete",
   operands: { usage: "ID…", least: 1, most: Infinity },
   flags: {
     timeout: { type: "duration", description: "How long to wait, such as 90s, 30m or 1h; 10 minutes by default" },
@@ -46,7 +46,7 @@ const send = command({
 
 const stop = command({
   name: "stop",
-  summary: "Stops a task: it may conclude first, and its caller gets the partial result",
+  summary: "Stops a task; it may conclude first, and its caller gets the partial result",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: {
     reason: { type: "text", value: "TEXT", description: "The reason, which the subagent and its caller read" },
@@ -58,10 +58,10 @@ const stop = command({
 
 const clean = command({
   name: "clean",
-  summary: "Removes worktrees of tasks, except those whose work exists nowhere else",
+  summary: "Removes the worktrees of tasks, except those with work that exists nowhere else",
   flags: {
-    "dry-run": { type: "switch", description: "Only shows what would be removed and what is kept" },
-    force: { type: "switch", description: "Also removes those whose work exists nowhere else" },
+    "dry-run": { type: "switch", description: "Shows what would be removed and kept, and removes nothing" },
+    force: { type: "switch", description: "Also removes those with work that exists nowhere else" },
     ...databaseFlags,
     ...verboseFlags
   },
@@ -71,7 +71,7 @@ const clean = command({
 /** Lists, shows, steers, stops and awaits tasks, and removes their worktrees. */
 export const tasks = command({
   name: "tasks",
-  summary: "Lists, shows, steers, stops and awaits tasks, and cleans up",
+  summary: "Lists, shows, steers, stops and awaits tasks; removes worktrees",
   flags: listFlags,
   commands: [list, show, send, stop, wait, clean],
   load: () => load().then(({ listTasks }) => listTasks)

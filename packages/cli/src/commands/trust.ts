@@ -8,14 +8,14 @@ const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as con
 
 const list = command({
   name: "list",
-  summary: "Lists what of a project's files counts only if you trust it",
+  summary: "Lists the settings of a project that apply only if you trust them",
   flags: listFlags,
   load: () => load().then(({ listTrust }) => listTrust)
 })
 
 const allow = command({
   name: "allow",
-  summary: "Lets a value count, as long as it stays what it is now",
+  summary: "Trusts a setting until its value changes",
   operands: { usage: "ID…", least: 1, most: Infinity },
   flags: { ...directoryFlags, ...verboseFlags },
   load: () => load().then(({ allowTrust }) => allowTrust)
@@ -23,7 +23,7 @@ const allow = command({
 
 const revoke = command({
   name: "revoke",
-  summary: "Takes trust back",
+  summary: "Revokes trust",
   operands: { usage: "ID…", least: 1, most: Infinity },
   flags: { ...verboseFlags },
   load: () => load().then(({ revokeTrust }) => revokeTrust)
@@ -32,9 +32,9 @@ const revoke = command({
 /** Lists, gives and takes back trust in what a project's files say. */
 export const trust = command({
   name: "trust",
-  summary: "Lists what of a project's files counts only if you trust it",
+  summary: "Lists the settings of a project that apply only if you trust them",
   details:
-    "That is hooks, base URLs, rules that allow, and all else that goes beyond what you grant. `skein run` trusts nothing.",
+    "These are hooks, base URLs, rules that allow, and other settings that exceed your own.\n`skein run` trusts none of them by default.",
   flags: listFlags,
   commands: [list, allow, revoke],
   load: () => load().then(({ listTrust }) => listTrust)

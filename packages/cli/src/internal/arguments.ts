@@ -157,6 +157,6 @@ const unknownFlag = (path: ReadonlyArray<CommandSpec>, raw: string): Parsed => {
   const names = Object.keys(path.at(-1)?.flags ?? {})
   const meant = didYouMean(raw.replace(/^--?/, ""), names, (name) => `--${name}`)
   return mistake(
-    `\`${callOf(path)}\` has no flag ${raw}.${meant} See \`${callOf(path)} --help\`; words after -- are no flags.`
+    `\`${callOf(path)}\` has no flag ${raw}.${meant} See \`${callOf(path)} --help\`; words after -- are not flags.`
   )
 }

@@ -10,6 +10,8 @@ export interface Explained {
   /** What happened and how to fix it, without the program's name. */
   readonly message: string
   readonly exitCode: number
+  /** The exhausted budget. */
+  readonly which?: string
 }
 
 /** Errors of what was typed, configured or named: nothing was done. */
@@ -49,7 +51,7 @@ export const explain = (cause: Cause.Cause<CommandError>): Explained => {
   const detail = defect instanceof Error ? defect.message : String(defect)
   return {
     tag: "defect",
-    message: `Something went wrong inside of Skein (${detail}). Run it again with --verbose to see where.`,
+    message: `Something went wrong inside Skein (${detail}). Run it again with --verbose to see where.`,
     exitCode: ExitCode.failed
   }
 }
@@ -64,6 +66,7 @@ const explainError = (error: CommandError): Explained => {
     // Whose session or database was taken away has to be told from whose disk is full.
     tag: error._tag === "ModelError" || reason === "held" || reason === "gone" ? reason : error._tag,
     message: error.message,
+    ...(error._tag === "BudgetExhausted" && "which" in error ? { which: String(error.which) } : {}),
     exitCode: isUsage ? ExitCode.usage : ended.get(error._tag) ?? ExitCode.failed
   }
 }

@@ -39,7 +39,7 @@ Usage: skein COMMAND [flags]
 Commands:
 ${table(commands.map(({ aliases = [], name, summary }) => [[name, ...aliases].join(", "), summary]))}
 
-\`skein help COMMAND\` tells more of one; \`skein --version\` prints the version.
+Run \`skein help COMMAND\` for details, \`skein --version\` for the version.
 `
 
 const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): string => {

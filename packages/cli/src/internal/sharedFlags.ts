@@ -9,7 +9,7 @@ export const formatFlags = {
 /** How a listing is printed, and how wide. */
 export const listingFlags = {
   ...formatFlags,
-  full: { type: "switch", description: "Shows long values whole, also on a terminal" }
+  full: { type: "switch", description: "Does not truncate long values on a terminal" }
 } as const satisfies Flags
 
 /** For commands that read the database. */
@@ -18,7 +18,7 @@ export const databaseFlags = {
     type: "text",
     value: "FILE",
     completes: "file",
-    description: "The database, a SQLite file or a postgres:// URL; otherwise SKEIN_DB, or the usual"
+    description: "The database: a SQLite file or a postgres:// URL; by default SKEIN_DB"
   }
 } as const satisfies Flags
 
@@ -28,12 +28,12 @@ export const directoryFlags = {
     type: "text",
     value: "PATH",
     completes: "directory",
-    description: "Looks from this directory instead of the current one"
+    description: "Uses this directory instead of the current one"
   }
 } as const satisfies Flags
 
 /** For every command. */
 export const verboseFlags = {
   verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" },
-  "log-format": { type: "choice", choices: ["text", "json"], description: "How each line of the log is written" }
+  "log-format": { type: "choice", choices: ["text", "json"], description: "The format of the log" }
 } as const satisfies Flags

@@ -27,7 +27,7 @@ describe("an error and its exit code", () => {
     const explained = explain(Cause.die(new TypeError("x is not a function")))
     expect(explained).toMatchObject({ tag: "defect", exitCode: 1 })
     expect(explained.message).toBe(
-      "Something went wrong inside of Skein (x is not a function). Run it again with --verbose to see where."
+      "Something went wrong inside Skein (x is not a function). Run it again with --verbose to see where."
     )
   })
 

@@ -43,6 +43,15 @@ describe("a listing", () => {
     }
   })
 
+  it.each([20, 40, 60])("never cuts an id, on %i columns", (columns) => {
+    const ids = ["ses_0000000000000001abcdef", "run_0000000000000002ghijkl"]
+    const lines = printed(columns, false, [[ids[0], long, "skein.json"], [long, ids[1], "skein.json"]])
+    for (const id of ids) expect(lines.join("\n")).toContain(id)
+    const single = printed(columns, false, [[ids[0], long, "skein.json"]])
+    expect(single[1]).toContain(ids[0])
+    expect(widthOf(single[1] ?? "")).toBeLessThanOrEqual(Math.max(columns, 28))
+  })
+
   it("shows long values whole with --full", () => {
     const lines = printed(80, true)
     expect(lines[1]).toContain(long)

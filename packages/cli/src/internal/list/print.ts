@@ -16,30 +16,45 @@ const gap = "  "
 /** A column is not cut below this, as long as others are wider. */
 const leastWidth = 8
 
-/** Widths that fit the terminal: the widest column gives way first, so that short values stay whole. */
-const fitted = (widths: ReadonlyArray<number>, columns: number): ReadonlyArray<number> => {
+/** The id of a session, a task, an approval and so on. */
+const idPattern = /^[a-z]{3}_\w{8,}$/
+
+/** Whether a column holds ids. They are never cut, because people copy them into other commands. */
+const holdsIds = (rows: ReadonlyArray<ReadonlyArray<string>>, column: number): boolean =>
+  rows[0]?.[column] === "ID" || rows.some((row) => idPattern.test(row[column] ?? ""))
+
+/** Widths that fit the terminal: the widest column is cut first, so that short values stay whole. Whole columns are not cut. */
+const fitted = (
+  widths: ReadonlyArray<number>,
+  columns: number,
+  whole: ReadonlyArray<boolean>
+): ReadonlyArray<number> => {
   const room = columns - gap.length * (widths.length - 1)
   const all = [...widths]
   for (let over = all.reduce((sum, width) => sum + width, 0) - room; over > 0;) {
-    const widest = Math.max(...all)
-    const at = all.indexOf(widest)
-    const next = Math.max(leastWidth, ...all.filter((width) => width < widest))
+    const open = all.filter((_, i) => whole[i] !== true)
+    const widest = Math.max(...open)
+    const at = all.findIndex((width, i) => width === widest && whole[i] !== true)
+    const next = Math.max(leastWidth, ...open.filter((width) => width < widest))
     const cut = Math.min(over, widest - (next < widest ? next : leastWidth))
-    if (cut <= 0) return all
+    if (!(cut > 0)) return all
     all[at] = widest - cut
     over -= cut
   }
   return all
 }
 
-/** Lines up the columns; where there is a width, long values are cut so that each line fits. */
+/** Aligns the columns. With a width, long values are cut so that each line fits, except for ids. */
 const table = (rows: ReadonlyArray<ReadonlyArray<string>>, columns: number): string => {
   const widths: Array<number> = []
   for (const row of rows) row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, widthOf(cell)))
-  const most = fitted(widths, columns)
+  const whole = widths.map((_, column) => holdsIds(rows, column))
+  const most = fitted(widths, columns, whole)
+  const untilIds = most.slice(0, whole.lastIndexOf(true) + 1).reduce((sum, width) => sum + width + gap.length, 0)
+  const longest = Math.max(columns, untilIds)
   return rows.map((row) => {
     const cells = row.map((cell, i) => pad(fit(cell, most[i] ?? 0), most[i] ?? 0))
-    return `${fit(cells.join(gap).trimEnd(), columns)}\n`
+    return `${fit(cells.join(gap).trimEnd(), longest)}\n`
   }).join("")
 }
 

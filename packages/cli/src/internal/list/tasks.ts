@@ -31,8 +31,7 @@ const patience = 10 * 60_000
 
 const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
 
-const noTask = (id: string) =>
-  new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\` for those that there are.` })
+const noTask = (id: string) => new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\`.` })
 
 const stateOf = ({ background, outcome, state }: TaskRun, wasLeft = false): string =>
   `${outcome?.status ?? (wasLeft ? "interrupted" : state)}${background ? " (background)" : ""}`

@@ -8,11 +8,11 @@ export const pruneFlags = {
   "older-than": {
     type: "text",
     value: "AGE",
-    description: "Also removes sessions that were not changed for so long, such as 36h, 90d or 12w"
+    description: "Also removes sessions unchanged for that long, such as 36h, 90d or 12w"
   },
-  all: { type: "switch", description: "With --older-than: sessions of all projects, not only of this one" },
-  "dry-run": { type: "switch", description: "Says what would be removed, and removes nothing" },
-  vacuum: { type: "switch", description: "Writes a SQLite file anew, so that it takes no more room than it needs" },
+  all: { type: "switch", description: "With --older-than: sessions of all projects, not just this one" },
+  "dry-run": { type: "switch", description: "Shows what would be removed, and removes nothing" },
+  vacuum: { type: "switch", description: "Compacts a SQLite file, which frees disk space" },
   ...directoryFlags,
   ...databaseFlags,
   ...verboseFlags

@@ -28,7 +28,7 @@ const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   const failed = (error: PlatformError) => {
     const isMissing = error._tag === "SystemError" && error.reason === "NotFound"
     const why = isMissing ? "does not exist" : `cannot be read (${fileReason(error)})`
-    return refuse(path, `${why}. Check the path; it is taken from the current directory.`)
+    return refuse(path, `${why}. Paths are relative to the current directory.`)
   }
   const info = yield* Effect.mapError(fs.stat(path), failed)
   if (info.type !== "File") {

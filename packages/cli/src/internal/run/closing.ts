@@ -4,12 +4,15 @@ import { errorLine } from "../explain.ts"
 import type { Denials } from "./denials.ts"
 import type { RunResult } from "./result.ts"
 
+/** The flag that sets a new budget. */
+const budgetFlags: Readonly<Record<string, string>> = { tokens: " --budget-tokens N", usd: " --budget-usd USD" }
+
 /** How to continue a session that did not finish. */
 const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
   if (sessionID === undefined || stored === false || outcome === "denied") return ""
   return error?.tag === "held"
-    ? ` \`skein sessions show ${sessionID}\` tells how far it is.`
-    : ` Continue with \`skein sessions resume ${sessionID}\`.`
+    ? ` See its progress with \`skein sessions show ${sessionID}\`.`
+    : ` Continue with \`skein sessions resume ${sessionID}${budgetFlags[error?.which ?? ""] ?? ""}\`.`
 }
 
 /** Who could be asked during the run. */
@@ -20,12 +23,12 @@ interface Asked {
   readonly onTerminal: boolean
 }
 
-/** How what was not permitted can be; who was asked and said no knows it. */
+/** How to permit what was denied; a person who rejected it knows. */
 const advice = ({ auto, canAsk, onTerminal }: Asked): string => {
   if (auto) {
     return onTerminal
-      ? " --auto does not allow that: run it without --auto to be asked."
-      : " --auto does not allow that: run it on a terminal without --auto to be asked."
+      ? " --auto does not allow that. Run it without --auto to be asked."
+      : " --auto does not allow that. Run it on a terminal without --auto to be asked."
   }
   if (canAsk) return ""
   const allow = "pass --auto, or allow it under \"permission\" in the config."

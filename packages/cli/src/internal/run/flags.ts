@@ -23,7 +23,7 @@ export const promptFlags = {
   format: {
     type: "choice",
     choices: ["default", "json", "quiet"],
-    description: "default: progress and answer; json: every event, one a line; quiet: the answer alone"
+    description: "default: progress and answer; json: one event per line; quiet: only the answer"
   },
   mode: {
     type: "choice",
@@ -32,24 +32,24 @@ export const promptFlags = {
     description: "How much it may do without asking; see `skein sessions mode --help`"
   },
   auto: { type: "switch", description: "The same as --mode auto; what is denied stays denied" },
-  concurrency: { type: "count", description: "How many subagents work at once" },
-  "max-tasks": { type: "count", description: "How many tasks the turn may start, at all levels together" },
-  "max-steps": { type: "count", description: "How many steps the agent may make before it has to conclude" },
-  "budget-usd": { type: "money", description: "What the session may cost from now on, with all its subagents" },
+  concurrency: { type: "count", description: "The maximum number of subagents that work at once" },
+  "max-tasks": { type: "count", description: "The maximum number of tasks in the turn, at all levels together" },
+  "max-steps": { type: "count", description: "The maximum number of steps before the agent must conclude" },
+  "budget-usd": { type: "money", description: "The maximum cost of the session from now on, including its subagents" },
   "budget-tokens": {
     type: "count",
-    description: "How many tokens the session may use from now on, with all its subagents"
+    description: "The maximum tokens of the session from now on, including its subagents"
   },
   "no-wait": {
     type: "switch",
     description: "Ends with the answer; background tasks wait for the next prompt or resume"
   },
-  timeout: { type: "duration", description: "How long the whole run may take, such as 90s, 30m or 1h" },
+  timeout: { type: "duration", description: "The maximum time of the whole run, such as 90s, 30m or 1h" },
   db: {
     type: "text",
     value: "FILE",
     completes: "file",
-    description: "The database, a SQLite file or a postgres:// URL; otherwise SKEIN_DB, or the usual"
+    description: "The database: a SQLite file or a postgres:// URL; by default SKEIN_DB"
   },
   ...verboseFlags
 } as const satisfies Flags
@@ -59,11 +59,11 @@ export const runFlags = {
   ...promptFlags,
   session: { type: "text", value: "ID", short: "s", description: "Continues this session" },
   continue: { type: "switch", short: "c", description: "Continues the newest session of this project" },
-  fork: { type: "switch", description: "Continues a copy of that session, and leaves the original unchanged" },
+  fork: { type: "switch", description: "Continues a copy of that session instead" },
   command: {
     type: "text",
     value: "NAME",
-    description: "Prompts with this command; the words are its arguments. See `skein commands`"
+    description: "Runs this command with the prompt as its arguments; see `skein commands`"
   },
   title: { type: "text", value: "TEXT", description: "The title of a new session, or of the copy" }
 } as const satisfies Flags

@@ -25,7 +25,7 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
 export const defaultNote = Effect.fnUntraced(function*(usual: string) {
   const { keyName, model, otherKeys } = yield* chooseModel
   if (usual === formatRef(fallback)) {
-    return `No model is configured, so ${usual} answers: it surveys the files, offline, and is no AI. Set one of ${
+    return `No model is configured, so ${usual} answers, which is no AI. For a model's answer, set one of ${
       keyNames.join(", ")
     }, or choose another with --model PROVIDER/MODEL or "model" in skein.json.`
   }

@@ -31,7 +31,12 @@ export interface RunResult {
   readonly interrupted?: ReadonlyArray<InterruptedTask>
   /** How many events of progress were left out, since the output was read too slowly. */
   readonly leftOut?: number
-  readonly error?: { readonly tag: string; readonly message: string }
+  readonly error?: {
+    readonly tag: string
+    readonly message: string
+    /** The exhausted budget: `tokens`, `usd`, `steps` or `time`. */
+    readonly which?: string
+  }
 }
 
 /** What is known of a run that did not come to an answer. */
@@ -70,7 +75,7 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
       exitCode: ExitCode.limit,
       error: {
         tag: "steps",
-        message: "The agent reached its limit of steps (--max-steps): the answer is what it had by then."
+        message: "The agent reached its step limit (--max-steps). The answer is what it had so far."
       }
     }
   }
@@ -81,7 +86,7 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
       exitCode: ExitCode.denied,
       error: endedByHook(turn)
         ? { tag: "hook", message: "A hook ended the turn." }
-        : { tag: "denied", message: "The turn ended, since something that the agent needs was not permitted." }
+        : { tag: "denied", message: "The turn ended because a call was not permitted." }
     }
   }
   if (text === "") {
@@ -137,7 +142,7 @@ export const ofStop = (known: Unfinished, { exitCode, message }: StopReason): Ru
 })
 
 /** The result of a run that an error ended, a budget that was used up among them. */
-export const ofError = (known: Unfinished, { exitCode, message, tag }: Explained): RunResult => ({
+export const ofError = (known: Unfinished, { exitCode, message, tag, which }: Explained): RunResult => ({
   type: "result",
   ...known,
   outcome: tag === "BudgetExhausted"
@@ -146,5 +151,5 @@ export const ofError = (known: Unfinished, { exitCode, message, tag }: Explained
     ? "denied"
     : "failed",
   exitCode,
-  error: { tag, message }
+  error: { tag, message, ...(which === undefined ? {} : { which }) }
 })

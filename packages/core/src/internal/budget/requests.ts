@@ -73,7 +73,7 @@ const exhaustedBy = (
       : `The budget of ${amount} for ${whose(node, holder)} does not suffice for another request: ${
         plainDecimal(spent)
       } are used${kept}, and the request needs about ${needs}.`) +
-      ` What was done is kept; to go on, give it a new budget (${budgetFlags[bound]}).`
+      ` What was done is kept. To continue, set a new budget (${budgetFlags[bound]}).`
   })
 }
 

@@ -46,7 +46,7 @@ export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted
       holder: left.holder.session.id,
       which: bound,
       text: said(),
-      message: `${why(node, left)} What was done is kept; to go on, give it a new budget (${budgetFlags[bound]}).`
+      message: `${why(node, left)} What was done is kept. To continue, set a new budget (${budgetFlags[bound]}).`
     })
   }
   return undefined
@@ -60,7 +60,7 @@ export const cutOff = (node: BudgetNode, which: "tokens" | "usd" | "steps", text
     which,
     text,
     message:
-      `The answer was cut off: the budget of ${which} of ${id} does not suffice for the rest of it. What was done is kept; to go on, give it a new budget (${
+      `The answer was cut off: the budget of ${which} of ${id} does not suffice for the rest of it. What was done is kept. To continue, set a new budget (${
         budgetFlags[which]
       }).`
   })

@@ -59,7 +59,7 @@ export const makeApprovals = Effect.gen(function*() {
     if (found === undefined) {
       return yield* new PermissionNotFound({
         id,
-        message: `This project has no approval ${id}. \`skein permissions\` lists those that it has.`
+        message: `This project has no approval ${id}. See \`skein permissions\`.`
       })
     }
     // The same may have been approved more than once.

@@ -35,11 +35,9 @@ export interface Survey {
   readonly notes: ReadonlyArray<string>
 }
 
-/** Says that no AI wrote the answer, and how to use a model. */
-export const disclaimer = [
-  "> No AI wrote this. `offline/survey` follows fixed rules over glob, grep and read, and understands nothing of what it reads.",
-  "> For a model's answer set the key of a provider, such as OPENAI_API_KEY. `skein doctor` lists them all, `skein models` what they offer."
-].join("\n")
+/** Says that no AI wrote the answer. */
+export const disclaimer =
+  "> No AI wrote this. `offline/survey` follows fixed rules over glob, grep and read, and understands nothing of what it reads."
 
 const most = { arrows: 48, outside: 10, todos: 10, entries: 14, largest: 5, answers: 12, notes: 8, tests: 6, places: 3 }
 

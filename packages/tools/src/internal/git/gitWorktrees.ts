@@ -37,7 +37,7 @@ const find = ({ records }: Workshop, taskID: SessionID) =>
   Effect.filterOrFail(records.find(taskID), (entry) => entry !== undefined, () =>
     new IsolationRefused({
       reason: "not_found",
-      message: `There is no worktree of ${taskID}. \`skein tasks clean\` lists those that there are.`
+      message: `There is no worktree of ${taskID}. See \`skein tasks clean --dry-run\`.`
     }))
 
 /** Ends the work in a worktree: it is kept where anything was changed in it. */
