@@ -33,9 +33,8 @@ describe("a session that another process takes over while its prompt is answered
     const { llm, place, release, start } = await world("mine")
     const running = start("--format", "json")
     await llm.asked(1)
-    // Another process took its tree while it stood still, and has let go of it.
+    // While it stands still, another process waits for its lease to expire, takes its tree, and lets go of it.
     running.child.kill("SIGSTOP")
-    within(place.database, (db) => db.exec("UPDATE session SET owner = NULL, lease_until = NULL, epoch = epoch + 1"))
     const [row] = within(place.database, (db) => db.prepare("SELECT id FROM session").all())
     const other = await place.run(["sessions", "resume", String(row?.["id"])])
     expect(other).toMatchObject({ code: 0, stdout: "theirs\n" })

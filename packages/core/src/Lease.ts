@@ -24,10 +24,13 @@ export interface StoredLease {
 }
 
 /** How long a lease lasts, in milliseconds. */
-export const leaseLength = 15_000
+export const leaseLength = 4_000
+
+/** How long a lease of any version lasts at most, in milliseconds: processes of an older one take longer leases. */
+const longestLease = 15_000
 
 /**
  * Whether a lease has expired by its clock. One that ends later than possible was written before that clock was set
  * back.
  */
-export const isOver = ({ left }: StoredLease): boolean => left === 0 || left > leaseLength
+export const isOver = ({ left }: StoredLease): boolean => left === 0 || left > longestLease

@@ -10,11 +10,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { lastingStorage } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
 import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
-import { settableClock } from "./support/wallClock.ts"
+import { settableClock, stoppableClock } from "./support/wallClock.ts"
 
 type Storage = Context.Tag.Service<SessionStorage>
 
@@ -134,13 +135,11 @@ describe("a process that stands still for longer than its lease", () => {
         const { id } = yield* Effect.provide(root(), first)
         const working = yield* Effect.fork(Effect.either(Effect.provide(Session.prompt(id, "Go"), first)))
         yield* Effect.sleep(4_000)
-        yield* latch.close
-        yield* Effect.sleep(5_000)
         expect(yield* Effect.provide(Effect.flip(Session.prompt(id, "Mine?")), second)).toMatchObject({
           reason: "held"
         })
-        yield* Effect.sleep(15_000)
-        // Its lease is over, and nobody can know whether it is gone.
+        yield* latch.close
+        // Nobody can know whether it is gone.
         expect((yield* Effect.provide(Session.prompt(id, "Mine!"), second)).text).toBe("the end of the second")
         yield* latch.open
         const end = yield* Fiber.join(working)
@@ -151,6 +150,101 @@ describe("a process that stands still for longer than its lease", () => {
         expect(yield* Effect.provide(words(id), second)).not.toContain("the end of the first")
         // Who lost it can have it again, as it is by now.
         expect((yield* Effect.provide(Session.prompt(id, "And I?"), first)).text).toBe("the end of the first")
+      })
+    )
+  })
+})
+
+describe("a tree whose process is gone", () => {
+  /** A process at work for a minute, and another one that wants its tree. */
+  const two = (
+    program: (world: {
+      readonly latch: Effect.Latch
+      readonly prompt: Effect.Effect<string, unknown>
+      readonly working: Fiber.RuntimeFiber<string, unknown>
+    }) => Effect.Effect<void, unknown, Scope.Scope>
+  ) =>
+    run((inner) =>
+      Effect.gen(function*() {
+        const latch = yield* Effect.makeLatch(true)
+        const answer = Scripted.make({ build: [{ text: "done", delay: { first: 60_000 } }] })
+        const first = yield* stack(answer, sharedBy(inner, latch))
+        const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        const textOf = Effect.map(Session.prompt(id, "Go"), ({ text }) => text)
+        const working = yield* Effect.fork(Effect.provide(textOf, first))
+        yield* Effect.sleep(4_000)
+        yield* program({ latch, prompt: Effect.provide(textOf, second), working })
+      })
+    )
+
+  it.each([0, 1, 250, 500, 750, 999])(
+    "is taken over within five seconds, %i ms after a renewal as at any other moment",
+    (moment) => {
+      two(({ latch, prompt }) =>
+        Effect.gen(function*() {
+          yield* Effect.sleep(moment)
+          yield* latch.close
+          const died = yield* now
+          expect(yield* prompt).toBe("mine")
+          expect((yield* now) - died).toBeLessThan(5_000)
+          yield* latch.open
+        })
+      )
+    }
+  )
+
+  it("is not taken while the process lives, however often another tries", () => {
+    two(({ prompt, working }) =>
+      Effect.gen(function*() {
+        for (let tries = 0; tries < 15; tries++) {
+          const began = yield* now
+          expect(yield* Effect.flip(prompt)).toMatchObject({ reason: "held" })
+          expect((yield* now) - began).toBeLessThan(3_000)
+        }
+        expect(yield* Fiber.join(working)).toBe("done")
+      })
+    )
+  })
+
+  it("is not taken from a process of an older version, which renews a longer lease more rarely", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), second)
+        yield* Effect.sleep(1_000)
+        const found = Option.getOrThrow(yield* inner.lease(id))
+        const lease = { rootID: id, owner: "older", epoch: found.epoch + 1 }
+        yield* inner.commit([{ _tag: "Hold", lease, length: 15_000, found }])
+        const renewing = Effect.zipRight(Effect.sleep(5_000), inner.commit([{ _tag: "Renew", lease, length: 15_000 }]))
+        const holding = yield* Effect.fork(Effect.forever(renewing))
+        const prompt = Effect.provide(Session.prompt(id, "Go"), second)
+        for (let tries = 0; tries < 3; tries++) {
+          expect(yield* Effect.flip(prompt)).toMatchObject({ reason: "held" })
+        }
+        yield* Fiber.interrupt(holding)
+        expect((yield* prompt).text).toBe("mine")
+      })
+    )
+  })
+
+  it("is not taken when both processes were stopped at once, for longer than a lease", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const { clock, stop } = yield* stoppableClock
+        yield* Effect.gen(function*() {
+          const answer = Scripted.make({ build: [{ text: "done", delay: { first: 60_000 } }] })
+          const first = yield* stack(answer, sharedBy(inner))
+          const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+          const { id } = yield* Effect.provide(root(), first)
+          const working = yield* Effect.fork(Effect.provide(Session.prompt(id, "one"), first))
+          yield* Effect.sleep(4_000)
+          const wanting = yield* Effect.fork(Effect.flip(Effect.provide(Session.prompt(id, "two"), second)))
+          yield* Effect.sleep(550)
+          stop(4_900)
+          expect(yield* Fiber.join(wanting)).toMatchObject({ reason: "held" })
+          expect((yield* Fiber.join(working)).text).toBe("done")
+        }).pipe(Effect.withClock(clock))
       })
     )
   })

@@ -21,3 +21,18 @@ export const settableClock = Effect.map(Effect.clock, (base) => {
     }
   }
 })
+
+/** A clock of a machine that can be stopped: when it goes on, all its clocks are ahead of the timers that waited. */
+export const stoppableClock = Effect.map(settableClock, ({ clock: base, jump }) => {
+  let stopped = 0n
+  const nanos = () => base.unsafeCurrentTimeNanos() + stopped
+  const clock: Clock.Clock = { ...base, unsafeCurrentTimeNanos: nanos, currentTimeNanos: Effect.sync(nanos) }
+  return {
+    clock,
+    /** Stops the machine for so long, in milliseconds. */
+    stop: (milliseconds: number) => {
+      stopped += BigInt(milliseconds) * 1_000_000n
+      jump(milliseconds)
+    }
+  }
+})

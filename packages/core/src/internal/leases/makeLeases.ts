@@ -12,18 +12,41 @@ import type { Hold, Write } from "../../Write.ts"
 import { makeGuard } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 
-/** How often leases are renewed (ms): a process may stand still in between. */
-const pace = leaseLength / 3
+/** How often leases are renewed (ms). */
+const pace = leaseLength / 4
 
-/** How long a lease that is over by its clock must stay as it is before it counts as over (ms): that clock may have been set. */
-const watch = 2 * pace
+/** How long an expired lease must stay unchanged before it is taken (ms): the clock that it expired by may have been set. */
+const watch = leaseLength
 
-/** How old the last renewal of a tree may be that is held for certain (ms): others watch for longer. */
+/** How long after a renewal a tree is held for certain (ms). Others watch longer, by as much as a fiber may be delayed. */
 const sure = watch - 2_000
 
-/** How long somebody is waited for who may be about to let go, and how often that is looked for (ms). */
+/** How long a live holder is waited for, which may be about to let go, and how often the lease is read meanwhile (ms). */
 const patience = 2_000
 const look = 100
+
+/** What a waiting process has seen of another's lease. */
+interface Seen {
+  readonly lease: StoredLease
+  /** When it was last read, on the clock of `elapsed` (ms). */
+  readonly at: number
+  /** For how long it has stayed the same (ms). */
+  readonly unchanged: number
+  /** Whether it was renewed meanwhile. */
+  readonly isRenewed: boolean
+}
+
+/** A late look counts for no more than one renewal: this process may have been stopped together with the holder. */
+const seeAgain = (lease: StoredLease, at: number, before: Seen | undefined): Seen => {
+  if (before === undefined) return { lease, at, unchanged: 0, isRenewed: false }
+  const isSame = before.lease.until === lease.until && before.lease.epoch === lease.epoch
+  return {
+    lease,
+    at,
+    unchanged: isSame ? before.unchanged + Math.min(at - before.at, pace) : 0,
+    isRenewed: before.isRenewed || !isSame
+  }
+}
 
 const busy = (rootID: SessionID) =>
   new StorageError({
@@ -131,24 +154,19 @@ export const makeLeases = () =>
     const isFree = ({ owner: other }: StoredLease) =>
       other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
 
-    /** Takes a tree. `since` is when that began, and `seen` the lease of another as it has been from a time on. */
-    const take = (
-      rootID: SessionID,
-      since: number,
-      seen?: { readonly lease: StoredLease; readonly since: number }
-    ): Effect.Effect<() => void, StorageError> =>
+    /** Takes a tree, waiting since `since` for a holder that may let go or be dead. */
+    const take = (rootID: SessionID, since: number, before?: Seen): Effect.Effect<() => void, StorageError> =>
       Effect.gen(function*() {
         const stored = yield* storage.lease(rootID)
         if (Option.isNone(stored)) return yield* Effect.as(forgetTree(rootID), () => {})
         const found = stored.value
         if (!(yield* isFree(found))) {
-          const now = elapsed(clock)
-          const isSame = seen?.lease.until === found.until && seen.lease.epoch === found.epoch
-          const still = isSame ? seen : { lease: found, since: now }
-          if (!isOver(found) && now - since >= patience) return yield* busy(rootID)
-          if (!isOver(found) || now - still.since < watch) {
+          const seen = seeAgain(found, elapsed(clock), before)
+          const isAlive = seen.isRenewed && !isOver(found)
+          if (isAlive && seen.at - since >= patience) return yield* busy(rootID)
+          if (!isOver(found) || seen.unchanged < watch) {
             yield* Effect.interruptible(Effect.sleep(look))
-            return yield* take(rootID, since, still)
+            return yield* take(rootID, since, seen)
           }
         }
         const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
