@@ -109,6 +109,40 @@ describe("skein run", () => {
   })
 })
 
+describe("a name in a typed prompt that leads nowhere", () => {
+  const refused: Readonly<Record<string, string>> = {
+    "/fxi the bug": "There is no command /fxi. Did you mean /fix?",
+    "/nosuch": "There is no command /nosuch. See `skein commands`.",
+    "Read @notse.txt": "@notse.txt is neither a file here nor a subagent. Did you mean @notes.txt?",
+    "Read @.skein/nosuch": "@.skein/nosuch is neither a file here nor a subagent.",
+    "Ask @exlpore": "@exlpore is neither a file here nor a subagent. Did you mean @explore?",
+    "Ask @odd": "The agent \"odd\" cannot be used"
+  }
+
+  it("is reported and not sent", async () => {
+    const { llm, place, run } = await world({ ".skein/agent/odd.md": "---\nmode: nonsense\n---\nOdd" })
+    for (const [words, says] of Object.entries(refused)) {
+      const ended = await run(words)
+      expect(ended, words).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(says) })
+    }
+    expect(llm.requests).toEqual([])
+    expect((await place.run(["sessions", "--format", "json"])).stdout.trim()).toBe("[]")
+  })
+
+  it("is sent with a note where it may be anything else, or as text where that is said", async () => {
+    const { run } = await world()
+    const note = "is neither a file here nor a subagent, and is sent as text."
+    const named = await run("Thank @somebody for @types/node")
+    expect(named).toMatchObject({ code: 0, stdout: "heard: Thank @somebody for @types/node\n" })
+    expect(named.stderr).toContain(`@somebody ${note}`)
+    expect(named.stderr).toContain(`@types/node ${note}`)
+    expect(await run(" /nosuch and `@notse.txt`")).toMatchObject({
+      code: 0,
+      stdout: "heard:  /nosuch and `@notse.txt`\n"
+    })
+  })
+})
+
 describe("skein commands", () => {
   it("lists them with where they are from, and shows one", async () => {
     const { place } = await world({ ".skein/command/review.md": "Mine" })

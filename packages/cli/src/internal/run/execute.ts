@@ -135,7 +135,7 @@ const prompted = Effect.fnUntraced(function*(
   let modelNote = fallback === undefined || target.session !== undefined ? undefined : yield* defaultNote(fallback)
   const asked = yield* reading
   // What is not there is told before there is a session.
-  const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory)
+  const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory, presenter.note)
   const points = yield* Failpoints
   const stdio = yield* Stdio
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {

@@ -56,7 +56,8 @@ export const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunIn
 
 /** The command that a prompt asks for: by its flag, or by its name behind a slash, where there is one of that name. */
 export const commandOf = Effect.fnUntraced(
-  function*({ command, typed: [first = "", ...rest] }: Asked, directory: string) {
+  function*({ command, typed }: Asked, directory: string, note: (line: string) => void) {
+    const [first = "", ...rest] = typed
     const commands = yield* Command
     if (command !== undefined) {
       const { name } = yield* commands.get(directory, command)
@@ -64,9 +65,12 @@ export const commandOf = Effect.fnUntraced(
       return { name, arguments: words.length === 1 && first === "" ? [] : words } satisfies CommandRequest
     }
     const [, written, behind = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(first) ?? []
-    if (written === undefined) return undefined
-    // Most of what begins with a slash is a path.
-    if (Command.matching(written, yield* commands.list(directory)).length === 0) return undefined
+    if (written === undefined || Command.matching(written, yield* commands.list(directory)).length === 0) {
+      const { checkNames, checkSlash } = yield* Effect.promise(() => import("./mistyped.ts"))
+      if (written !== undefined) yield* checkSlash(written, directory)
+      yield* checkNames(typed.join(" "), directory, note)
+      return undefined
+    }
     const { name } = yield* commands.get(directory, written)
     const words = rest.length === 0 ? behind : behind === "" ? rest : [behind, ...rest]
     return { name, arguments: words } satisfies CommandRequest
