@@ -13,8 +13,8 @@ import { isBuiltIn } from "./release/packages.mjs"
 import { isNode, walk } from "./syntax.mjs"
 
 /**
- * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster} <- {server, cli}. `testing` stands beside the
- * second group, and nothing but tests imports it.
+ * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster} <- {server, cli}. `api` stands on domain, and
+ * `client` on api. `testing` stands beside the second group, and nothing but tests imports it.
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
 const arrow = {
@@ -27,8 +27,22 @@ const arrow = {
   config: ["domain", "core"],
   cluster: ["domain", "core"],
   testing: ["domain", "core"],
-  server: ["domain", "core", "tools", "provider", "offline", "storage", "config", "cluster"],
-  cli: ["domain", "core", "tools", "provider", "offline", "storage", "config", "cluster"]
+  api: ["domain"],
+  client: ["domain", "api"],
+  server: ["domain", "core", "api", "tools", "provider", "offline", "storage", "config", "cluster"],
+  cli: [
+    "domain",
+    "core",
+    "api",
+    "client",
+    "tools",
+    "provider",
+    "offline",
+    "storage",
+    "config",
+    "cluster",
+    "server"
+  ]
 }
 
 /**

@@ -56,7 +56,7 @@ const errorsPart = () => [
   "Typed errors of the libraries. Each has a `message` that says what happened, where, and how to fix it.",
   table(
     ["error", "import", "meaning"],
-    ["core", "provider", "offline", "storage", "config", "tools", "testing"].flatMap((name) => {
+    ["core", "provider", "offline", "storage", "config", "tools", "server", "client", "testing"].flatMap((name) => {
       const source = join(root, "packages", name, "src")
       return readdirSync(source).filter((entry) => entry.endsWith(".ts")).toSorted().flatMap((entry) =>
         errorsOf(join(source, entry)).map(({ doc, name: error }) => [

@@ -81,7 +81,9 @@ describe("the architecture check", () => {
     ["cluster", "cli"],
     ["testing", "tools"],
     ["server", "cli"],
-    ["cli", "server"]
+    ["api", "core"],
+    ["client", "server"],
+    ["client", "core"]
   ])("rejects an import against the arrow: %s -> %s", (from, to) => {
     const text = `\nimport { X } from "@skein/${to}/X"\nexport const y = X\n`
     expect(of(`packages/${from}/src/Y.ts`, text, [`@skein/${to}`])).toEqual([`packages/${from}/src/Y.ts:2 arrow`])

@@ -13,6 +13,7 @@ const valueOf = (flag) => {
     case "text":
       return ` ${flag.value}`
     case "count":
+    case "port":
       return " N"
     case "money":
       return " USD"

@@ -19,7 +19,7 @@ const cache: Readonly<Record<string, string>> = process.env["SKEIN_CLI"] === und
   : { XDG_CACHE_HOME: join(dirname(program), "..", ".cache") }
 
 /** What a run of the program left. */
-interface Ended {
+export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string

@@ -11,6 +11,8 @@ type FlagType =
   | { readonly type: "text"; readonly value: string; readonly many?: boolean }
   /** A whole number from 1 on. */
   | { readonly type: "count" }
+  /** A port; 0 stands for a free one. */
+  | { readonly type: "port" }
   /** An amount of money above zero, as the exact decimal that was typed. */
   | { readonly type: "money" }
   /** A time such as `90s`, in milliseconds when it was parsed. */

@@ -8,6 +8,7 @@ import { init } from "./commands/init.ts"
 import { models } from "./commands/models.ts"
 import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
+import { serve } from "./commands/serve.ts"
 import { sessions } from "./commands/sessions.ts"
 import { skills } from "./commands/skills.ts"
 import { tasks } from "./commands/tasks.ts"
@@ -26,6 +27,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   models,
   permissions,
   trust,
+  serve,
   config,
   init,
   doctor,

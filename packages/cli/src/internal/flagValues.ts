@@ -25,6 +25,8 @@ const expectedBy = (flag: Flag): string => {
       return `a value (${flag.value})`
     case "count":
       return "a whole number from 1 to 999999999"
+    case "port":
+      return "a port from 0 to 65535"
     case "money":
       return "an amount of USD above zero such as 0.50, at most 999999999"
     case "duration":
@@ -44,6 +46,8 @@ export const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
       return flag.many === true ? given : last
     case "count":
       return last !== undefined && /^\d{1,9}$/.test(last) && Number(last) >= 1 ? Number(last) : undefined
+    case "port":
+      return last !== undefined && /^\d{1,5}$/.test(last) && Number(last) <= 65_535 ? Number(last) : undefined
     case "money":
       return last !== undefined && /^\d{1,9}(?:\.\d{1,12})?$/.test(last) && Number(last) > 0 ? last : undefined
     case "duration":

@@ -8,6 +8,7 @@ const valueOf = (flag: Flag): string => {
     case "text":
       return ` ${flag.value}`
     case "count":
+    case "port":
       return " N"
     case "money":
       return " USD"

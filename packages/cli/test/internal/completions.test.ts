@@ -19,7 +19,7 @@ COMP_WORDS=(skein ${quoted}); COMP_CWORD=${words.length}; _skein; printf '%s\\n'
 
 describe("completions", () => {
   it.skipIf(!has("bash"))("of bash offer commands, flags, and what flags take (needs bash)", () => {
-    expect(offered("se")).toEqual(["sessions"])
+    expect(offered("se")).toEqual(["sessions", "serve"])
     expect(offered("sessions", "re")).toEqual(["resume", "rename"])
     expect(offered("sessions", "resume", "ses_x", "--au")).toEqual(["--auto"])
     expect(offered("run", "--max")).toEqual(["--max-tasks", "--max-steps"])

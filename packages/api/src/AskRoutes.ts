@@ -1,0 +1,41 @@
+/** Owns the routes of questions to people, and of what was allowed for good. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Reply } from "./Input.ts"
+import { Approval, Ask } from "./Output.ts"
+
+const id = Schema.Struct({ id: Schema.String })
+const about = (summary: string) => OpenApi.annotations({ summary })
+
+/** Questions that wait for a person. */
+export class AskRoutes extends HttpApiGroup.make("asks")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/asks").setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))
+      .addSuccess(Schema.Struct({ items: Schema.Array(Ask) }))
+      .annotateContext(about("Lists the questions that wait, of all trees or of the one that a session is in"))
+  )
+  .add(
+    HttpApiEndpoint.post("reply", "/v1/asks/:id/reply").setPath(id).setPayload(Reply)
+      .addSuccess(HttpApiSchema.NoContent).annotateContext(about("Answers a question"))
+  )
+  .annotateContext(OpenApi.annotations({ description: "Questions that wait for a person" }))
+{}
+
+/** What was allowed for good. */
+export class PermissionRoutes extends HttpApiGroup.make("permissions")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/permissions")
+      .setUrlParams(Schema.Struct({ projectID: Schema.String, session: Schema.optional(Schema.String) }))
+      .addSuccess(Schema.Struct({ items: Schema.Array(Approval) }))
+      .annotateContext(about("Lists what was allowed in a project, and in trees of it"))
+  )
+  .add(
+    HttpApiEndpoint.del("revoke", "/v1/permissions/:id").setPath(id)
+      .setUrlParams(Schema.Struct({ projectID: Schema.String })).addSuccess(HttpApiSchema.NoContent)
+      .annotateContext(about("Takes an approval back, so that it is asked again"))
+  )
+  .annotateContext(OpenApi.annotations({ description: "Answers of `always`" }))
+{}

@@ -1,0 +1,95 @@
+/** Decides what clients send: bodies and queries, in which unknown keys are mistakes. */
+import { PermissionReply } from "@skein/domain/Event"
+import { MessageID } from "@skein/domain/Id"
+import { ModelRef } from "@skein/domain/Model"
+import { PartInput } from "@skein/domain/Part"
+import * as Schema from "effect/Schema"
+
+/** A body whose unknown keys are refused. */
+const body = <Fields extends Schema.Struct.Fields>(identifier: string, fields: Fields) =>
+  Schema.Struct(fields).annotations({ identifier, parseOptions: { onExcessProperty: "error" } })
+
+const Text = Schema.String.pipe(Schema.filter((text) => text.trim() !== "" || "a text that is not blank"))
+
+/** Begins a session. */
+export const CreateSession = body("CreateSession", {
+  /** The working directory, absolute, on the machine of the server. */
+  directory: Text,
+  agent: Schema.optional(Text),
+  title: Schema.optional(Text),
+  model: Schema.optional(ModelRef),
+  /** Who answers questions: a client of the server (`ask`, the default), or nobody, and all is allowed (`auto`). */
+  mode: Schema.optional(Schema.Literal("ask", "auto"))
+})
+
+/** Prompts a session: with a text, or with parts. */
+export const Prompt = Schema.Union(
+  body("PromptText", { text: Text, agent: Schema.optional(Text), model: Schema.optional(ModelRef) }),
+  body("PromptParts", {
+    parts: Schema.NonEmptyArray(PartInput),
+    agent: Schema.optional(Text),
+    model: Schema.optional(ModelRef)
+  })
+)
+/** The type of a prompt. */
+export type Prompt = typeof Prompt.Type
+
+/** Changes a session. */
+export const ChangeSession = body("ChangeSession", { title: Text })
+
+/** Copies a session, up to and including a message. */
+export const ForkSession = body("ForkSession", { messageID: Schema.optional(MessageID) })
+
+/** Answers a question for permission. `scope` says where `always` holds. */
+export const AnswerPermission = body("AnswerPermission", {
+  answer: PermissionReply,
+  scope: Schema.optional(Schema.Literal("tree", "project")),
+  message: Schema.optional(Schema.String)
+})
+
+/** Answers a question of an agent. */
+export const AnswerQuestion = body("AnswerQuestion", { answers: Schema.NonEmptyArray(Schema.String) })
+
+/** Says that a question of an agent will not be answered. */
+export const DismissQuestion = body("DismissQuestion", { dismiss: Schema.Literal(true) })
+
+/** Answers an ask. */
+export const Reply = Schema.Union(AnswerPermission, AnswerQuestion, DismissQuestion)
+/** The type of an answer to an ask. */
+export type Reply = typeof Reply.Type
+
+/** Says something to a task. */
+export const TaskMessage = body("TaskMessage", { message: Text })
+
+/** Stops a task. */
+export const StopTask = body("StopTask", { reason: Schema.optional(Schema.String) })
+
+/** A nonce that the server signs with its token. */
+export const Handshake = body("Handshake", {
+  nonce: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{32,128}$/, { message: () => "32 to 128 hexadecimal digits" }))
+})
+
+/** Exchanges a login code. */
+export const Login = body("Login", { code: Text })
+
+const maximum = 500
+
+/** Which part of a list to read. */
+export const page = {
+  limit: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.between(1, maximum))),
+  /** `next` of the part before. */
+  cursor: Schema.optional(Schema.String)
+}
+
+/** Where a replay of events begins: after this event. */
+export const replay = {
+  query: Schema.Struct({ from: Schema.optional(Schema.String) }),
+  headers: Schema.Struct({ "last-event-id": Schema.optional(Schema.String) })
+}
+
+/** What makes a prompt safe to send twice. */
+export const idempotency = Schema.Struct({
+  "idempotency-key": Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/, { message: () => "1 to 255 visible ASCII characters" }))
+  )
+})

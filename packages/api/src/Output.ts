@@ -1,0 +1,126 @@
+/** Decides what the API answers besides what `domain` already describes. */
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
+import { MessageID, RunID, SessionID } from "@skein/domain/Id"
+import { AssistantMessage, Message } from "@skein/domain/Message"
+import { ModelInfo } from "@skein/domain/Model"
+import { Outcome, TaskRun } from "@skein/domain/Outcome"
+import { Part } from "@skein/domain/Part"
+import { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import { Usage } from "@skein/domain/Usage"
+import * as Schema from "effect/Schema"
+
+/** A part of a list; `next` reads the one after it, and is absent at the end. */
+export const pageOf = <A, I>(item: Schema.Schema<A, I>) =>
+  Schema.Struct({ items: Schema.Array(item), next: Schema.optional(Schema.String) })
+
+/** A session, and what it does now. */
+export const ListedSession = Schema.Struct({ ...SessionInfo.fields, status: SessionStatus })
+/** The type of a listed session. */
+export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> {}
+
+/** A message with its parts. */
+export const MessageWithParts = Schema.Struct({ info: Message, parts: Schema.Array(Part) })
+
+/** A prompt that was stored: the id of the message that it becomes. */
+export const Accepted = Schema.Struct({ messageID: MessageID }).annotations({
+  identifier: "Accepted",
+  ...HttpApiSchema.annotations({ status: 202 })
+})
+
+/** A turn that has ended. */
+export const Turn = Schema.Struct({
+  sessionID: SessionID,
+  messageID: MessageID,
+  /** The last assistant message, with its parts. */
+  info: AssistantMessage,
+  parts: Schema.Array(Part),
+  text: Schema.String,
+  end: Schema.Literal("completed", "denied", "steps"),
+  usage: Usage
+}).annotations({ identifier: "Turn" })
+
+/** A question that waits for a person: for permission, or of an agent. */
+export const Ask = Schema.Union(
+  Schema.Struct({ type: Schema.Literal("permission"), ...PermissionRequest.fields }),
+  Schema.Struct({ type: Schema.Literal("question"), ...QuestionRequest.fields })
+)
+/** The type of an ask. */
+export type Ask = typeof Ask.Type
+
+/** A tree of sessions as it stands after the event `seq`: with the events after that one, it is up to date. */
+export const Tree = Schema.Struct({
+  rootID: SessionID,
+  seq: Schema.NonNegativeInt,
+  /** The root first, and each session before those below it. */
+  sessions: Schema.Array(ListedSession),
+  /** Every run of every task of the tree, oldest first. */
+  tasks: Schema.Array(TaskRun),
+  asks: Schema.Array(Ask)
+}).annotations({ identifier: "Tree" })
+
+/** A task with all of its runs. */
+export const Task = Schema.Struct({
+  taskID: SessionID,
+  parentID: SessionID,
+  rootID: SessionID,
+  agent: Schema.String,
+  /** Oldest first. */
+  runs: Schema.Array(TaskRun),
+  /** What it does or waits for. */
+  doing: Schema.String
+}).annotations({ identifier: "Task" })
+
+/** How a stopped task ended: an outcome for each run that was at work. */
+export const Stopped = Schema.Struct({ outcomes: Schema.Array(Outcome) })
+
+/** What became of a message to a task: a task at work reads it, an idle one begins a run. */
+export const Told = Schema.Union(
+  Schema.Struct({ status: Schema.Literal("steered") }),
+  Schema.Struct({ status: Schema.Literal("accepted"), taskID: SessionID, runID: RunID })
+)
+
+/** What a conversation was shortened to. */
+export const Compacted = Schema.Struct({
+  messageID: MessageID,
+  auto: Schema.Boolean,
+  tokens: Schema.Struct({ before: Schema.NonNegativeInt, after: Schema.NonNegativeInt })
+})
+
+/** An answer of `always`, as it is stored. */
+export const Approval = Schema.Struct({
+  id: Schema.String,
+  projectID: Schema.String,
+  rootID: Schema.optional(SessionID),
+  permission: Schema.String,
+  pattern: Schema.String,
+  created: Schema.Number
+})
+
+/** A command that a project has. */
+export const Command = Schema.Struct({
+  name: Schema.String,
+  description: Schema.optional(Schema.String),
+  agent: Schema.optional(Schema.String),
+  origin: Schema.String
+})
+
+/** A skill that a project has. */
+export const Skill = Schema.Struct({ name: Schema.String, description: Schema.String, origin: Schema.String })
+
+/** A model that is known; `available` says whether the server can use it. */
+export const Model = Schema.Struct({ ...ModelInfo.fields, available: Schema.Boolean })
+
+/** The server. */
+export const Server = Schema.Struct({
+  version: Schema.String,
+  pid: Schema.Int,
+  /** When it started, in milliseconds since 1970. */
+  started: Schema.Number
+})
+
+/** A login code, and until when it is good, in milliseconds since 1970. */
+export const LoginCode = Schema.Struct({ code: Schema.String, expires: Schema.Number })
+
+/** The second half of a login: the value of the header `Skein-Key`, which goes with the cookie. */
+export const LoginKey = Schema.Struct({ key: Schema.String })

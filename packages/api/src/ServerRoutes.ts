@@ -1,0 +1,64 @@
+/** Owns the routes of the server itself: life, login, and the events of all trees. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Handshake, Login, replay } from "./Input.ts"
+import { LoginCode, LoginKey, Server } from "./Output.ts"
+import { eventStream } from "./SessionRoutes.ts"
+
+const about = (summary: string, description?: string) =>
+  OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }) })
+
+/** What anybody may ask, without a token. */
+export class PublicRoutes extends HttpApiGroup.make("public")
+  .add(
+    HttpApiEndpoint.get("health", "/healthz").addSuccess(Schema.Struct({ status: Schema.Literal("ok") }))
+      .annotateContext(about("Tells that the server runs"))
+  )
+  .add(
+    HttpApiEndpoint.post("handshake", "/v1/handshake").setPayload(Handshake)
+      .addSuccess(Schema.Struct({ answer: Schema.String }))
+      .annotateContext(about(
+        "Proves that this is the server whose token you have",
+        "`answer` is HMAC-SHA256(token, nonce) in hexadecimal digits. Check it before you send the token."
+      ))
+  )
+  .add(
+    HttpApiEndpoint.post("login", "/v1/login").setPayload(Login).addSuccess(LoginKey)
+      .annotateContext(about(
+        "Exchanges a login code for a cookie and a key",
+        "A code works once. Each later request carries both: the cookie, and the key in the header `Skein-Key`."
+      ))
+  )
+  .annotateContext(OpenApi.annotations({ description: "What needs no token" }))
+{}
+
+/** The server itself. */
+export class ServerRoutes extends HttpApiGroup.make("server")
+  .add(
+    HttpApiEndpoint.get("about", "/v1/server").addSuccess(Server).annotateContext(about("Describes the server"))
+  )
+  .add(
+    HttpApiEndpoint.post("code", "/v1/login/code").addSuccess(LoginCode)
+      .annotateContext(about("Makes a login code that works once, within a minute"))
+  )
+  .add(
+    HttpApiEndpoint.post("logout", "/v1/logout").addSuccess(HttpApiSchema.NoContent)
+      .annotateContext(about("Ends the login that the request carries"))
+  )
+  .add(
+    HttpApiEndpoint.post("shutdown", "/v1/shutdown").addSuccess(HttpApiSchema.Accepted)
+      .annotateContext(about("Ends the server; open turns are continued by the next one"))
+  )
+  .add(
+    HttpApiEndpoint.get("events", "/v1/events").setUrlParams(replay.query).setHeaders(replay.headers)
+      .addSuccess(eventStream)
+      .annotateContext(about(
+        "Streams the events of all trees",
+        "Like the events of one tree; `id` is an opaque cursor. Without `from`, it begins with what happens from now on."
+      ))
+  )
+  .annotateContext(OpenApi.annotations({ description: "The server itself, and the events of all trees" }))
+{}

@@ -1,0 +1,89 @@
+/** Owns the routes of sessions. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
+import { Todo } from "@skein/domain/Todo"
+import * as Schema from "effect/Schema"
+import { ChangeSession, CreateSession, ForkSession, idempotency, page, Prompt, replay } from "./Input.ts"
+import { Accepted, Compacted, ListedSession, MessageWithParts, pageOf, Tree, Turn } from "./Output.ts"
+
+/** The id of the session is part of the path. */
+export const id = Schema.Struct({ id: Schema.String })
+
+const about = (summary: string, description?: string) =>
+  OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }) })
+
+const created = SessionInfo.annotations(HttpApiSchema.annotations({ status: 201 }))
+
+/** Events as they are sent. */
+export const eventStream = HttpApiSchema.Text({ contentType: "text/event-stream" })
+
+const reading = [
+  HttpApiEndpoint.get("list", "/v1/sessions")
+    .setUrlParams(Schema.Struct({ ...page, projectID: Schema.optional(Schema.String) }))
+    .addSuccess(pageOf(ListedSession))
+    .annotateContext(about("Lists the root sessions, newest change first")),
+  HttpApiEndpoint.get("get", "/v1/sessions/:id").setPath(id).addSuccess(ListedSession)
+    .annotateContext(about("Reads a session")),
+  HttpApiEndpoint.get("children", "/v1/sessions/:id/children").setPath(id)
+    .addSuccess(Schema.Struct({ items: Schema.Array(ListedSession) }))
+    .annotateContext(about("Lists the sessions directly below a session")),
+  HttpApiEndpoint.get("messages", "/v1/sessions/:id/messages").setPath(id).setUrlParams(Schema.Struct(page))
+    .addSuccess(pageOf(MessageWithParts))
+    .annotateContext(about("Lists the messages of a session with their parts, oldest first")),
+  HttpApiEndpoint.get("todos", "/v1/sessions/:id/todos").setPath(id)
+    .addSuccess(Schema.Struct({ items: Schema.Array(Todo) }))
+    .annotateContext(about("Lists the todos of a session")),
+  HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id).addSuccess(Tree)
+    .annotateContext(about(
+      "Reads the whole tree that a session is in",
+      "A snapshot, with the `seq` that it stands for. Read the events after that `seq` to keep it up to date."
+    )),
+  HttpApiEndpoint.get("events", "/v1/sessions/:id/events").setPath(id)
+    .setUrlParams(replay.query).setHeaders(replay.headers).addSuccess(eventStream)
+    .annotateContext(about(
+      "Streams the events of the tree that a session is in",
+      "Server-sent events: `id` is the `seq`, `event` the type, `data` the event as JSON. `from` and `Last-Event-ID` "
+        + "replay what came after that `seq`, then the stream continues live. `reset` means that events are missing: "
+        + "read the tree again."
+    ))
+] as const
+
+const writing = [
+  HttpApiEndpoint.post("create", "/v1/sessions").setPayload(CreateSession).addSuccess(created)
+    .annotateContext(about("Creates a root session")),
+  HttpApiEndpoint.patch("change", "/v1/sessions/:id").setPath(id).setPayload(ChangeSession).addSuccess(SessionInfo)
+    .annotateContext(about("Gives a session another title")),
+  HttpApiEndpoint.del("remove", "/v1/sessions/:id").setPath(id).addSuccess(HttpApiSchema.NoContent)
+    .annotateContext(about("Stops and deletes a session and all sessions below it")),
+  HttpApiEndpoint.post("prompt", "/v1/sessions/:id/prompt").setPath(id)
+    .setUrlParams(Schema.Struct({ wait: Schema.optional(Schema.Literal("true", "false")) }))
+    .setHeaders(idempotency).setPayload(Prompt).addSuccess(Turn).addSuccess(Accepted)
+    .annotateContext(about(
+      "Prompts a session",
+      "Answers with 202 once the prompt is stored, or with the turn if `wait=true`. A prompt that is sent again with the "
+        + "same `Idempotency-Key` within 24 hours prompts nobody, and gets the same answer."
+    )),
+  HttpApiEndpoint.post("interrupt", "/v1/sessions/:id/interrupt").setPath(id).addSuccess(HttpApiSchema.NoContent)
+    .annotateContext(about("Stops a session and everything below it")),
+  HttpApiEndpoint.post("resume", "/v1/sessions/:id/resume").setPath(id).addSuccess(HttpApiSchema.Accepted)
+    .annotateContext(about("Continues what a crash or a shutdown cut off in a tree")),
+  HttpApiEndpoint.post("fork", "/v1/sessions/:id/fork").setPath(id).setPayload(ForkSession).addSuccess(created)
+    .annotateContext(about("Copies a session")),
+  HttpApiEndpoint.post("compact", "/v1/sessions/:id/compact").setPath(id).addSuccess(Compacted)
+    .annotateContext(about("Has a model summarise a long conversation, so that less of it is sent")),
+  HttpApiEndpoint.post("summarize", "/v1/sessions/:id/summarize").setPath(id).addSuccess(SessionSummary)
+    .annotateContext(about("Has a model summarise what became of a session"))
+] as const
+
+const [list, get, children, messages, todos, tree, events] = reading
+const [create, change, remove, prompt, interrupt, resume, fork, compact, summarize] = writing
+
+/** Sessions: conversations and the trees that they are in. */
+export class SessionRoutes extends HttpApiGroup.make("sessions")
+  .add(list).add(get).add(children).add(messages).add(todos).add(tree).add(events)
+  .add(create).add(change).add(remove).add(prompt).add(interrupt).add(resume).add(fork).add(compact).add(summarize)
+  .annotateContext(OpenApi.annotations({ description: "Conversations, and the trees that they are in" }))
+{}

@@ -1,0 +1,38 @@
+/** Owns the routes of tasks. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { TaskRun } from "@skein/domain/Outcome"
+import * as Schema from "effect/Schema"
+import { StopTask, TaskMessage } from "./Input.ts"
+import { Stopped, Task, Told } from "./Output.ts"
+
+const id = Schema.Struct({ id: Schema.String })
+const about = (summary: string) => OpenApi.annotations({ summary })
+
+/** Tasks: runs of subagents. */
+export class TaskRoutes extends HttpApiGroup.make("tasks")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/tasks").setUrlParams(Schema.Struct({ session: Schema.String }))
+      .addSuccess(Schema.Struct({ items: Schema.Array(TaskRun) }))
+      .annotateContext(about("Lists the runs of all tasks of the tree that a session is in, oldest first"))
+  )
+  .add(
+    HttpApiEndpoint.get("get", "/v1/tasks/:id").setPath(id).addSuccess(Task)
+      .annotateContext(about("Reads a task with all of its runs"))
+  )
+  .add(
+    HttpApiEndpoint.post("stop", "/v1/tasks/:id/stop").setPath(id).setPayload(StopTask).addSuccess(Stopped)
+      .annotateContext(about("Stops a task; its partial work comes back"))
+  )
+  .add(
+    HttpApiEndpoint.post("message", "/v1/tasks/:id/message").setPath(id).setPayload(TaskMessage).addSuccess(Told)
+      .annotateContext(about("Tells a task something: at work it reads that at its next step, else it starts again"))
+  )
+  .add(
+    HttpApiEndpoint.post("promote", "/v1/tasks/:id/promote").setPath(id).addSuccess(HttpApiSchema.NoContent)
+      .annotateContext(about("Moves a running task to the background"))
+  )
+  .annotateContext(OpenApi.annotations({ description: "Runs of subagents" }))
+{}

@@ -1,0 +1,32 @@
+/** Declares `skein serve`. */
+import { command } from "../CommandSpec.ts"
+import { databaseFlags, verboseFlags } from "../internal/sharedFlags.ts"
+
+/** Serves the sessions of a database over HTTP. */
+export const serve = command({
+  name: "serve",
+  summary: "Serves all sessions of a database over HTTP, and resumes what was interrupted",
+  details:
+    "Prints its URL, with a login code that works once, within a minute.\nOther programs find it by a file that only you can read. See docs/server.md.",
+  flags: {
+    port: { type: "port", description: "The port; a free one by default" },
+    hostname: {
+      type: "text",
+      value: "ADDRESS",
+      description: "The address to listen on; 127.0.0.1 by default. Others need --token-file"
+    },
+    "token-file": {
+      type: "text",
+      value: "FILE",
+      completes: "file",
+      description: "Takes the token from this file instead of a new one"
+    },
+    "no-resume": { type: "switch", description: "Leaves interrupted work alone" },
+    detach: { type: "switch", description: "Starts the server in the background" },
+    url: { type: "switch", description: "Prints the URL of the running server, with a new login code" },
+    stop: { type: "switch", description: "Ends the running server; the next one resumes its open turns" },
+    ...databaseFlags,
+    ...verboseFlags
+  },
+  load: () => import("../internal/serve/execute.ts").then(({ executeServe }) => executeServe)
+})

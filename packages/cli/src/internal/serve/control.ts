@@ -1,0 +1,78 @@
+/** Talks to the server that runs: asks for its URL with a new login code, and ends it. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type { ServerFile } from "@skein/api/ServerFile"
+import * as LocalServer from "@skein/client/LocalServer"
+import * as SkeinClient from "@skein/client/SkeinClient"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { kill } from "node:process"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { errorLine } from "../explain.ts"
+import { serverFile } from "./serverPlace.ts"
+
+/** How long a server may take to end, in milliseconds. */
+const patience = 10_000
+
+/** How often to look whether it has, in milliseconds. */
+const pace = 50
+
+/** The server of the database, if it runs. */
+export const runningServer = Effect.flatMap(serverFile, LocalServer.find).pipe(Effect.provide(FetchHttpClient.layer))
+
+/** Why no second server is started. */
+export const alreadyServed = (found: Option.Option<ServerFile>) =>
+  new UsageError({
+    message: Option.match(found, {
+      onNone: () => "Another server of this database is starting or ending. Try again in a moment.",
+      onSome: ({ pid, url }) =>
+        `A server holds this database already: ${url} (process ${pid}). `
+        + "`skein serve --url` prints its URL with a login code, `skein serve --stop` ends it."
+    })
+  })
+
+const running = Effect.flatMap(runningServer, (found) =>
+  Option.isSome(found)
+    ? Effect.succeed(found.value)
+    : new UsageError({ message: "No server holds this database. Start one: skein serve" }))
+
+const clientOf = ({ token, url }: ServerFile) => SkeinClient.make({ url, token: Redacted.make(token) })
+
+const unreachable = (url: string) => (error: { readonly detail: string } | { readonly message: string }) =>
+  new UsageError({
+    message: `The server at ${url} does not answer as it should (${"detail" in error ? error.detail : error.message}).`
+  })
+
+/** The URL of a server with a login code, for a browser. */
+export const loginUrl = Effect.fnUntraced(function*(server: ServerFile) {
+  const client = yield* clientOf(server)
+  const { code } = yield* Effect.mapError(client.server.code(), unreachable(server.url))
+  return `${server.url}/#code=${code}`
+}, Effect.provide(FetchHttpClient.layer))
+
+/** Prints the URL of the running server. */
+export const printUrl = Effect.gen(function*() {
+  const stdio = yield* Stdio
+  stdio.out(`${yield* loginUrl(yield* running)}\n`)
+  return ExitCode.done
+})
+
+const isAlive = (pid: number): boolean => Either.isRight(Either.try(() => kill(pid, 0)))
+
+/** Ends the running server, and waits until it has ended. */
+export const stopServer = Effect.gen(function*() {
+  const stdio = yield* Stdio
+  const server = yield* running
+  const client = yield* clientOf(server)
+  yield* Effect.mapError(client.server.shutdown(), unreachable(server.url))
+  const ended = Effect.repeat(Effect.delay(Effect.sync(() => isAlive(server.pid)), pace), { while: (alive) => alive })
+  if (Option.isSome(yield* Effect.timeoutOption(ended, patience))) {
+    stdio.err(`The server at ${server.url} has ended. The next one resumes its open turns.`)
+    return ExitCode.done
+  }
+  stdio.err(errorLine(`The server at ${server.url} (process ${server.pid}) does not end. Kill it.`))
+  return ExitCode.failed
+}).pipe(Effect.provide(FetchHttpClient.layer))

@@ -1,0 +1,57 @@
+/** Starts the server in the background: as a process of its own, which outlives the terminal. */
+import { DataDirs } from "@skein/config/DataDirs"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { spawn } from "node:child_process"
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { argv, execArgv, execPath } from "node:process"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { alreadyServed, loginUrl, runningServer } from "./control.ts"
+import { serverFile } from "./serverPlace.ts"
+
+/** How long a server may take to start, in milliseconds. */
+const patience = 30_000
+
+/** How often to look whether it has, in milliseconds. */
+const pace = 50
+
+/** Starts the process; gives how it ended, once it has. */
+const launch = (log: string, args: ReadonlyArray<string>) =>
+  Effect.sync(() => {
+    mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
+    const output = openSync(log, "w", 0o600)
+    const child = spawn(execPath, [...execArgv, argv[1] ?? "", ...args], {
+      detached: true,
+      // What it prints has a login code in it, which no file is to hold.
+      stdio: ["ignore", "ignore", output]
+    })
+    closeSync(output)
+    child.unref()
+    return Effect.async<number | null>((resume) => void child.once("exit", (code) => resume(Effect.succeed(code))))
+  })
+
+/** Starts a server in the background, and prints its URL once it answers. */
+export const startDetached = Effect.gen(function*() {
+  const stdio = yield* Stdio
+  const { state } = yield* DataDirs
+  const before = yield* runningServer
+  if (Option.isSome(before)) return yield* alreadyServed(before)
+  const log = join(state, "servers", `${basename(yield* serverFile, ".json")}.log`)
+  const args = argv.slice(2).filter((word) => word !== "--detach")
+  const ended = yield* launch(log, args)
+  const answers = Effect.repeat(Effect.delay(runningServer, pace), { until: Option.isSome })
+  const failed = Effect.flatMap(
+    ended,
+    () => new UsageError({ message: readFileSync(log, "utf8").trim().replace(/^skein: /, "") || `See ${log}.` })
+  )
+  const found = yield* Effect.timeoutOption(Effect.raceFirst(answers, failed), patience)
+  const server = Option.flatten(found)
+  if (Option.isNone(server)) {
+    return yield* new UsageError({ message: `The server does not answer after ${patience / 1000} s. See ${log}.` })
+  }
+  stdio.out(`${yield* loginUrl(server.value)}\n`)
+  return ExitCode.done
+})

@@ -1,0 +1,24 @@
+/** Decides which file tells of the server of a database: the same one by whatever name the database is given. */
+import * as LocalServer from "@skein/client/LocalServer"
+import { DataDirs } from "@skein/config/DataDirs"
+import { isPostgres, place } from "@skein/storage/PostgresUrl"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { realpathSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+const realPath = (path: string): string =>
+  Either.getOrElse(
+    Either.try(() => realpathSync(path)),
+    () => dirname(path) === path ? path : join(realPath(dirname(path)), basename(path))
+  )
+
+/** A database by the one name that it has, without user and password. */
+const canonicalName = (database: string): string =>
+  isPostgres(database) ? place(database) : database === ":memory:" ? database : realPath(database)
+
+/** The file that tells of the server of this database. */
+export const serverFile = Effect.map(
+  DataDirs,
+  ({ data, database }) => LocalServer.fileOf(data, canonicalName(database))
+)

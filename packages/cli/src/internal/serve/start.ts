@@ -1,0 +1,86 @@
+/** Runs the server in this process until it is told to end. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import type { ServerFile } from "@skein/api/ServerFile"
+import * as ConfigFiles from "@skein/config/ConfigFiles"
+import { DataDirs } from "@skein/config/DataDirs"
+import { Server } from "@skein/server/Server"
+import { tryLock } from "@skein/storage/FileLock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { dirname } from "node:path"
+import { pid } from "node:process"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { manyServices, storage } from "../app.ts"
+import { projectOf } from "../place.ts"
+import { providerCheck } from "../providers.ts"
+import { version } from "../version.ts"
+import { alreadyServed, runningServer } from "./control.ts"
+import { serverFile } from "./serverPlace.ts"
+import { tokenFor } from "./token.ts"
+
+/** What the command line says of the server. */
+export interface ServeFlags {
+  readonly port: number | undefined
+  readonly hostname: string | undefined
+  readonly "token-file": string | undefined
+  readonly "no-resume": boolean
+}
+
+/** Holds the database for this server alone. */
+const holdAlone = Effect.fnUntraced(function*(file: string) {
+  const fileSystem = yield* FileSystem.FileSystem
+  yield* fileSystem.makeDirectory(dirname(file), { recursive: true, mode: 0o700 })
+  if (!(yield* tryLock(file.replace(/json$/, "lock")))) {
+    return yield* alreadyServed(yield* runningServer)
+  }
+})
+
+/** Tells programs of this user where the server is, for as long as it runs. */
+const announce = Effect.fnUntraced(function*(file: string, told: ServerFile) {
+  const fileSystem = yield* FileSystem.FileSystem
+  yield* Effect.acquireRelease(
+    Effect.zipRight(
+      fileSystem.writeFileString(`${file}.new`, `${JSON.stringify(told)}\n`, { mode: 0o600 }),
+      fileSystem.rename(`${file}.new`, file)
+    ),
+    () =>
+      Effect.catchAll(fileSystem.remove(file), (error) => Effect.logWarning("The server's file stays", error.message))
+  )
+})
+
+/** Serves until a client or a signal ends it. */
+export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
+  const stdio = yield* Stdio
+  const { home } = yield* DataDirs
+  const hostname = flags.hostname ?? "127.0.0.1"
+  const token = yield* tokenFor(hostname, flags["token-file"])
+  const file = yield* serverFile
+  yield* holdAlone(file)
+  // No single project decides what all of them share.
+  const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
+  const serving = Layer.provide(
+    Server.layer({
+      hostname,
+      port: flags.port ?? 0,
+      token,
+      version,
+      projectOf,
+      resume: !flags["no-resume"],
+      loginFile: file.replace(/json$/, "logins")
+    }),
+    manyServices("person", settings)
+  )
+  const context = yield* Layer.build(Layer.provide(serving, storage))
+  return yield* Effect.provide(
+    Effect.gen(function*() {
+      const server = yield* Server
+      yield* announce(file, { url: server.url, pid, version, token: Redacted.value(token) })
+      stdio.out(`${server.url}/#code=${yield* server.code}\n`)
+      yield* server.closed
+      return ExitCode.done
+    }),
+    context
+  )
+})

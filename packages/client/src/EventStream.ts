@@ -1,0 +1,127 @@
+/** Owns the events of a server as a stream that survives broken connections: it continues after the last event that came. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type { Event } from "@skein/domain/Event"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { authorised, type ClientOptions } from "./SkeinClient.ts"
+
+/** The server does not stream events, for a reason that will not pass. */
+export class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused", {
+  status: Schema.Number,
+  message: Schema.String
+}) {}
+
+/** What a stream gives. */
+export type Streamed =
+  | { readonly _tag: "Event"; readonly id: string | undefined; readonly event: Event }
+  /** Events are missing: read everything again. */
+  | { readonly _tag: "Reset"; readonly id: string; readonly reason: string }
+
+/** Which events, and from where on. */
+export interface StreamOptions extends ClientOptions {
+  /** A session of the tree; all trees if absent. */
+  readonly session?: string
+  /** The id of the last event that is known: the stream continues after it. */
+  readonly from?: string
+  /** Runs each time that the server begins to stream. */
+  readonly onOpen?: Effect.Effect<void>
+}
+
+/** A heartbeat comes every 15 seconds: without any, the connection is dead. */
+const silence = Duration.seconds(45)
+
+interface Message {
+  readonly id: string | undefined
+  readonly type: string
+  readonly data: string
+}
+
+const messageOf = (block: string): Message => {
+  let id: string | undefined
+  let type = "message"
+  const data: Array<string> = []
+  for (const line of block.split("\n")) {
+    const at = line.indexOf(":")
+    const value = line.slice(at + 1).replace(/^ /, "")
+    switch (at < 0 ? line : line.slice(0, at)) {
+      case "id":
+        id = value
+        break
+      case "event":
+        type = value
+        break
+      case "data":
+        data.push(value)
+    }
+  }
+  return { id, type, data: data.join("\n") }
+}
+
+const streamedOf = ({ data, id, type }: Message): Option.Option<Streamed> => {
+  if (data === "" || type === "heartbeat") return Option.none()
+  return Option.some(
+    type === "reset"
+      ? { _tag: "Reset", id: id ?? "", reason: (JSON.parse(data) as { readonly reason: string }).reason }
+      : { _tag: "Event", id, event: JSON.parse(data) as Event }
+  )
+}
+
+/** Blocks of lines, each of which is a message. */
+const blocks = <E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, E, R> =>
+  Stream.mapConcat(
+    Stream.mapAccum(text, "", (rest, piece) => {
+      const parts = `${rest}${piece}`.split("\n\n")
+      return [parts.pop() ?? "", parts]
+    }),
+    (parts) => parts
+  )
+
+class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
+
+/** The events, as they come. It ends only with an error that trying again would not mend. */
+export const events = (
+  { from, onOpen = Effect.void, session, token, url }: StreamOptions
+): Stream.Stream<Streamed, StreamRefused, HttpClient.HttpClient> => {
+  let last = from
+  const path = session === undefined ? "/v1/events" : `/v1/sessions/${encodeURIComponent(session)}/events`
+
+  const connection = Stream.unwrapScoped(Effect.gen(function*() {
+    const http = yield* HttpClient.HttpClient
+    const request = HttpClientRequest.get(`${url}${path}`).pipe(
+      authorised(token),
+      HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
+    )
+    const response = yield* Effect.mapError(http.execute(request), () => new Broken())
+    if (response.status >= 400 && response.status < 500) {
+      return yield* new StreamRefused({
+        status: response.status,
+        message: yield* Effect.orElseSucceed(response.text, () => "")
+      })
+    }
+    if (response.status !== 200) return yield* new Broken()
+    yield* onOpen
+    return blocks(Stream.decodeText(Stream.mapError(response.stream, () => new Broken()))).pipe(
+      Stream.timeoutFail(() => new Broken(), silence),
+      Stream.filterMap((block) => streamedOf(messageOf(block))),
+      Stream.tap(({ id }) => Effect.sync(() => void (last = id ?? last))),
+      // A server that ends a stream is shutting down, or was too slow to be read: both mean to connect again.
+      Stream.concat(Stream.fail(new Broken()))
+    )
+  }))
+
+  return Stream.retry(
+    connection,
+    Schedule.exponential("200 millis", 2).pipe(
+      Schedule.union(Schedule.spaced("5 seconds")),
+      Schedule.jittered,
+      Schedule.whileInput((error: Broken | StreamRefused) => error._tag === "Broken")
+    )
+  ).pipe(
+    Stream.catchTag("Broken", () => Stream.dieMessage("A broken connection is tried again without end"))
+  )
+}

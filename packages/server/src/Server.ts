@@ -1,0 +1,83 @@
+/** Owns a server: the API of the sessions of one database, for any number of clients. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { publicPaths } from "@skein/api/Api"
+import { Answerer } from "@skein/core/Answerer"
+import type { ManyServices } from "@skein/core/Skein"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { isIPv6 } from "node:net"
+import { Feeds } from "./internal/events/Feeds.ts"
+import { makeHandler } from "./internal/http/app.ts"
+import { makeGate } from "./internal/http/gate.ts"
+import { listen } from "./internal/http/listen.ts"
+import { makeLogins } from "./internal/login/Logins.ts"
+import { makeTokenCheck } from "./internal/login/token.ts"
+import { leaveAll, resumeAll } from "./internal/recover.ts"
+import { ServerState } from "./internal/ServerState.ts"
+import type { ListenFailed } from "./ListenFailed.ts"
+import type { ServerOptions } from "./ServerOptions.ts"
+
+export type { ServerOptions } from "./ServerOptions.ts"
+
+const make = (options: ServerOptions) =>
+  Effect.gen(function*() {
+    const fileSystem = yield* FileSystem.FileSystem
+    const answerer = yield* Answerer
+    const feeds = yield* Feeds
+    const services = yield* Effect.context<ManyServices>()
+    const over = yield* Deferred.make<void>()
+    const listening = yield* listen(options.hostname, options.port)
+    const logins = yield* makeLogins({ port: listening.port, fileSystem, file: options.loginFile })
+    // What is under way is left before this scope ends, or the prompts in it would count as stopped.
+    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+    yield* Effect.addFinalizer(() => Effect.provide(leaveAll, services))
+    yield* Effect.addFinalizer(() => Effect.zipRight(listening.refuse, feeds.close))
+
+    const state = ServerState.of({
+      options,
+      logins,
+      started: yield* Clock.currentTimeMillis,
+      scope,
+      turns: new Map(),
+      storing: new Map(),
+      allowAll: (rootID) => Effect.provideService(answerer.set(rootID, "auto"), Scope.Scope, scope),
+      shutdown: Effect.asVoid(Deferred.succeed(over, undefined))
+    })
+    const handler = yield* Effect.provideService(makeHandler, ServerState, state)
+    const checkToken = makeTokenCheck(options.token)
+    const gate = makeGate({
+      hostname: options.hostname,
+      port: listening.port,
+      publicPaths,
+      isAuthentic: (request) => checkToken(request) || logins.has(request)
+    })
+    listening.answer(gate, handler)
+    if (options.resume) yield* Effect.forkIn(resumeAll, scope)
+    const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname
+    return {
+      url: `http://${host}:${listening.port}`,
+      code: Effect.map(logins.code, ({ code }) => code),
+      closed: Deferred.await(over)
+    }
+  })
+
+/** A running server. */
+export class Server extends Context.Tag("@skein/server/Server")<Server, {
+  /** Where it listens, such as `http://127.0.0.1:4096`. */
+  readonly url: string
+  /** Makes a login code that works once, within a minute. */
+  readonly code: Effect.Effect<string>
+  /** Waits until a client ends the server. */
+  readonly closed: Effect.Effect<void>
+}>() {
+  /** Serves the sessions of these services until the scope closes. What is under way then is left for the next process. */
+  static readonly layer = (
+    options: ServerOptions
+  ): Layer.Layer<Server, ListenFailed, FileSystem.FileSystem | ManyServices> =>
+    Layer.provide(Layer.scoped(Server, make(options)), Feeds.layer)
+}

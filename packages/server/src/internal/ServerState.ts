@@ -1,0 +1,28 @@
+/** Owns what the routes share: who is logged in, which prompts are under way, and whether the server is to end. */
+import type { Turn } from "@skein/core/Session"
+import type { PromptError } from "@skein/core/Turn"
+import type { MessageID, SessionID } from "@skein/domain/Id"
+import * as Context from "effect/Context"
+import type * as Deferred from "effect/Deferred"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { ServerOptions } from "../ServerOptions.ts"
+import type { Logins } from "./login/Logins.ts"
+
+/** What the routes share. */
+export class ServerState extends Context.Tag("@skein/server/internal/ServerState")<ServerState, {
+  readonly options: ServerOptions
+  readonly logins: Logins
+  /** When the server started, in milliseconds since 1970. */
+  readonly started: number
+  /** Lives as long as the server: what goes on beyond a request runs in it. */
+  readonly scope: Scope.Scope
+  /** The prompts that are being answered. */
+  readonly turns: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
+  /** The keys of prompts that are being stored. */
+  readonly storing: Map<string, Deferred.Deferred<void>>
+  /** Says how questions of a tree are met that nobody asks a person about. */
+  readonly allowAll: (rootID: SessionID) => Effect.Effect<void>
+  /** Ends the server. */
+  readonly shutdown: Effect.Effect<void>
+}>() {}

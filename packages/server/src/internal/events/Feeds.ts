@@ -1,0 +1,79 @@
+/** Owns the feeds: one for each tree that somebody watches, one for all trees, and the heartbeat of both. */
+import type { Bus } from "@skein/core/Bus"
+import type { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as RcMap from "effect/RcMap"
+import type * as Scope from "effect/Scope"
+import type { EventClient } from "./EventClient.ts"
+import { heartbeat } from "./frames.ts"
+import { makeLogFeed } from "./LogFeed.ts"
+import { makeTreeFeed, type TreeFeed } from "./TreeFeed.ts"
+
+/** How often a heartbeat is sent, in milliseconds. */
+const beat = 15_000
+
+const everything = "all"
+
+/** The feeds. */
+export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Feeds, {
+  /** The events of a tree, for as long as the scope is open. */
+  readonly ofTree: (rootID: SessionID) => Effect.Effect<TreeFeed, StorageError, Scope.Scope>
+  /** The events of all trees, for as long as the scope is open. */
+  readonly ofAll: Effect.Effect<TreeFeed, StorageError, Scope.Scope>
+  /** Ends all streams. */
+  readonly close: Effect.Effect<void>
+}>() {
+  /** Feeds that end with the layer. */
+  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(
+    Feeds,
+    Effect.gen(function*() {
+      const clients = new Set<EventClient>()
+      const open = new Set<TreeFeed>()
+      const watched = (feed: TreeFeed) =>
+        Effect.as(
+          Effect.acquireRelease(
+            Effect.sync(() => open.add(feed)),
+            () => Effect.sync(() => open.delete(feed))
+          ),
+          {
+            ...feed,
+            join: (client: EventClient) => {
+              clients.add(client)
+              feed.join(client)
+            },
+            leave: (client: EventClient) => {
+              clients.delete(client)
+              feed.leave(client)
+            }
+          } satisfies TreeFeed
+        )
+      const trees = yield* RcMap.make({
+        lookup: (rootID: SessionID) => Effect.flatMap(makeTreeFeed(rootID), watched)
+      })
+      const all = yield* RcMap.make({ lookup: () => Effect.flatMap(makeLogFeed, watched) })
+
+      const pulse = Effect.gen(function*() {
+        yield* Effect.sleep(beat)
+        for (const client of clients) client.send(heartbeat)
+        yield* Effect.forEach(open, (feed) => feed.catchUp, { discard: true })
+      }).pipe(
+        Effect.catchAll((error) => Effect.logWarning("Events could not be read", error.message)),
+        Effect.forever
+      )
+      yield* Effect.forkScoped(pulse)
+
+      return {
+        // What can fail is not in the lookups: they would keep the failure.
+        ofTree: (rootID) => Effect.tap(RcMap.get(trees, rootID), ({ ready }) => ready),
+        ofAll: Effect.tap(RcMap.get(all, everything), ({ ready }) => ready),
+        close: Effect.sync(() => {
+          for (const client of clients) client.end()
+        })
+      }
+    })
+  )
+}

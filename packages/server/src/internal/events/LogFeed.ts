@@ -1,0 +1,88 @@
+/** Owns the events of all trees for all who watch them: in the order of the log, each encoded once. */
+import { Bus } from "@skein/core/Bus"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { Event } from "@skein/domain/Event"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { cursorOf } from "./cursor.ts"
+import type { EventClient } from "./EventClient.ts"
+import { frameOf } from "./frames.ts"
+import type { TreeFeed } from "./TreeFeed.ts"
+import { pageSize } from "./TreeFeed.ts"
+
+/** How many events that are not kept may wait for a stored one before them; the oldest are dropped. */
+const mostPassing = 4_096
+
+/** What passes by while stored events are read; a stored part stands for its deltas up to then. */
+const withoutDeltasOf = (passing: ReadonlyArray<Event>, event: Event): Array<Event> =>
+  event.type !== "message.part.updated" ?
+    [...passing] :
+    passing.filter((each) => each.type !== "message.part.delta" || each.properties.partID !== event.properties.part.id)
+
+/**
+ * Makes the feed of all trees. The bus tells that something was stored, and the log in which order: commits of
+ * different trees have no common number that could show which of them is missing.
+ */
+export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | SessionStorage> = Effect.gen(
+  function*() {
+    const bus = yield* Bus
+    const storage = yield* SessionStorage
+    const clients = new Set<EventClient>()
+    const stored = yield* Effect.makeLatch(false)
+    const turn = yield* Effect.makeSemaphore(1)
+    let passing: Array<Event> = []
+    let position: number | undefined
+
+    const send = (event: Event, id?: string) => {
+      if (clients.size === 0) return
+      const frame = frameOf(event, id)
+      for (const client of clients) client.send(frame)
+    }
+
+    yield* bus.listen({ all: true }, (event) => {
+      if (event.seq === undefined) {
+        passing.push(event)
+        if (passing.length > mostPassing) passing.shift()
+      } else passing = withoutDeltasOf(passing, event)
+      stored.unsafeOpen()
+    })
+
+    const catchUp = turn.withPermits(1)(Effect.gen(function*() {
+      while (position !== undefined) {
+        const rows = yield* storage.events({ after: position, limit: pageSize })
+        for (const row of rows) {
+          position = row.position
+          send({ ...row.event, seq: row.seq }, cursorOf(row.position))
+        }
+        if (rows.length < pageSize) return
+      }
+    }))
+
+    const flush = Effect.gen(function*() {
+      yield* stored.await
+      stored.unsafeClose()
+      yield* catchUp
+      for (const event of passing.splice(0)) send(event)
+    }).pipe(
+      Effect.catchAll((error) =>
+        Effect.zipRight(Effect.logWarning("Events could not be read", error.message), Effect.sleep(1_000))
+      ),
+      Effect.forever
+    )
+    const ready = turn.withPermits(1)(
+      Effect.suspend(() =>
+        position !== undefined ? Effect.void : Effect.map(storage.eventRange(), ({ last }) => void (position = last))
+      )
+    )
+
+    yield* Effect.forkScoped(flush)
+
+    return {
+      ready,
+      position: () => position ?? 0,
+      join: (client) => void clients.add(client),
+      leave: (client) => void clients.delete(client),
+      catchUp
+    }
+  }
+)

@@ -1,0 +1,147 @@
+/** Owns the events of one tree for all who watch it: in the order of their `seq`, each encoded once. */
+import { Bus } from "@skein/core/Bus"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { EventClient } from "./EventClient.ts"
+import { type Frame, frameOf } from "./frames.ts"
+import { GrowingParts } from "./GrowingParts.ts"
+
+/** How many stored events are read at a time. */
+export const pageSize = 500
+
+/** How many events may wait for one before them, which is still being read. */
+const mostHeld = 10_000
+
+/** The events of one tree. */
+export interface TreeFeed {
+  /** Finds where the feed begins. To be run before anything else. */
+  readonly ready: Effect.Effect<void, StorageError>
+  /** The `seq` up to which all events were sent to those who are live. */
+  readonly position: () => number
+  /** Sends a client everything from now on. To be called when it has everything up to `position`. */
+  readonly join: (client: EventClient) => void
+  readonly leave: (client: EventClient) => void
+  /** Sends what other processes have stored meanwhile. */
+  readonly catchUp: Effect.Effect<void, StorageError>
+}
+
+class Deliveries {
+  readonly clients = new Set<EventClient>()
+  readonly growing = new GrowingParts()
+  /** Events that came before one with a smaller number. */
+  readonly held = new Map<number, Event>()
+  position: number | undefined
+
+  #send(event: Event, id?: number): void {
+    this.growing.see(event)
+    if (this.clients.size === 0) return
+    const frame: Frame = frameOf(event, id)
+    for (const client of this.clients) client.send(frame)
+  }
+
+  /** Takes an event from the bus; says whether one before it is missing. */
+  take(event: Event): boolean {
+    const { seq } = event
+    if (seq === undefined) {
+      if (this.position !== undefined) this.#send(event)
+      return false
+    }
+    if (this.position !== undefined && seq <= this.position) return false
+    this.held.set(seq, event)
+    this.release()
+    if (this.held.size > mostHeld) this.held.delete(Math.max(...this.held.keys()))
+    return this.held.size > 0
+  }
+
+  /** Sends what follows without a gap. */
+  release(): void {
+    while (this.position !== undefined) {
+      const next = this.held.get(this.position + 1)
+      if (next === undefined) return
+      this.deliver(this.position + 1, next)
+    }
+  }
+
+  deliver(seq: number, event: Event): void {
+    this.held.delete(seq)
+    this.position = seq
+    this.#send(event, seq)
+  }
+
+  /** Begins with what comes after this event. */
+  begin(seq: number): void {
+    this.position = seq
+    this.skipTo(seq)
+  }
+
+  /** Everything up to here was sent, or is not kept any more. */
+  skipTo(seq: number): void {
+    if (this.position !== undefined && seq > this.position) this.position = seq
+    for (const each of this.held.keys()) if (each <= (this.position ?? 0)) this.held.delete(each)
+    this.release()
+  }
+}
+
+/** Makes the feed of a tree, which ends with the scope. */
+export const makeTreeFeed = (
+  rootID: SessionID
+): Effect.Effect<TreeFeed, never, Bus | Scope.Scope | SessionStorage> =>
+  Effect.gen(function*() {
+    const bus = yield* Bus
+    const storage = yield* SessionStorage
+    const deliveries = new Deliveries()
+    const gap = yield* Effect.makeLatch(false)
+    const turn = yield* Effect.makeSemaphore(1)
+
+    yield* bus.listen({ rootID }, (event) => {
+      if (deliveries.take(event)) gap.unsafeOpen()
+    })
+
+    const catchUp = turn.withPermits(1)(Effect.gen(function*() {
+      for (;;) {
+        const before = deliveries.position ?? 0
+        const { last } = yield* storage.eventRange(rootID)
+        const rows = yield* storage.events({ rootID, after: before, limit: pageSize })
+        for (const { event, seq } of rows) {
+          if (seq > (deliveries.position ?? 0)) deliveries.deliver(seq, { ...event, seq })
+        }
+        if (rows.length < pageSize) return deliveries.skipTo(last)
+      }
+    }))
+
+    // Commits that end at the same moment may be told in any order: a gap closes by itself, or is read from the log.
+    const fill = Effect.gen(function*() {
+      yield* gap.await
+      yield* Effect.sleep(5)
+      gap.unsafeClose()
+      if (deliveries.held.size > 0 && deliveries.position !== undefined) yield* catchUp
+    }).pipe(
+      Effect.catchAll((error) =>
+        Effect.zipRight(Effect.logWarning("Events could not be read", error.message), Effect.sleep(1_000))
+      ),
+      Effect.forever
+    )
+
+    const ready = turn.withPermits(1)(Effect.suspend(() =>
+      deliveries.position !== undefined
+        ? Effect.void
+        : Effect.map(storage.eventRange(rootID), ({ last }) => deliveries.begin(last))
+    ))
+
+    yield* Effect.forkScoped(fill)
+
+    return {
+      ready,
+      position: () => deliveries.position ?? 0,
+      join: (client) => {
+        for (const event of deliveries.growing.now) client.send(frameOf(event))
+        deliveries.clients.add(client)
+      },
+      leave: (client) => void deliveries.clients.delete(client),
+      catchUp
+    }
+  })

@@ -1,0 +1,28 @@
+/** Decides what a place in the log of all trees, or in a list, looks like to clients: a text that says nothing to them. */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+
+const Place = Schema.parseJson(Schema.Tuple(Schema.Literal(1), Schema.NonNegativeInt))
+
+const decodePlace = Schema.decodeUnknownEither(Place)
+
+const write = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+
+const read = (cursor: string): string => Buffer.from(cursor, "base64url").toString("utf8")
+
+/** The cursor of a position in the log. */
+export const cursorOf = (position: number): string => write([1, position])
+
+/** The position that a cursor stands for; undefined if it is none. */
+export const positionOf = (cursor: string): number | undefined =>
+  Either.match(decodePlace(read(cursor)), { onLeft: () => undefined, onRight: ([, position]) => position })
+
+/** Makes cursors of lists: what a list goes by, as a schema. */
+export const listCursor = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
+  return {
+    write: (value: I): string => write(value),
+    read: (cursor: string): A | undefined =>
+      Either.match(decode(read(cursor)), { onLeft: () => undefined, onRight: (value) => value })
+  }
+}

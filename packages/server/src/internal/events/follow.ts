@@ -1,0 +1,127 @@
+/** Follows the events of a tree, or of all: replays what is stored, and goes over to live without a gap or a double. */
+import { problem, type problems } from "@skein/api/Problem"
+import { type LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import type { ServerResponse } from "node:http"
+import { cursorOf, positionOf } from "./cursor.ts"
+import { EventClient } from "./EventClient.ts"
+import { frameOf, resetFrame, type ResetReason } from "./frames.ts"
+import { pageSize, type TreeFeed } from "./TreeFeed.ts"
+
+/** What differs between the events of one tree and those of all. */
+export interface Numbering {
+  readonly rootID?: SessionID
+  /** How a place is written. */
+  readonly write: (place: number) => string
+  /** The place that a text means; undefined if it means none. */
+  readonly read: (text: string) => number | undefined
+  readonly placeOf: (logged: LoggedEvent) => number
+}
+
+/** Places in the events of a tree: their `seq`. */
+export const byTree = (rootID: SessionID): Numbering => ({
+  rootID,
+  write: String,
+  read: (text) => /^\d{1,15}$/.test(text) ? Number(text) : undefined,
+  placeOf: ({ seq }) => seq
+})
+
+/** Places in the events of all trees: opaque. */
+export const byLog: Numbering = { write: cursorOf, read: positionOf, placeOf: ({ position }) => position }
+
+/** Where a client wants to begin. */
+export interface Wanted {
+  readonly from: string | undefined
+  /** Wins over `from`: a browser that connects again sends both. */
+  readonly lastEventID: string | undefined
+}
+
+type Begin =
+  | { readonly _tag: "Live" }
+  | { readonly _tag: "After"; readonly place: number }
+  | { readonly _tag: "Reset"; readonly reason: ResetReason }
+
+const live: Begin = { _tag: "Live" }
+
+const beginAt = (
+  { from, lastEventID }: Wanted,
+  { read }: Numbering,
+  { first, last }: { readonly first: number; readonly last: number }
+): Effect.Effect<Begin, typeof problems[400]["Type"]> => {
+  const text = lastEventID === undefined || lastEventID === "" ? from : lastEventID
+  if (text === undefined) return Effect.succeed(live)
+  const place = read(text)
+  if (place === undefined && text === from) {
+    return Effect.fail(
+      problem(400, "BadPlace", "`from` is not the id of an event. Leave it out, or send an id that you got.")
+    )
+  }
+  if (place === undefined || place > last) return Effect.succeed({ _tag: "Reset", reason: "unknown" })
+  return Effect.succeed(place + 1 < first ? { _tag: "Reset", reason: "too_old" } : { _tag: "After", place })
+}
+
+interface Place {
+  at: number
+  isLive: boolean
+}
+
+/** Sends a client a page of what is stored, as far as it was sent to those who are live: what is beyond comes live. */
+const replayPage = (
+  client: EventClient,
+  feed: TreeFeed,
+  { placeOf, rootID, write }: Numbering,
+  place: Place
+): Effect.Effect<void, StorageError, SessionStorage> =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const target = feed.position()
+    const rows = yield* storage.events({
+      after: place.at,
+      limit: pageSize,
+      ...(rootID === undefined ? {} : { rootID })
+    })
+    for (const row of rows) {
+      if (placeOf(row) > feed.position()) break
+      place.at = placeOf(row)
+      client.replay(frameOf({ ...row.event, seq: row.seq }, write(place.at)))
+      if (client.isFull) yield* client.drained
+    }
+    if (rows.length < pageSize) place.at = Math.max(place.at, target)
+  })
+
+/** Replays until the client has as much as those who are live, and makes it one of them in the same moment. */
+const replay = (
+  client: EventClient,
+  feed: TreeFeed,
+  numbering: Numbering,
+  place: Place
+): Effect.Effect<void, StorageError, SessionStorage> =>
+  Effect.suspend(() => {
+    if (client.isOver) return Effect.void
+    if (place.at < feed.position()) {
+      return Effect.zipRight(replayPage(client, feed, numbering, place), replay(client, feed, numbering, place))
+    }
+    place.isLive = true
+    feed.join(client)
+    return Effect.void
+  })
+
+/** Sends a client events until it goes away. */
+export const follow = Effect.fnUntraced(function*(
+  response: ServerResponse,
+  feed: TreeFeed,
+  numbering: Numbering,
+  wanted: Wanted
+) {
+  const storage = yield* SessionStorage
+  const begin = yield* beginAt(wanted, numbering, yield* storage.eventRange(numbering.rootID))
+  const place: Place = { at: begin._tag === "After" ? begin.place : feed.position(), isLive: false }
+  const client = new EventClient(response, () => numbering.write(place.isLive ? feed.position() : place.at))
+  if (begin._tag === "Reset") client.replay(resetFrame(begin.reason, numbering.write(place.at)))
+  yield* Effect.ensuring(
+    Effect.zipRight(replay(client, feed, numbering, place), client.closed),
+    Effect.sync(() => feed.leave(client))
+  )
+})

@@ -1,0 +1,118 @@
+/** Puts the routes together as an application of HTTP, whose every failure is a problem and never a stack. */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
+import type * as HttpApp from "@effect/platform/HttpApp"
+import { RouteNotFound } from "@effect/platform/HttpServerError"
+import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import { Api, document } from "@skein/api/Api"
+import { Problem, problem, problemType } from "@skein/api/Problem"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { askRoutes, permissionRoutes } from "../routes/answers.ts"
+import { projectRoutes } from "../routes/projects.ts"
+import { publicRoutes, serverRoutes } from "../routes/server.ts"
+import { sessionRoutes } from "../routes/sessions.ts"
+import { taskRoutes } from "../routes/tasks.ts"
+import { methodsOf } from "./methods.ts"
+import { readBody } from "./readBody.ts"
+
+/** The longest explanation of what is wrong with a request, in characters. */
+const longestDetail = 1_000
+
+const decodeProblem = ({ issues }: HttpApiDecodeError) =>
+  problem(
+    400,
+    "BadRequest",
+    issues.map(({ message, path }) => path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`)
+      .join("; ").slice(0, longestDetail)
+  )
+
+const routeProblem = ({ method, url }: Pick<HttpServerRequest, "method" | "url">) => {
+  const methods = methodsOf(url)
+  // Of a route with this method, the id is longer than any can be.
+  return methods.length === 0 || methods.includes(method)
+    ? problem(404, "RouteNotFound", "There is no such route. GET /openapi.json lists them.")
+    : problem(405, "MethodNotAllowed", `${method} is not possible here. Use ${methods.join(" or ")}.`)
+}
+
+const isProblem = Schema.is(Problem)
+
+/** Says what is wrong with a request in the form of the API. What routes fail with has that form. */
+const explained = (error: unknown): Problem => {
+  if (error instanceof HttpApiDecodeError) return decodeProblem(error)
+  if (error instanceof RouteNotFound) return routeProblem(error.request)
+  return isProblem(error) ? error : problem(400, "BadRequest", "The request cannot be read.")
+}
+
+const mayHaveBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
+
+/** Reads the body before a route is looked for, and gives the route what it says. */
+const withBody = (app: HttpApp.Default): HttpApp.Default<Problem> =>
+  Effect.flatMap(HttpServerRequest, (request) =>
+    mayHaveBody.has(request.method)
+      ? Effect.flatMap(readBody(NodeHttpServerRequest.toIncomingMessage(request)), (body) =>
+        Effect.provideService(
+          app,
+          HttpServerRequest,
+          Object.create(request, { json: { value: Effect.succeed(body) } }) as HttpServerRequest
+        ))
+      : app)
+
+const openApi = Effect.sync(() => HttpServerResponse.unsafeJson(document()))
+
+const withDocument = (app: HttpApp.Default<Problem>): HttpApp.Default<Problem> =>
+  Effect.flatMap(
+    HttpServerRequest,
+    (request) => request.url === "/openapi.json" && request.method === "GET" ? openApi : app
+  )
+
+const problems = HttpApiBuilder.middleware(Api, (app) => Effect.mapError(withDocument(withBody(app)), explained))
+
+const internalError = HttpServerResponse.unsafeJson(
+  problem(500, "InternalError", "Something went wrong in the server. Its log says what."),
+  { status: 500, contentType: problemType }
+)
+
+/** How long a client may take to read a response, in milliseconds. */
+const readPatience = 60_000
+
+const finished = <R>(app: HttpApp.Default<never, R>) =>
+  Effect.flatMap(HttpServerRequest, (request) =>
+    Effect.map(
+      Effect.catchAllCause(app, (cause) =>
+        Cause.isInterruptedOnly(cause)
+          ? Effect.failCause(cause)
+          : Effect.as(Effect.logError("A request failed", cause), internalError)),
+      (response) => {
+        NodeHttpServerRequest.toIncomingMessage(request).socket.setTimeout(readPatience)
+        return response
+      }
+    ))
+
+const routes = Layer.mergeAll(
+  publicRoutes,
+  serverRoutes,
+  sessionRoutes,
+  taskRoutes,
+  askRoutes,
+  permissionRoutes,
+  projectRoutes
+)
+
+/** Makes the function that answers requests of Node. */
+export const makeHandler = Effect.gen(function*() {
+  const app = yield* HttpApiBuilder.httpApp
+  return yield* NodeHttpServer.makeHandler(finished(app))
+}).pipe(
+  Effect.provide(
+    Layer.mergeAll(Layer.provide(HttpApiBuilder.api(Api), routes), problems).pipe(
+      Layer.provideMerge(Layer.merge(HttpApiBuilder.Router.Live, HttpApiBuilder.Middleware.layer)),
+      Layer.provideMerge(NodeHttpServer.layerContext)
+    )
+  )
+)

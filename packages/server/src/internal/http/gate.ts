@@ -1,0 +1,77 @@
+/** Decides which requests reach a route: for this host, from this origin, with a token, and with a body of JSON. */
+import { type Problem, problem } from "@skein/api/Problem"
+import type { IncomingMessage } from "node:http"
+import { isIP } from "node:net"
+import { networkInterfaces } from "node:os"
+import { largestBody } from "../../ServerOptions.ts"
+
+/** What the gate knows of the server. */
+export interface GateOptions {
+  /** The address that the server listens on, and its port. */
+  readonly hostname: string
+  readonly port: number
+  /** Whether a request carries the token, or a login. */
+  readonly isAuthentic: (request: IncomingMessage) => boolean
+  /** The paths that need neither. */
+  readonly publicPaths: ReadonlySet<string>
+}
+
+const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
+
+/** A page of another site cannot name these: to reach the server, it would have to use a name of its own. */
+const hostsOf = (hostname: string): ReadonlySet<string> => {
+  const named = isIP(hostname) === 6 ? `[${hostname}]` : hostname.toLowerCase()
+  if (loopback.has(named)) return loopback
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) =>
+    addresses.map(({ address, family }) => family === "IPv6" ? `[${address}]` : address)
+  )
+  return new Set([...loopback, named, ...own])
+}
+
+const hostProblem = () =>
+  problem(403, "ForeignHost", "The request names another host. Use the URL that `skein serve` prints.")
+
+const originProblem = () => problem(403, "ForeignOrigin", "Pages of other origins cannot use this server.")
+
+const tokenProblem = () =>
+  problem(401, "Unauthenticated", "Send the token of the server in the header Authorization: Bearer TOKEN.")
+
+const mediaProblem = () => problem(415, "NotJson", "Send a body as Content-Type: application/json, in UTF-8.")
+
+/** What is said of a body that is too large. */
+export const sizeProblem = () =>
+  problem(413, "BodyTooLarge", `The body is larger than ${largestBody / 1024 / 1024} MB. Send less.`)
+
+const isJson = /^application\/json(\s*;\s*charset="?utf-8"?)?$/i
+
+const bodyProblem = ({ headers }: IncomingMessage): Problem | undefined => {
+  const type = headers["content-type"]
+  const length = headers["content-length"]
+  const hasBody = headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0")
+  if (type === undefined ? hasBody : !isJson.test(type)) return mediaProblem()
+  if ((headers["content-encoding"] ?? "identity") !== "identity") return mediaProblem()
+  return Number(length ?? 0) > largestBody ? sizeProblem() : undefined
+}
+
+/** Makes the gate; it gives what is wrong with a request, or nothing. */
+export const makeGate = ({ hostname, isAuthentic, port, publicPaths }: GateOptions) => {
+  const hosts = new Set([...hostsOf(hostname)].map((host) => `${host}:${port}`))
+  if (port === 80) { for (const host of hostsOf(hostname)) hosts.add(host) }
+
+  const isForeign = (request: IncomingMessage, host: string): boolean => {
+    const { origin, "sec-fetch-site": site } = request.headers
+    if (origin !== undefined && origin !== `http://${host}`) return true
+    return site !== undefined && site !== "same-origin" && site !== "none"
+  }
+
+  return (request: IncomingMessage): Problem | undefined => {
+    const { host } = request.headers
+    if (host === undefined || !hosts.has(host.toLowerCase())) return hostProblem()
+    if (isForeign(request, host.toLowerCase())) return originProblem()
+    const { url = "" } = request
+    if (!/^\/(?!\/)/.test(url)) return problem(400, "BadRequest", "Send the path alone in the request line.")
+    const end = url.indexOf("?")
+    if (!publicPaths.has(end < 0 ? url : url.slice(0, end)) && !isAuthentic(request)) return tokenProblem()
+    return bodyProblem(request)
+  }
+}

@@ -1,0 +1,82 @@
+/** Owns the socket: takes connections within their limits, and hands on the requests that the gate lets through. */
+import type { Problem } from "@skein/api/Problem"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { ListenFailed } from "../../ListenFailed.ts"
+import { headersPatience, requestPatience } from "../../ServerOptions.ts"
+import { refuse, refuseSocket, safeHeaders } from "./respond.ts"
+
+/** How many clients there may be at once. */
+const mostConnections = 20_000
+
+/** How long a connection may be silent, in milliseconds. */
+const silence = 120_000
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A socket that takes requests. */
+export interface Listening {
+  readonly port: number
+  /** Begins to answer. Until then, connections wait. */
+  readonly answer: (gate: (request: IncomingMessage) => Problem | undefined, handler: Handler) => void
+  /** Takes no more connections. */
+  readonly refuse: Effect.Effect<void>
+}
+
+const make = (): Server => {
+  const server = createServer({
+    headersTimeout: headersPatience,
+    requestTimeout: requestPatience,
+    connectionsCheckingInterval: 1_000,
+    maxHeaderSize: 16 * 1024,
+    keepAliveTimeout: 10_000,
+    // The gate says what is wrong with a request without it.
+    requireHostHeader: false,
+    noDelay: true
+  })
+  server.timeout = silence
+  server.maxConnections = mostConnections
+  server.on("clientError", refuseSocket)
+  return server
+}
+
+/** Listens until the scope closes; then all connections are closed. */
+export const listen = (hostname: string, port: number): Effect.Effect<Listening, ListenFailed, Scope.Scope> =>
+  Effect.gen(function*() {
+    const server = yield* Effect.acquireRelease(Effect.sync(make), (made) =>
+      Effect.async<void>((resume) => {
+        made.close(() => resume(Effect.void))
+        made.closeAllConnections()
+      }))
+    yield* Effect.async<void, ListenFailed>((resume) => {
+      server.once(
+        "error",
+        ({ code = "unknown", message }: NodeJS.ErrnoException) =>
+          resume(new ListenFailed({ code, message: ListenFailed.explain(hostname, port, code, message) }))
+      )
+      server.listen({ host: hostname, port, backlog: 1_024 }, () => resume(Effect.void))
+    })
+    const address = server.address()
+    return {
+      port: typeof address === "object" && address !== null ? address.port : port,
+      answer: (gate, handler) => {
+        const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+          // A connection that broke needs no answer, and must not end the process.
+          response.on("error", () => undefined)
+          for (const [name, value] of safeHeaders) response.setHeader(name, value)
+          const refused = gate(request)
+          if (refused !== undefined) return refuse(request, response, refused)
+          // How long an answer takes is up to the route.
+          request.socket.setTimeout(0)
+          handler(request, response)
+        }
+        server.on("request", onRequest)
+        server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+          if (gate(request) === undefined) response.writeContinue()
+          onRequest(request, response)
+        })
+      },
+      refuse: Effect.sync(() => void server.close())
+    }
+  })

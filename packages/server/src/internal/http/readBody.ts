@@ -1,0 +1,52 @@
+/** Reads the body of a request as JSON: within its bounds, or not at all. */
+import { type Problem, problem } from "@skein/api/Problem"
+import { isTextNested } from "@skein/core/Nesting"
+import * as Effect from "effect/Effect"
+import type { IncomingMessage } from "node:http"
+import { largestBody } from "../../ServerOptions.ts"
+import { sizeProblem } from "./gate.ts"
+
+/** The most levels of objects and lists in a body. */
+const deepest = 100
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+const bad = (why: string) => problem(400, "BadBody", why)
+
+/** What a text says as JSON; undefined where there is no text. */
+const parse = (bytes: Buffer): Effect.Effect<unknown, Problem> =>
+  Effect.try({
+    try: () => decoder.decode(bytes),
+    catch: () => bad("The body is not UTF-8.")
+  }).pipe(Effect.flatMap((text): Effect.Effect<unknown, Problem> => {
+    if (text.trim() === "") return Effect.succeed(undefined)
+    if (isTextNested(text, deepest)) return Effect.fail(bad(`The body is nested deeper than ${deepest} levels.`))
+    return Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => bad("The body is not JSON.") })
+  }))
+
+const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
+  Effect.async<Buffer, Problem>((resume) => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= largestBody) chunks.push(chunk)
+      else finish(Effect.fail(sizeProblem()))
+    }
+    const onEnd = () => finish(Effect.succeed(Buffer.concat(chunks)))
+    const onBroken = () => finish(Effect.fail(bad("The body ended before it was complete.")))
+    const release = () => {
+      request.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
+    }
+    const finish = (result: Effect.Effect<Buffer, Problem>) => {
+      release()
+      request.pause()
+      resume(result)
+    }
+    request.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken)
+    return Effect.sync(release)
+  })
+
+/** Reads the body; undefined where it is empty. */
+export const readBody = (request: IncomingMessage): Effect.Effect<unknown, Problem> =>
+  Effect.flatMap(bytesOf(request), parse)

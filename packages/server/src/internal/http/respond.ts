@@ -1,0 +1,48 @@
+/** Writes answers that are decided before a route is reached: problems, straight to the connection. */
+import { type Problem, problem, problemType } from "@skein/api/Problem"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+
+/** What every response says to browsers: keep it, frame it, run it or guess its type nowhere. */
+export const safeHeaders: ReadonlyArray<readonly [string, string]> = [
+  ["Cache-Control", "no-store"],
+  ["Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"],
+  ["Cross-Origin-Resource-Policy", "same-origin"],
+  ["Referrer-Policy", "no-referrer"],
+  ["X-Content-Type-Options", "nosniff"]
+]
+
+const extraHeaders = (status: number): Readonly<Record<string, string>> =>
+  status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
+
+/** Answers with a problem. What the client still sends is not read: the connection ends with the answer. */
+export const refuse = (request: IncomingMessage, response: ServerResponse, refused: Problem): void => {
+  const body = JSON.stringify(refused)
+  response.writeHead(refused.status, {
+    "Content-Type": problemType,
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+    ...extraHeaders(refused.status)
+  })
+  response.end(request.method === "HEAD" ? undefined : body, () => request.destroy())
+}
+
+const ofParser: Readonly<Record<string, () => Problem>> = {
+  HPE_HEADER_OVERFLOW: () => problem(431, "HeadersTooLarge", "The headers of the request are too large."),
+  ERR_HTTP_REQUEST_TIMEOUT: () => problem(408, "RequestTimeout", "The request was sent too slowly.")
+}
+
+/** Answers what is no HTTP request, or one that came too slowly, and closes the connection. */
+export const refuseSocket = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy()
+    return
+  }
+  const refused = ofParser[error.code ?? ""]?.() ?? problem(400, "BadRequest", "This is not an HTTP request.")
+  const body = JSON.stringify(refused)
+  socket.end(
+    `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: ${problemType}\r\n`
+      + `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy()
+  )
+}

@@ -1,0 +1,56 @@
+/** Implements the routes of questions to people, and of what was allowed for good. */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { Api } from "@skein/api/Api"
+import type { Reply } from "@skein/api/Input"
+import { problem } from "@skein/api/Problem"
+import { Permission } from "@skein/core/Permission"
+import { Question } from "@skein/core/Question"
+import { PartID, PermissionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { pendingAsks } from "./asks.ts"
+import { findSession } from "./find.ts"
+import { asProblem } from "./toProblem.ts"
+
+const isPermission = Schema.is(PermissionID)
+const isQuestion = Schema.is(PartID)
+
+const wrongKind = (wanted: string) => problem(422, "WrongAnswer", `This question is answered with ${wanted}.`)
+
+const reply = Effect.fnUntraced(function*(id: string, payload: Reply) {
+  if (isPermission(id)) {
+    if (!("answer" in payload)) return yield* Effect.fail(wrongKind("`answer`: once, always or reject"))
+    const { answer, message, scope } = payload
+    return yield* asProblem(Permission.reply(id, answer, {
+      ...(message === undefined ? {} : { message }),
+      ...(scope === undefined ? {} : { scope })
+    }))
+  }
+  if (isQuestion(id)) {
+    const question = yield* Question
+    if ("answers" in payload) return yield* asProblem(question.reply(id, payload.answers))
+    if ("dismiss" in payload) return yield* asProblem(question.dismiss(id))
+    return yield* Effect.fail(wrongKind("`answers`, a list of texts, or `dismiss`: true"))
+  }
+  return yield* Effect.fail(problem(404, "AskNotFound", `No question ${id.slice(0, 100)} waits for an answer.`))
+})
+
+/** The routes of questions. */
+export const askRoutes = HttpApiBuilder.group(Api, "asks", (handlers) =>
+  handlers
+    .handle("list", ({ urlParams: { session } }) =>
+      Effect.gen(function*() {
+        const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
+        return { items: yield* pendingAsks(rootID) }
+      }))
+    .handle("reply", ({ path, payload }) => reply(path.id, payload)))
+
+/** The routes of what was allowed for good. */
+export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handlers) =>
+  handlers
+    .handle("list", ({ urlParams: { projectID, session } }) =>
+      Effect.gen(function*() {
+        const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
+        return { items: yield* asProblem(Permission.approvals(projectID, rootID)) }
+      }))
+    .handle("revoke", ({ path, urlParams }) => asProblem(Permission.revoke(urlParams.projectID, path.id))))

@@ -1,0 +1,66 @@
+/** Implements the routes of the server itself. */
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import { Api } from "@skein/api/Api"
+import { problem } from "@skein/api/Problem"
+import * as Effect from "effect/Effect"
+import { pid } from "node:process"
+import { Feeds } from "../events/Feeds.ts"
+import { byLog, follow } from "../events/follow.ts"
+import { prove } from "../login/token.ts"
+import { ServerState } from "../ServerState.ts"
+import { asProblem } from "./toProblem.ts"
+
+const badCode = problem(
+  401,
+  "BadCode",
+  "The login code is wrong, was used, or is older than a minute. `skein serve --url` prints a new one."
+)
+
+/** The routes that need no token. */
+export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
+  handlers
+    .handle("health", () => Effect.succeed({ status: "ok" as const }))
+    .handle("handshake", ({ payload }) =>
+      Effect.map(ServerState, ({ options }) => ({ answer: prove(options.token, payload.nonce) })))
+    .handle("login", ({ payload }) =>
+      Effect.gen(function*() {
+        const { logins } = yield* ServerState
+        const login = yield* logins.exchange(payload.code)
+        if (login === undefined) {
+          return yield* Effect.fail(badCode)
+        }
+        yield* HttpApp.appendPreResponseHandler((_, response) =>
+          Effect.succeed(HttpServerResponse.setHeader(response, "set-cookie", login.cookie))
+        )
+        return { key: login.key }
+      })))
+
+/** The routes of the server. */
+export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
+  handlers
+    .handle("about", () =>
+      Effect.map(ServerState, ({ options, started }) => ({ version: options.version, pid, started })))
+    .handle("code", () =>
+      Effect.flatMap(ServerState, ({ logins }) => logins.code))
+    .handle("logout", ({ request }) =>
+      Effect.flatMap(ServerState, ({ logins }) =>
+        logins.end(NodeHttpServerRequest.toIncomingMessage(request))))
+    .handle("shutdown", () =>
+      Effect.flatMap(ServerState, ({ shutdown }) =>
+        shutdown))
+    .handleRaw("events", ({ headers, request, urlParams }) =>
+      Effect.scoped(Effect.gen(function*() {
+        const feeds = yield* Feeds
+        const feed = yield* asProblem(feeds.ofAll)
+        const response = NodeHttpServerRequest.toServerResponse(request)
+        const wanted = { from: urlParams.from, lastEventID: headers["last-event-id"] }
+        yield* Effect.catchTag(follow(response, feed, byLog, wanted), "StorageError", (error) =>
+          Effect.zipRight(
+            Effect.logWarning("Events could not be read", error.message),
+            Effect.sync(() => response.destroy())
+          ))
+        return HttpServerResponse.empty()
+      }))))

@@ -1,0 +1,177 @@
+/** Implements the routes of sessions. */
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import { Api } from "@skein/api/Api"
+import type { CreateSession } from "@skein/api/Input"
+import { problem } from "@skein/api/Problem"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { listCursor } from "../events/cursor.ts"
+import { Feeds } from "../events/Feeds.ts"
+import { byTree, follow } from "../events/follow.ts"
+import { ServerState } from "../ServerState.ts"
+import { pendingAsks } from "./asks.ts"
+import { checkDirectory } from "./checkDirectory.ts"
+import { findSession, listed } from "./find.ts"
+import { submit, turnOf } from "./prompt.ts"
+import { asProblem, type ServiceError } from "./toProblem.ts"
+
+/** How many items a part of a list has where nothing is said. */
+const usual = 50
+
+const sessionCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
+const messageCursor = listCursor(Schema.Struct({ after: Schema.String }))
+
+const badCursor = () => problem(400, "BadCursor", "`cursor` is not one that this list gave. Begin without it.")
+
+const readCursor = <A>(cursor: string | undefined, read: (text: string) => A | undefined) => {
+  if (cursor === undefined) return Effect.succeed(undefined)
+  const found = read(cursor)
+  return found === undefined ? Effect.fail(badCursor()) : Effect.succeed(found)
+}
+
+const list = Effect.fnUntraced(function*(
+  { cursor, limit = usual, projectID }: {
+    readonly cursor?: string | undefined
+    readonly limit?: number | undefined
+    readonly projectID?: string | undefined
+  }
+) {
+  const storage = yield* SessionStorage
+  const after = yield* readCursor(cursor, sessionCursor.read)
+  const { rows } = yield* asProblem(storage.sessions({
+    roots: true,
+    limit: limit + 1,
+    ...(after === undefined ? {} : { after }),
+    ...(projectID === undefined ? {} : { projectID })
+  }))
+  const items = yield* Effect.forEach(rows.slice(0, limit), listed)
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined
+    ? { items, next: sessionCursor.write({ updated: last.time.updated, id: last.id }) }
+    : { items }
+})
+
+const messages = Effect.fnUntraced(function*(
+  id: string,
+  { cursor, limit }: { readonly cursor?: string | undefined; readonly limit?: number | undefined }
+) {
+  const session = yield* Session
+  const after = yield* readCursor(cursor, messageCursor.read)
+  const info = yield* asProblem(findSession(id))
+  const all = yield* asProblem(session.messages(info.id))
+  const rest = after === undefined ? all : all.filter((each) => each.info.id > after.after)
+  const items = limit === undefined ? rest : rest.slice(0, limit)
+  const last = items.at(-1)
+  return items.length < rest.length && last !== undefined
+    ? { items, next: messageCursor.write({ after: last.info.id }) }
+    : { items }
+})
+
+/** A snapshot: what comes after its `seq` may already be in it, and does no harm when it comes. */
+const tree = Effect.fnUntraced(function*(id: string) {
+  const storage = yield* SessionStorage
+  const { rootID } = yield* asProblem(findSession(id))
+  const { last: seq } = yield* asProblem(storage.eventRange(rootID))
+  const { rows } = yield* asProblem(storage.sessions({ rootID }))
+  const sessions = rows.toSorted((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1))
+  return {
+    rootID,
+    seq,
+    sessions: yield* Effect.forEach(sessions, listed),
+    tasks: (yield* asProblem(storage.runs({ rootID }))).rows,
+    asks: yield* pendingAsks(rootID)
+  }
+})
+
+const create = Effect.fnUntraced(function*(
+  { agent, directory, mode, model, title }: typeof CreateSession.Type
+) {
+  const session = yield* Session
+  const { allowAll, options } = yield* ServerState
+  const place = yield* checkDirectory(directory)
+  const info = yield* asProblem(session.create({
+    directory: place,
+    projectID: yield* options.projectOf(place),
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { model }),
+    ...(title === undefined ? {} : { title })
+  }))
+  if (mode === "auto") yield* allowAll(info.id)
+  return info
+})
+
+const events = Effect.fnUntraced(function*({ headers, path, request, urlParams }: {
+  readonly headers: { readonly "last-event-id"?: string | undefined }
+  readonly path: { readonly id: string }
+  readonly request: Parameters<typeof NodeHttpServerRequest.toServerResponse>[0]
+  readonly urlParams: { readonly from?: string | undefined }
+}) {
+  const feeds = yield* Feeds
+  const { rootID } = yield* asProblem(findSession(path.id))
+  const wanted = { from: urlParams.from, lastEventID: headers["last-event-id"] }
+  const response = NodeHttpServerRequest.toServerResponse(request)
+  const feed = yield* asProblem(feeds.ofTree(rootID))
+  yield* Effect.catchTag(follow(response, feed, byTree(rootID), wanted), "StorageError", (error) =>
+    Effect.zipRight(
+      Effect.logWarning("Events could not be read", error.message),
+      Effect.sync(() => response.destroy())
+    ))
+  return HttpServerResponse.empty()
+}, Effect.scoped)
+
+/** Does something with a session that is there. */
+const withSession = <A, E extends ServiceError>(
+  id: string,
+  use: (session: typeof Session.Service, id: SessionID) => Effect.Effect<A, E>
+) =>
+  Effect.flatMap(
+    Session,
+    (session) => Effect.flatMap(asProblem(findSession(id)), (info) => asProblem(use(session, info.id)))
+  )
+
+/** The routes of sessions. */
+export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
+  handlers
+    .handle("list", ({ urlParams }) => list(urlParams))
+    .handle("get", ({ path }) => Effect.flatMap(asProblem(findSession(path.id)), listed))
+    .handle("children", ({ path }) =>
+      Effect.flatMap(
+        withSession(path.id, (session, id) => session.children(id)),
+        (rows) => Effect.map(Effect.forEach(rows, listed), (items) => ({ items }))
+      ))
+    .handle("messages", ({ path, urlParams }) => messages(path.id, urlParams))
+    .handle("todos", ({ path }) =>
+      Effect.gen(function*() {
+        const storage = yield* SessionStorage
+        const { id } = yield* asProblem(findSession(path.id))
+        return { items: yield* asProblem(storage.todos(id)) }
+      }))
+    .handle("tree", ({ path }) => tree(path.id))
+    .handleRaw("events", events)
+    .handle("create", ({ payload }) => create(payload))
+    .handle("change", ({ path, payload }) =>
+      withSession(path.id, (session, id) =>
+        Effect.zipRight(session.rename(id, payload.title), session.get(id))))
+    .handle("remove", ({ path }) =>
+      withSession(path.id, (session, id) => session.remove(id)))
+    .handle("prompt", ({ headers, path, payload, urlParams }) =>
+      Effect.gen(function*() {
+        const { id } = yield* asProblem(findSession(path.id))
+        const messageID = yield* submit({ id, prompt: payload, key: headers["idempotency-key"] })
+        return urlParams.wait === "true" ? yield* turnOf(id, messageID) : { messageID }
+      }))
+    .handle("interrupt", ({ path }) => withSession(path.id, (session, id) => session.stop(id)))
+    .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
+    .handle("fork", ({ path, payload }) =>
+      withSession(path.id, (session, id) =>
+        session.fork(id, payload.messageID === undefined ? {} : { messageID: payload.messageID })))
+    .handle("compact", ({ path }) =>
+      withSession(path.id, (session, id) =>
+        session.compact(id)))
+    .handle("summarize", ({ path }) =>
+      withSession(path.id, (session, id) => session.summarize(id))))

@@ -1,0 +1,98 @@
+/** Decides which problem an error of the services is. */
+import { problem } from "@skein/api/Problem"
+import type { AgentNotFound } from "@skein/core/Agent"
+import type { PermissionNotFound } from "@skein/core/PermissionError"
+import type { ProjectUnavailable } from "@skein/core/Project"
+import type { QuestionNotFound } from "@skein/core/QuestionError"
+import type { CompactError, PromptError, SummarizeError } from "@skein/core/Session"
+import type { ForkRefused } from "@skein/core/SessionError"
+import type { StorageError } from "@skein/core/StorageError"
+import type { TaskRefused } from "@skein/core/TaskError"
+import * as Effect from "effect/Effect"
+
+/** What the services may fail with. */
+export type ServiceError =
+  | AgentNotFound
+  | CompactError
+  | ForkRefused
+  | PermissionNotFound
+  | ProjectUnavailable
+  | PromptError
+  | QuestionNotFound
+  | StorageError
+  | SummarizeError
+  | TaskRefused
+
+const ofStorage = ({ message, reason }: StorageError) => {
+  switch (reason) {
+    case "held":
+      return problem(409, "HeldElsewhere", message)
+    case "busy":
+    case "full":
+    case "readonly":
+    case "gone":
+      return problem(503, "StorageUnavailable", message)
+    default:
+      return problem(500, "StorageError", message)
+  }
+}
+
+const ofTask = ({ message, reason }: TaskRefused) => {
+  switch (reason) {
+    case "not_found":
+    case "parent_not_found":
+    case "not_a_child":
+      return problem(404, "TaskNotFound", message)
+    case "unknown_agent":
+    case "bad_message":
+    case "bad_model":
+      return problem(422, "TaskRefused", message)
+    default:
+      return problem(409, "TaskRefused", message)
+  }
+}
+
+const ofModel = (error: { readonly _tag: string; readonly reason: string; readonly message: string }) =>
+  error.reason === "model" || error.reason === "unavailable"
+    ? problem(502, error._tag, error.message)
+    : problem(409, error._tag, error.message)
+
+/** The problem that an error is. */
+const toProblem = (error: ServiceError) => {
+  switch (error._tag) {
+    case "SessionNotFound":
+    case "PermissionNotFound":
+    case "QuestionNotFound":
+      return problem(404, error._tag, error.message)
+    case "ForkRefused":
+      return error.reason === "at_work"
+        ? problem(409, error._tag, error.message)
+        : problem(404, error._tag, error.message)
+    case "StorageError":
+      return ofStorage(error)
+    case "TaskRefused":
+      return ofTask(error)
+    case "CompactionFailed":
+    case "SummaryFailed":
+      return ofModel(error)
+    case "ModelError":
+    case "ModelUnavailable":
+      return problem(502, error._tag, error.message)
+    case "HookRefused":
+      return problem(403, error._tag, error.message)
+    case "AgentNotFound":
+    case "BudgetInvalid":
+    case "PromptInvalid":
+    case "ProjectUnavailable":
+    case "OutputInvalid":
+      return problem(422, error._tag, error.message)
+    case "BudgetExhausted":
+    case "ContextOverflow":
+    case "SessionStopped":
+      return problem(409, error._tag, error.message)
+  }
+}
+
+/** Fails with the problem that an error is. */
+export const asProblem = <A, E extends ServiceError, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.mapError(effect, toProblem)

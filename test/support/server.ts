@@ -1,0 +1,93 @@
+/** A server that the built program runs, as other programs find and use it. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Ended, Sandbox } from "./cli.ts"
+import { until } from "./until.ts"
+
+/** What the file of a server says. */
+export interface Told {
+  readonly url: string
+  readonly pid: number
+  readonly version: string
+  readonly token: string
+}
+
+/** Where the files of servers are. */
+export const serversOf = (place: Sandbox): string => join(place.home, "data", "skein", "servers")
+
+/** What the file of the only server says; undefined where there is none. */
+export const told = (place: Sandbox): Told | undefined => {
+  const found = readdirSync(serversOf(place)).find((name) => name.endsWith(".json"))
+  return found === undefined ? undefined : JSON.parse(readFileSync(join(serversOf(place), found), "utf8"))
+}
+
+/** An event as it came. */
+export interface Sent {
+  readonly id: string | undefined
+  readonly type: string
+  readonly data: { readonly seq?: number; readonly sessionID?: string; readonly properties?: Record<string, unknown> }
+}
+
+const sentOf = (block: string): Sent | undefined => {
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1]
+  const data = field("data")
+  return data === undefined ? undefined : { id: field("id"), type: field("event") ?? "", data: JSON.parse(data) }
+}
+
+/** Starts `skein serve`, and ends once it has printed its URL. */
+export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = []) => {
+  const running = place.start(["serve", ...args])
+  let isOver = false
+  void running.ended.then(() => isOver = true)
+  const line = await until(() => {
+    if (isOver) throw new Error(`The server ended: ${running.output()}`)
+    return /^(http:\S+)\n/m.exec(running.output())?.[1]
+  })
+  const found = told(place)
+  if (found === undefined) throw new Error("The server has no file")
+  const { token, url } = found
+
+  const send = async (path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" })
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    const text = await response.text()
+    return { status: response.status, json: text === "" ? undefined : JSON.parse(text) }
+  }
+
+  /** Reads events until one fits, and gives all that came; `after` is the last id that is known. */
+  const follow = async (session: string, after: string | undefined, isLast: (event: Sent) => boolean) => {
+    const came: Array<Sent> = []
+    const abort = new AbortController()
+    const response = await fetch(`${url}/v1/sessions/${session}/events`, {
+      signal: abort.signal,
+      headers: { authorization: `Bearer ${token}`, ...(after === undefined ? {} : { "last-event-id": after }) }
+    })
+    let rest = ""
+    try {
+      for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+        const blocks = `${rest}${Buffer.from(piece).toString("utf8")}`.split("\n\n")
+        rest = blocks.pop() ?? ""
+        for (const block of blocks) {
+          const sent = sentOf(block)
+          if (sent === undefined) continue
+          came.push(sent)
+          if (isLast(sent)) return came
+        }
+      }
+    } catch {
+      // The server was killed: what came until then is what counts.
+    } finally {
+      abort.abort()
+    }
+    return came
+  }
+
+  const ended: Promise<Ended> = running.ended
+  return { ...running, ended, line, url, token, pid: found.pid, send, follow }
+}
