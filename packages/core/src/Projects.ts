@@ -10,6 +10,7 @@ import { Config } from "./Config.ts"
 import { Hooks } from "./Hooks.ts"
 import { Instructions } from "./Instructions.ts"
 import { makeProjects } from "./internal/project/makeProjects.ts"
+import { withServices } from "./internal/project/withServices.ts"
 import { Isolation } from "./Isolation.ts"
 import type { Project, ProjectServices, ProjectSource, ProjectUnavailable } from "./Project.ts"
 import { Provider } from "./Provider.ts"
@@ -32,7 +33,7 @@ export class Projects extends Context.Tag("@skein/core/Projects")<Projects, {
     Effect.map(Effect.context<ProjectServices>(), (around) => {
       // Only these services: neither the span nor the scope in which the layer is built.
       const services = ofProject(around)
-      const project: Project = { use: (effect) => Effect.provide(effect, services) }
+      const project: Project = { use: (effect) => withServices(effect, services) }
       return { open: () => Effect.succeed(project) }
     })
   )

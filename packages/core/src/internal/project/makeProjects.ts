@@ -9,6 +9,7 @@ import * as RcMap from "effect/RcMap"
 import * as Scope from "effect/Scope"
 import type { Project, ProjectServices, ProjectSource, ProjectUnavailable, ProjectVersion } from "../../Project.ts"
 import { servicesForLater } from "../traced.ts"
+import { withServices } from "./withServices.ts"
 
 /** A built version. */
 interface Built {
@@ -99,7 +100,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
       use: (effect) =>
         Effect.acquireUseRelease(
           take,
-          ({ services }) => Effect.provide(effect, services),
+          ({ services }) => withServices(effect, services),
           (version) =>
             Effect.suspend(() => {
               version.users--
