@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import type { AgentWish } from "./internal/model/generateAgent.ts"
 import * as prompts from "./internal/prompts.ts"
 import { didYouMean } from "./Nearest.ts"
-import { denials } from "./Ruleset.ts"
+import { denials, readingCommands } from "./Ruleset.ts"
 
 /** No agent has this name, or you cannot use it this way. */
 export class AgentNotFound extends Schema.TaggedError<AgentNotFound>()("AgentNotFound", {
@@ -37,42 +37,14 @@ export const readOnlyCommands: ReadonlyArray<string> = [
   "go version"
 ]
 
-/**
- * Programs that only read what they are given, with any flags. Permission to read the given paths is asked for
- * separately.
- */
-const readOnlyPrograms: ReadonlyArray<string> = [
-  "basename",
-  "cat",
-  "cmp",
-  "comm",
-  "cut",
-  "df",
-  "dirname",
-  "du",
-  "echo",
-  "false",
-  "grep",
-  "head",
-  "ls",
-  "nl",
-  "readlink",
-  "realpath",
-  "stat",
-  "tail",
-  "tr",
-  "true",
-  "wc"
-]
-
 const readOnly = Object.fromEntries(
-  [...readOnlyPrograms.map((program) => `${program} *`), ...readOnlyCommands].map((command) => [
-    command,
-    "allow" as const
-  ])
+  [...readOnlyCommands, readingCommands].map((command) => [command, "allow" as const])
 )
 
-/** Rules that allow the commands that only read. They apply to each simple command of a line, in every agent. */
+/**
+ * Rules that allow the commands that only read. They apply to each simple command of a line, in every agent. Permission
+ * to read the given paths is asked for separately.
+ */
 export const readOnlyBash: Ruleset = fromConfig({ bash: readOnly })
 
 /** The rules of every agent, before its own. */

@@ -12,6 +12,9 @@ export const covers = (pattern: string, text: string): boolean =>
 
 const everyRule = (_rule: Rule): boolean => true
 
+/** The pattern of every command that is known to only read. It covers no command by its text. */
+export const readingCommands = "<reads>"
+
 /** A rule, and whether it matches a pattern. */
 interface Reader {
   readonly rule: Rule
@@ -21,6 +24,7 @@ interface Reader {
 /** With a trailing ` *`, matching the text and a space is the same as matching with and without arguments. */
 const readerOf = (rule: Rule): Reader => {
   const { pattern } = rule
+  if (pattern === readingCommands) return { rule, covers: () => false }
   const covered = globOf(pattern)
   if (!pattern.endsWith(" *")) return { rule, covers: covered }
   const [beginning = ""] = pattern.slice(0, -2).split(/[*?]/, 1)
@@ -44,28 +48,38 @@ const readersOf = (rules: Ruleset, permission: string): ReadonlyArray<Reader> =>
 
 /**
  * What a rule set says: the action of the last matching rule, `undefined` if none matches. Skips rules that do not
- * count.
+ * count. `reads` says that the pattern is a command that is known to only read.
  */
 export const evaluate = (
   rules: Ruleset,
   permission: string,
   pattern: string,
-  counts: (rule: Rule) => boolean = everyRule
-): Action | undefined => deciding(rules, permission, pattern, counts)?.action
+  counts: (rule: Rule) => boolean = everyRule,
+  reads = false
+): Action | undefined => deciding(rules, permission, pattern, counts, reads)?.action
 
 /** The rule that decides: the last one that matches. */
 export const deciding = (
   rules: Ruleset,
   permission: string,
   pattern: string,
-  counts: (rule: Rule) => boolean = everyRule
+  counts: (rule: Rule) => boolean = everyRule,
+  reads = false
 ): Rule | undefined => {
   const spaced = `${pattern} `
-  return readersOf(rules, permission).find((reader) => reader.covers(pattern, spaced) && counts(reader.rule))?.rule
+  const covered = (reader: Reader) =>
+    reader.covers(pattern, spaced) || (reads && reader.rule.pattern === readingCommands)
+  return readersOf(rules, permission).find((reader) => covered(reader) && counts(reader.rule))?.rule
 }
 
 /** Whether a rule counts for a pattern that no wildcard may allow: rules that allow must name it in full. */
 export const allowsInFull = ({ action, pattern }: Rule): boolean => action !== "allow" || !/[*?]/.test(pattern)
+
+/** Whether a rule spells out how a command begins, so that its wildcard stands only for what follows. */
+export const namesBeginning = ({ pattern }: Rule, beginning: string): boolean => {
+  const [named = ""] = pattern.split(/[*?]/, 1)
+  return named === beginning || named.startsWith(`${beginning} `)
+}
 
 /** Whether a rule is specific, and not a catch-all. */
 export const isNarrow = ({ pattern }: Rule): boolean => !/^\*+$/.test(pattern)

@@ -3,6 +3,7 @@ import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Attachment, EffectClass } from "@skein/domain/Part"
+import type { Action } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -33,6 +34,10 @@ export interface PermissionAsk {
    * such.
    */
   readonly exact?: ReadonlyArray<string>
+  /** For some of those, how a rule must begin to allow them with a wildcard behind that, such as `npx vitest`. */
+  readonly beginnings?: Readonly<Record<string, string>>
+  /** The patterns that are known to only read, once permission to read is given. */
+  readonly reads?: ReadonlyArray<string>
   /**
    * Other ways to write the patterns. A rule that matches one of them can deny the call or have it asked about, but
    * never allow it; a catch-all does not match them.
@@ -80,6 +85,8 @@ export interface ToolCaller {
   readonly byUser: boolean
   /** The subagents that the user named in this turn. */
   readonly consents: ReadonlySet<string>
+  /** What the rules say of reading a path, as they show it. If absent, the defaults apply. */
+  readonly reading?: (path: string) => Action
 }
 
 /** A call that is being run. */

@@ -26,6 +26,8 @@ const decided = Effect.fnUntraced(function*(path: ReadonlyArray<string>, permiss
   return yield* decide(subject, { name: permission, permission }, {
     permission,
     patterns: [pattern],
+    // What the tool says of commands that it knows.
+    reads: /^(?:cat|grep|head|ls|pwd)\b/.test(pattern) ? [pattern] : [],
     exact: [],
     always: [],
     metadata: {}

@@ -97,9 +97,11 @@ describe("a pattern", () => {
   it.effect("of bash is denied where edits are, unless it is known to read", () =>
     Effect.gen(function*() {
       const under = (ask: Asked) => decided(ask, "allow", { edit: "deny" })
-      expect(yield* under({ patterns: ["cat a", "ls -la"] })).toBe("allow")
-      expect(yield* under({ patterns: ["cat a", "make"] })).toBe("deny")
+      const reads = ["cat a"]
+      expect(yield* under({ patterns: ["cat a", "ls -la"], reads })).toBe("allow")
+      expect(yield* under({ patterns: ["cat a", "ls -la"] })).toBe("deny")
+      expect(yield* under({ patterns: ["cat a", "make"], reads })).toBe("deny")
       expect(yield* under({ patterns: ["cat $a"], exact: ["cat $a"] })).toBe("deny")
-      expect(yield* under({ patterns: ["cat a"], unclear: true })).toBe("deny")
+      expect(yield* under({ patterns: ["cat a"], reads, unclear: true })).toBe("deny")
     }))
 })

@@ -6,6 +6,8 @@ import { define, type PermissionAsk, type Tool } from "@skein/core/Tool"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { environment } from "./Environment.ts"
+import { makeRepositories } from "./internal/bash/repository.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
 import type { SandboxLimits } from "./SandboxPlace.ts"
@@ -60,10 +62,11 @@ const limitsText = (limits: SandboxLimits | undefined, readsOnly: boolean): stri
 
 /** Whether all of a line is known to read. A tree that it may only read shows no names that are kept free in it. */
 const onlyReads = (asks: ReadonlyArray<PermissionAsk>): boolean =>
-  asks.every(({ exact, patterns, permission, unclear }) =>
+  asks.every(({ exact, patterns, permission, reads = [], unclear }) =>
     permission === "bash"
       ? unclear !== true && patterns.every((pattern) =>
-        exact?.includes(pattern) !== true && evaluate(readOnlyBash, "bash", pattern) === "allow"
+        exact?.includes(pattern) !== true &&
+        evaluate(readOnlyBash, "bash", pattern, undefined, reads.includes(pattern)) === "allow"
       )
       : permission !== "edit"
   )
@@ -82,6 +85,7 @@ export const makeBash: Effect.Effect<
   const reading = new WeakMap<BashInput, boolean>()
   // Loaded at first use: the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
+  const look = makeRepositories(yield* environment)
 
   return define<BashInput>({
     name: "bash",
@@ -96,7 +100,7 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const confined = (yield* shell.limits) !== undefined
-      const needed = yield* bashAsks(paths, call, caller)
+      const needed = yield* bashAsks({ paths, look }, call, caller)
       const asks = needed.asks.map((ask) => confined && ask.permission === "bash" ? { ...ask, confined } : ask)
       changes.set(input, { approved: needed.approved, reached: needed.reached })
       reading.set(input, onlyReads(asks))

@@ -8,7 +8,7 @@ const asked = (command: string) =>
   Effect.gen(function*() {
     const { asks } = yield* Workspace
     const found = yield* asks("bash", { command })
-    return found.map(({ also: _also, metadata: _metadata, ...ask }) => ask)
+    return found.map(({ also: _also, beginnings: _beginnings, metadata: _metadata, reads: _reads, ...ask }) => ask)
   })
 
 /** What the answer `always` would store of the commands themselves. */
@@ -59,11 +59,15 @@ layer(Workspace.layer)((it) => {
         { permission: "edit", patterns: [".git/hooks/x"], protected: true, always: [] },
         {}
       ])
-      expect(yield* asked("cp a skein.json")).toMatchObject([{
-        permission: "edit",
-        patterns: ["skein.json"],
-        protected: true
-      }, {}])
+      expect(yield* asked("cp a skein.json")).toMatchObject([
+        {
+          permission: "edit",
+          patterns: ["skein.json"],
+          protected: true
+        },
+        { permission: "read", patterns: ["a"] },
+        {}
+      ])
       expect(yield* asked("git status >/dev/null 2>&1")).toHaveLength(1)
     }))
 
@@ -76,7 +80,7 @@ layer(Workspace.layer)((it) => {
       ])
       expect(yield* asked("grep -r KEY src")).toMatchObject([{
         permission: "read",
-        patterns: ["src", "src/.env", ".env"]
+        patterns: ["src"]
       }, {}])
       write("node_modules/p/a", "")
       write("one", "")

@@ -114,5 +114,11 @@ describeDecisions("plain commands", "allow", [
   "git stash show -p",
   "git log --patch",
   "date +%s",
-  "md5sum a.txt"
+  "md5sum a.txt",
+  "cd src; git status",
+  "(cd src; git log)",
+  "git -C src status",
+  "FOO=1 git status",
+  "find . -exec cat {} +",
+  "less a.txt"
 ])

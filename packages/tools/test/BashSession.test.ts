@@ -115,7 +115,7 @@ describe("a session with bash", () => {
     }).pipe(
       Effect.provide(
         running(
-          ["cat a.txt | grep -c two", "git status", "cat a.txt > x"],
+          ["cat a.txt | grep -c two", "git add a.txt", "cat a.txt > x"],
           { rules: { bash: "allow", edit: "allow" } },
           "plan"
         )

@@ -19,7 +19,8 @@ const wide: PermissionConfig = {
     ...Object.fromEntries(
       `git cat ls echo find rg sed sort uniq awk tar xargs env timeout nohup command nice stdbuf setsid flock time printf test
       read declare export let unset cd head tail wc grep diff jq npm make cargo cp mv mkdir tee python3 node bash sh curl true [
-      less od xxd base64 jq date md5sum ls dd exec eval source sudo exit set local wait builtin : false`.split(/\s+/)
+      less od xxd base64 gcc gcc-12 clang-15 go wget npx pnpm diff rg du jq date md5sum ls dd exec eval source sudo exit set local wait builtin : false`
+        .split(/\s+/)
         .map((name) => [
           `${name} *`,
           "allow" as const

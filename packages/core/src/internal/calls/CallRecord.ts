@@ -22,7 +22,7 @@ import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
-import { readsOnly } from "../permission/verdict.ts"
+import { readingOf, readsOnly } from "../permission/verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { checkCall } from "./checkCall.ts"
 import { callerOf } from "./offer.ts"
@@ -226,6 +226,7 @@ export class CallRecord {
       readsOnly: readsOnly(subject),
       mode: subject.mode,
       mayRead: this.services.permission.mayRead(subject),
+      reading: readingOf(subject),
       tells: (runs) =>
         Effect.sync(() => {
           for (const run of runs) this.#reportedRuns.add(run)

@@ -10,7 +10,7 @@ import { cut } from "../../Spill.ts"
 import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
 import { callerOf, subjectOf } from "../calls/offer.ts"
 import type { Acting } from "../live/Live.ts"
-import { readsOnly } from "../permission/verdict.ts"
+import { readingOf, readsOnly } from "../permission/verdict.ts"
 import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
 
 /** What is called. */
@@ -68,6 +68,7 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
     readsOnly: readsOnly(subject),
     mode: subject.mode,
     mayRead: permission.mayRead(subject),
+    reading: readingOf(subject),
     report: () => Effect.void,
     ifCutOff: () => Effect.void,
     tells: () => Effect.void

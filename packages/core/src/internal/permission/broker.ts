@@ -18,7 +18,7 @@ import type { AskingCall, Caller, Subject } from "../../Subject.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
-import { isOffered, remembered } from "./verdict.ts"
+import { isOffered, passedOver, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readableBy, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -62,6 +62,15 @@ const placeOf = ({ path, session }: Subject): HookPlace => ({
   path,
   cwd: session.directory
 })
+
+/** What is shown with a question; also why rules that seem to allow the call do not. */
+const explained = (subject: Subject, ask: PermissionAsk): PermissionAsk["metadata"] => {
+  const found = passedOver(subject, ask)
+  const { reasons } = ask.metadata
+  return found.length === 0
+    ? ask.metadata
+    : { ...ask.metadata, reasons: [...(Array.isArray(reasons) ? reasons : []), ...found.slice(0, 8)] }
+}
 
 /** Makes the service. */
 export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
@@ -167,7 +176,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         permission: ask.permission,
         patterns: ask.patterns,
         always: lasts ? ask.always : [],
-        metadata: ask.metadata
+        metadata: explained(subject, ask)
       }
       const hooks = yield* Hooks
       const caller = { name: tool.name, permission: ask.permission }

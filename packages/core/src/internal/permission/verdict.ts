@@ -3,7 +3,16 @@
  */
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 import { defaultRules, readOnlyBash } from "../../Agent.ts"
-import { allowsInFull, covers, deciding, deniesAll, evaluate, isNarrow, stricter } from "../../Ruleset.ts"
+import {
+  allowsInFull,
+  covers,
+  deciding,
+  deniesAll,
+  evaluate,
+  isNarrow,
+  namesBeginning,
+  stricter
+} from "../../Ruleset.ts"
 import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
@@ -19,11 +28,12 @@ const verdict = (
   rules: Ruleset,
   { name, permission }: Caller,
   pattern: string,
-  counts?: (rule: Rule) => boolean
+  counts?: (rule: Rule) => boolean,
+  reads = false
 ): Action | undefined => {
-  const byKey = evaluate(rules, permission, pattern, counts)
+  const byKey = evaluate(rules, permission, pattern, counts, reads)
   if (name === permission || !names(rules, name)) return byKey
-  const byName = evaluate(rules, name, pattern, counts)
+  const byName = evaluate(rules, name, pattern, counts, reads)
   return byKey === undefined || byName === undefined ? byKey ?? byName : stricter(byKey, byName)
 }
 
@@ -45,12 +55,16 @@ const namesCredentials = ({ action, permission }: Rule): boolean =>
   action !== "allow" || permission === "bash_credentials"
 
 /** Which rules count for a pattern of this call; all if `undefined`. */
-export const countsFor = ({ exact, patterns, permission }: PermissionAsk) => {
+export const countsFor = ({ beginnings = {}, exact, patterns, permission }: PermissionAsk) => {
   const inFull = new Set(exact ?? (permission === "bash" ? patterns : []))
   const named = permission === "bash_credentials" ? namesCredentials : undefined
   return (pattern: string): ((rule: Rule) => boolean) | undefined => {
     if (!inFull.has(pattern)) return named
-    return named === undefined ? allowsInFull : (rule) => named(rule) && allowsInFull(rule)
+    if (named !== undefined) return (rule) => named(rule) && allowsInFull(rule)
+    const beginning = beginnings[pattern]
+    return beginning === undefined
+      ? allowsInFull
+      : (rule) => allowsInFull(rule) || namesBeginning(rule, beginning)
   }
 }
 
@@ -63,12 +77,31 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
   const caller = callerOf(tool, ask)
   const counts = countsFor(ask)
   const onlyReads = mustRead(subject, ask)
+  const reading = new Set(ask.reads)
   return ask.patterns.map((pattern) => {
     const counting = counts(pattern)
-    const action = strictest(subject, (rules) => verdict(rules, caller, pattern, counting), "ask")
+    const isReading = reading.has(pattern)
+    const action = strictest(subject, (rules) => verdict(rules, caller, pattern, counting, isReading), "ask")
     const met = ask.unclear === true ? stricter(action, "ask") : action
-    const reads = !onlyReads || (met === "allow" && evaluate(readOnlyBash, "bash", pattern, counting) === "allow")
-    return reads ? met : "deny"
+    const isKnown = () => evaluate(readOnlyBash, "bash", pattern, counting, isReading) === "allow"
+    return !onlyReads || (met === "allow" && isKnown()) ? met : "deny"
+  })
+}
+
+/** What the rules say of reading a path, without approvals. */
+export const readingOf = (subject: Subject) => (path: string): Action =>
+  strictest(subject, (rules) => evaluate(rules, "read", path), "ask")
+
+/** The rules that would allow a pattern if their wildcards counted for it, and what a rule needs that does. */
+export const passedOver = (subject: Subject, ask: PermissionAsk): ReadonlyArray<string> => {
+  const counts = countsFor(ask)
+  return ask.patterns.flatMap((pattern) => {
+    const counting = counts(pattern)
+    const rule = counting === undefined ? undefined : deciding(subject.rules, ask.permission, pattern)
+    if (rule?.action !== "allow" || counting?.(rule) !== false) return []
+    const beginning = ask.beginnings?.[pattern]
+    const needed = beginning === undefined ? "names it in full" : `begins with "${beginning}"`
+    return [`The rule "${rule.pattern}" does not allow this: that takes a rule that ${needed}.`]
   })
 }
 
@@ -82,10 +115,11 @@ const decidingOf = (
   rules: Ruleset,
   { name, permission }: Caller,
   pattern: string,
-  counts?: (rule: Rule) => boolean
+  counts: ((rule: Rule) => boolean) | undefined,
+  reads: boolean
 ): ReadonlyArray<Rule> => {
   const keys = name === permission || !names(rules, name) ? [permission] : [permission, name]
-  return keys.flatMap((key) => deciding(rules, key, pattern, counts) ?? [])
+  return keys.flatMap((key) => deciding(rules, key, pattern, counts, reads) ?? [])
 }
 
 /** Whether only such rules of the agent ask for a call, and no ceiling does. */
@@ -99,9 +133,12 @@ export const asksOnlyBy = (
   const counts = countsFor(ask)
   return ask.patterns.every((pattern) => {
     const counting = counts(pattern)
-    return decidingOf(subject.rules, caller, pattern, counting).every((rule) =>
+    const reads = ask.reads?.includes(pattern) === true
+    return decidingOf(subject.rules, caller, pattern, counting, reads).every((rule) =>
       rule.action === "allow" || (rule.action === "ask" && isWeak(rule))
-    ) && subject.ceilings.every((ceiling) => (verdict(ceiling, caller, pattern, counting) ?? "allow") === "allow")
+    ) && subject.ceilings.every((ceiling) =>
+      (verdict(ceiling, caller, pattern, counting, reads) ?? "allow") === "allow"
+    )
   })
 }
 

@@ -30,7 +30,8 @@ const meaning = ({ source }: Argument, loops: ReadonlyArray<Loop>): Loop | undef
   const [, quote, plain, braced] = /^("?)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\1$/.exec(source) ?? []
   const loop = loops.find(({ name }) => name === (plain ?? braced))
   // Without quotes the shell takes the value apart, and looks for files of that name.
-  const known = quote === "\"" || loop?.words.every(({ fixed, text }) => fixed && /^[\w./:@%+,=-]+$/.test(text))
+  const known = quote === "\"" ||
+    loop?.words.every(({ fixed, output, text }) => output !== undefined || (fixed && /^[\w./:@%+,=-]+$/.test(text)))
   return known === true ? loop : undefined
 }
 

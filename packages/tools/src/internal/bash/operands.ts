@@ -1,27 +1,18 @@
 /** Finds the arguments of a program that may name files, in all the ways in which they can. */
 import type { Invocation } from "./parts.ts"
-import type { Argument } from "./words.ts"
+import { type Argument, plainWord } from "./words.ts"
+
+/** A word, and what of it may be a path. */
+interface NamedText {
+  readonly word: Argument
+  readonly text: string
+  readonly tells: "maybe"
+}
 
 /** Programs that open none of what they are given. */
 const textual = new Set(
   `: basename break builtin cd command continue declare dirname echo exit export expr false hash id kill local printf return seq set
   shift sleep tr true type umask unset wait which`.split(/\s+/)
-)
-
-/** Programs that read the files that they are given, and do nothing else to them. */
-const readers = new Set(
-  `awk base64 cat cksum cmp comm cut diff egrep fgrep file fold gawk grep head hexdump jq ls mawk md5sum nawk nl od paste
-  readlink realpath rg sed sha1sum sha256sum sha512sum sort stat strings sum tac tail uniq wc xxd`.split(/\s+/)
-)
-
-/** Readers that only look at names. */
-const lookers = new Set(["ls", "readlink", "realpath", "stat"])
-
-/** Other programs that tell what is in the files that they are given. */
-const tellers = new Set(
-  `b2sum base32 basenc bat column date expand fmt hd iconv join less more pr ptx rev shuf tsort unexpand`.split(
-    /\s+/
-  )
 )
 
 /** Programs of which the first operand is a pattern or a script. */
@@ -30,21 +21,8 @@ const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "jq", "ma
 /** Options of git whose value is text. */
 const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|until))$/
 
-/** Whether a program does nothing to files but read them. */
-export const onlyReads = ({ program, risk }: Invocation): boolean => readers.has(program) && risk === undefined
-
 /** Whether a program is only another way to redirect: what it is given it writes. */
 export const writesOperands = ({ program }: Invocation): boolean => program === "tee" || program === "sponge"
-
-/** Whether a program tells what is in the files that it is given. */
-export const tellsContent = ({ program }: Invocation): boolean =>
-  tellers.has(program) || (readers.has(program) && !lookers.has(program))
-
-/** Whether a program reads what is below a directory, hidden files too. */
-export const readsBelow = ({ args, program }: Invocation): boolean => {
-  const flags = program === "rg" ? /^-[^-]*[u.]|^--(?:hidden|unrestricted|no-ignore)/ : /^-[^-]*[rRd]|^--(?:r|de|di)/
-  return /^(?:[ef]?grep|rg|diff)$/.test(program) && args.some(({ text }) => flags.test(text))
-}
 
 const isPattern = ({ args, program }: Invocation): Argument | undefined => {
   if (!patternFirst.has(program)) return undefined
@@ -80,16 +58,18 @@ const canBePath = (text: string): boolean =>
 export const isStream = (path: string): boolean =>
   /^\/dev\/(?:null|zero|full|stdin|stdout|stderr|random|urandom|fd\/\d+)$/.test(path)
 
-/** The paths that a program may be given, as they are written. */
-export const pathsOf = (invocation: Invocation): ReadonlyArray<string> => {
+/** What a program may be given of which no table says what it opens, as it is written. */
+export const pathsOf = (invocation: Invocation): ReadonlyArray<NamedText> => {
   const { args, program } = invocation
   if (textual.has(program)) return []
   const pattern = isPattern(invocation)
   // The options of find are words.
   const clusters = program !== "find"
-  const found = args.flatMap((argument, at) =>
-    argument === pattern || isText(invocation, at) ? [] : readings(argument, clusters)
+  const found = args.flatMap((word, at) =>
+    word === pattern || isText(invocation, at)
+      ? []
+      : readings(word, clusters).map((text): NamedText => ({ word, text, tells: "maybe" }))
   )
-  if (program.includes("/")) found.push(program)
-  return [...new Set(found)].filter((path) => canBePath(path) && !isStream(path))
+  if (program.includes("/")) found.push({ word: plainWord(program), text: program, tells: "maybe" })
+  return found.filter(({ text }) => canBePath(text) && !isStream(text))
 }

@@ -1,4 +1,5 @@
 /** A command line taken apart. */
+import type { Call } from "../programs/readCall.ts"
 import type { readLine } from "./readLine.ts"
 import type { Argument } from "./words.ts"
 
@@ -11,6 +12,12 @@ export interface Invocation {
   readonly pattern: string
   /** Why no wildcard may allow it; `undefined` where one may. */
   readonly risk: string | undefined
+  /** How a rule begins that allows it all the same, with a wildcard behind that. */
+  readonly beginning?: string
+  /** Whether it does nothing but read what is asked for by itself. */
+  readonly reads: boolean
+  /** What the table of its program says of its arguments. */
+  readonly call?: Call<Argument>
 }
 
 /** Where a line goes, in order, and whether all else in it is run only where it ends up. */

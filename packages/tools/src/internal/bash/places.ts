@@ -18,6 +18,8 @@ export interface Places {
   readonly tooMany: () => boolean
   /** The directories that the line goes to. */
   readonly visited: ReadonlyArray<Target>
+  /** The directories in which its commands may stand, absolute; empty for that of the session. */
+  readonly directories: ReadonlyArray<string>
 }
 
 /** A path up to its first `..` behind a name, and the rest: what a link is followed by counts from where it leads. */
@@ -98,6 +100,7 @@ export const makePlaces = (
           })
         }),
       tooMany: () => count === Infinity,
-      visited
+      visited,
+      directories
     }
   })

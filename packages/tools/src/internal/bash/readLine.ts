@@ -2,6 +2,7 @@
 import * as Either from "effect/Either"
 import { forEachChild, type ParameterExpansionPart, parse, type ParsedScript, type SyntaxNode, type Word } from "unbash"
 import { unaccounted } from "./account.ts"
+import { argumentOf, plainWords } from "./argumentOf.ts"
 import { expandedCount } from "./braces.ts"
 import { documentIn } from "./plainText.ts"
 import { type Argument, readWord } from "./words.ts"
@@ -22,6 +23,8 @@ export interface SimpleCommand {
   readonly repeated: boolean
   /** What the variables of the loops around it may be, where that is known. */
   readonly loops: ReadonlyArray<Loop>
+  /** The simple commands before it in its pipeline, where there are no others. */
+  readonly input: ReadonlyArray<ReadonlyArray<Argument>>
 }
 
 /** The variable of a loop, and the words that it goes through. */
@@ -114,6 +117,8 @@ type Substitution = Extract<
   { type: "CommandExpansion" | "ProcessSubstitution" | "ArithmeticCommandExpansion" }
 >
 
+const isMeant = ({ fixed, glob, output }: Argument): boolean => fixed || glob !== undefined || output !== undefined
+
 class Reader {
   readonly commands: Array<SimpleCommand> = []
   readonly settings: Array<Setting> = []
@@ -135,6 +140,8 @@ class Reader {
   #documents = false
   #functions = false
   #loops: ReadonlyArray<Loop> = []
+  /** What comes before each command of a pipeline. */
+  readonly #inputs = new Map<SyntaxNode, ReadonlyArray<ReadonlyArray<Argument>>>()
 
   #doubt(reason: string): void {
     this.unclear ??= reason
@@ -148,11 +155,11 @@ class Reader {
 
   /** Reads what is done with each word of a list. */
   #loop(node: Extract<SyntaxNode, { type: "For" | "Select" }>): void {
-    const words = node.wordlist?.map(readWord)
+    const words = node.wordlist?.map(argumentOf)
     this.#list(words ?? [])
     const outer = this.#loops
     // What is selected may be nothing.
-    if (node.type === "For" && words?.every(({ fixed, glob }) => fixed || glob !== undefined) === true) {
+    if (node.type === "For" && words?.every(isMeant) === true) {
       this.#loops = [{ name: node.name.value, words }, ...outer]
     }
     this.#repeated(node)
@@ -214,6 +221,14 @@ class Reader {
         for (const { message } of node.errors ?? []) this.#doubt(`It cannot be read: ${message}.`)
         if (this.#depth === 0) this.leads = leadsOf(node)
         return this.#children(node)
+      case "Pipeline": {
+        const before = node.commands.map(plainWords)
+        for (const [at, each] of node.commands.entries()) {
+          const input = before.slice(0, at)
+          if (node.operators[0] === "|" && input.every((words) => words !== undefined)) this.#inputs.set(each, input)
+        }
+        return this.#children(node)
+      }
       case "Command":
         this.#command(node)
         return this.#children(node)
@@ -323,9 +338,10 @@ class Reader {
     )
     if (node.name === undefined) this.settings.push(...settings)
     else {
-      const rest = node.args.map((each) => (each.type === "Word" ? readWord(each) : assigned(each.text)))
+      const rest = node.args.map((each) => (each.type === "Word" ? argumentOf(each) : assigned(each.text)))
       this.commands.push({
         words: [readWord(node.name), ...rest],
+        input: this.#inputs.get(node) ?? [],
         settings,
         repeated: this.#repeats > 0,
         loops: this.#loops

@@ -2,21 +2,27 @@
  * Knows the programs that run others, or write by a flag, and with which arguments they do: what no wildcard allows. A
  * program that is not named here does what its name says, and that is what a rule allows.
  */
+import { findCall } from "../programs/findCall.ts"
+import { hasSubcommands, type KnownCall, knownCall, nameInTables, tableFor } from "../programs/programs.ts"
+import type { Named } from "../programs/readCall.ts"
+import type { Kind } from "../programs/table.ts"
+import { beginningOf } from "./beginnings.ts"
 import { builtinRisks } from "./builtinRisks.ts"
-import { gitRisk } from "./gitRisk.ts"
+import { gitCall } from "./gitCall.ts"
 import { isAnchored } from "./glob.ts"
 import { findOption, type Options } from "./options.ts"
-import { awkRisk, findRisk, type Risk, sedRisk } from "./textRisks.ts"
+import { awkRisk, type Risk, sedRisk } from "./textRisks.ts"
 import type { Argument } from "./words.ts"
+import { xargsJudged } from "./xargs.ts"
 
 /** Programs that run what they are given: code, commands, or what a file of theirs says. */
 const interpreters = new Set(
   `. 7z 7za alias ansible aria2c ash at atq bash batch bind bsdtar bun busctl busybox bwrap bzless catchsegv chroot chrt chronic
   clisp cmake convert coproc compgen complete cpio crontab csh ctr cvs dash dbus-run-session dbus-send dc dd deno docker doas ed
   elinks elixir elvish emacs enable entr env erl escript eval ex exec expect fakeroot fc firejail fish flock fossil fzf gdb gdbus
-  getopts ghci gnuplot gpg gpg2 groff groovy gs gtar guile hash hg history ifne info irb java jbang jobs jrunscript jshell julia ksh
-  latex latexmk launchctl ldd less let links lldb logsave ltrace lua luajit lualatex lynx lzless m4 machinectl magick mail mailx man
-  mapfile mariadb mksh mogrify mono more most mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu
+  getopts ghci gnuplot gpg gpg2 groff groovy gs gtar guile  hg  ifne info irb java jbang jobs jrunscript jshell julia ksh
+  latex latexmk launchctl ldd  let links lldb logsave ltrace lua luajit lualatex lynx lzless m4 machinectl magick mail mailx man
+  mapfile mariadb mksh mogrify mono  most mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu
   numactl nvim ocaml octave open openssl openvpn osascript pandoc parallel patch pax pdflatex pdftex pee perf perl pg php pkexec
   podman powershell prename prlimit psql pwsh py pypy pypy3 python python2 python3 R racket readarray rename rlwrap rsync Rscript ruby
   run0 runcon run-parts runuser sbcl scala scp screen script sftp sg sh shopt sk sleep-until socat source split csplit sqlite sqlite3
@@ -25,80 +31,40 @@ const interpreters = new Set(
   watchexec wine wish xargs xdg-open xelatex xonsh xsltproc xterm xvfb-run xzless yash zip zless zmore zsh`.split(/\s+/)
 )
 
+/** Options of programs that have no table: what of them runs, writes or leads elsewhere. */
 const options: Readonly<Record<string, Options>> = {
   ack: { long: ["pager", "output"] },
-  ag: { long: ["pager"] },
-  b2sum: { short: "c", long: ["check"] },
-  bat: { long: ["pager"] },
-  base64: { short: "o", long: ["output"] },
   bundle: { words: ["exec"] },
-  cargo: { long: ["config"], words: ["run", "install"] },
-  cksum: { short: "c", long: ["check"] },
   conda: { words: ["run"] },
-  cp: { short: "ls", long: ["link", "symbolic-link"] },
-  date: { short: "sf", long: ["set", "file"] },
-  diff: { short: "lr", long: ["paginate", "recursive"] },
   diff3: { long: ["diff-program"] },
-  du: { short: "LD", long: ["dereference", "dereference-args", "files0-from"] },
-  fd: { short: "xXL", long: ["exec", "exec-batch", "follow"] },
-  fdfind: { short: "xXL", long: ["exec", "exec-batch", "follow"] },
-  file: {
-    short: "CfmzZS",
-    long: ["compile", "files-from", "magic-file", "uncompress", "uncompress-noreport", "no-sandbox"]
-  },
   gh: { words: ["alias", "extension", "extensions", "ext", "config", "codespace", "cs"] },
-  go: { words: ["run", "generate", "tool"], starts: ["-exec", "-toolexec", "-vettool", "-overlay", "-C"] },
   gradle: { short: "Ibp", long: ["init-script", "build-file", "project-dir"] },
-  grep: { short: "R", long: ["dereference-recursive"] },
   iconv: { short: "o", long: ["output"] },
   install: { short: "s", long: ["strip", "strip-program"] },
   ip: { words: ["netns", "vrf"], starts: ["-b"] },
-  jq: { short: "fL", long: ["from-file", "library-path"] },
   kubectl: { words: ["exec", "plugin", "cp", "edit", "debug", "run", "config"], long: ["kubeconfig"] },
-  ln: { short: "s", long: ["symbolic"] },
-  ls: { short: "L", long: ["dereference"] },
-  make: { short: "fCIEW", long: ["directory", "eval", "file", "include-dir", "makefile"] },
-  md5sum: { short: "c", long: ["check"] },
   mvn: { short: "f", long: ["file"] },
-  npm: {
-    short: "C",
-    words: ["exec", "x", "init", "create", "config", "set", "explore"],
-    long: ["script-shell", "node-options", "prefix", "userconfig", "globalconfig"]
-  },
-  pip: { long: ["global-option", "config-settings"] },
   pipenv: { words: ["run", "shell"] },
-  pnpm: { words: ["dlx", "exec", "create", "config"], short: "C", long: ["dir"] },
   poetry: { words: ["run", "shell"] },
   prettier: { short: "w", long: ["write", "config", "plugin"] },
   ptx: { short: "G", long: ["traditional"] },
-  rg: { short: "zL", long: ["pre", "hostname-bin", "search-zip", "follow"] },
   rustup: { words: ["run"] },
-  sdiff: { short: "o", long: ["output", "diff-program"] },
-  sha1sum: { short: "c", long: ["check"] },
-  sha224sum: { short: "c", long: ["check"] },
-  sha256sum: { short: "c", long: ["check"] },
-  sha384sum: { short: "c", long: ["check"] },
-  sha512sum: { short: "c", long: ["check"] },
-  shuf: { short: "o", long: ["output"] },
-  sort: { short: "oT", long: ["output", "compress-program", "temporary-directory", "files0-from"] },
-  tree: { short: "oRl", long: ["fromfile"] },
   uv: { words: ["run", "tool"] },
-  wc: { long: ["files0-from"] },
-  wget: {
-    short: "OoaiePB",
-    long: ["output-document", "use-askpass", "execute", "config", "input-file", "post-file", "body-file"]
-  },
   xmllint: { short: "o", long: ["output"] },
-  xxd: { short: "r" },
-  yarn: { words: ["dlx", "exec", "create", "config", "node"], long: ["cwd"] },
   yq: { short: "i", long: ["inplace", "in-place"] }
+}
+
+/** Subcommands of package managers that run or change more than the project says; npm knows its own by their beginnings too. */
+const runsMore: Readonly<Record<string, ReadonlyArray<string>>> = {
+  npm: ["exec", "explore", "init", "innit", "create", "config", "set", "x"],
+  pnpm: ["dlx", "exec", "create", "config", "x"],
+  yarn: ["dlx", "exec", "create", "config", "node"],
+  cargo: ["run", "install"],
+  go: ["run", "generate", "tool"]
 }
 
 /** Programs that fetch a program and run it. */
 const fetchers = new Set(["npx", "bunx", "uvx", "pipx", "pnpx", "corepack"])
-
-/** Programs of which the second operand is what they write. */
-const writesSecond = new Set(["uniq", "xxd"])
 
 /** Programs whose arguments are only text to them, whatever the shell makes of it. */
 const inert = new Set([
@@ -116,53 +82,35 @@ const inert = new Set([
   "local"
 ])
 
-/** What of curl only says how it asks and how much it tells; it has many more ways to write and to send files. */
-const curlRisk = (args: ReadonlyArray<Argument>): Risk => {
-  const plain =
-    /^-(?:[sSfLiIvkgqXHAm46]+|-(?:silent|show-error|fail|location|include|head|verbose|compressed|request|header|user-agent|max-time|connect-timeout|retry|url)(?:=.*)?)$/s
-  const found = args.find(({ text }) => /^-./.test(text) && !plain.test(text))
-  return found === undefined ? undefined : `curl ${found.text} may write or send a file`
-}
-
-/** npm knows its commands by their beginnings too. */
-const npmRisk = (args: ReadonlyArray<Argument>): Risk => {
-  const name = args.find(({ text }) => !text.startsWith("-"))?.text ?? ""
-  const found = name.length > 1 &&
-    ["exec", "explore", "init", "innit", "create", "config", "set"].some((each) => each.startsWith(name))
-  return found ? `npm ${name} runs or changes more than this project says` : undefined
-}
+/** Builtins that at most set harmless variables or change the directory, which is followed: `builtinRisks` holds them to that. */
+const readingBuiltins = new Set(
+  `: [ break cd continue declare echo exit export false local printf pwd read readonly return set shift test times true typeset unset
+  wait`.split(/\s+/)
+)
 
 /** jq reads modules from wherever its program says. */
 const jqRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => /\b(?:import|include)\b/.test(text)) ? "jq may read modules from elsewhere" : undefined
 
-/** What a compiler loads or runs beside itself. */
-const compilerRisk = (args: ReadonlyArray<Argument>): Risk => {
-  const found = args.find(({ text }) => /^(?:@|-(?:wrapper|fplugin|B|specs|plugin|load|Xclang|Wl,|Wa,))/.test(text))
-  return found === undefined ? undefined : `${found.text} may make the compiler run or load something`
-}
-
 /** date sets the clock to an operand that is no format. */
 const dateRisk = (args: ReadonlyArray<Argument>): Risk =>
-  args.some(({ text }) => /^\d{8,}(?:\.\d+)?$/.test(text)) ? "date may set the clock" : undefined
+  args.some(({ text }, at) => /^\d{6,}(?:\.\d+)?$/.test(text) && !/^-[dr]$/.test(args[at - 1]?.text ?? ""))
+    ? "date may set the clock"
+    : undefined
 
-const textLanguages: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
+/** Pagers run what stands behind a plus. */
+const pagerRisk = (args: ReadonlyArray<Argument>): Risk =>
+  args.some(({ text }) => text.startsWith("+")) ? "a pager runs commands behind +" : undefined
+
+const ownRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["awk", awkRisk],
-  ["c++", compilerRisk],
-  ["cc", compilerRisk],
-  ["clang", compilerRisk],
-  ["clang++", compilerRisk],
-  ["curl", curlRisk],
   ["date", dateRisk],
-  ["find", findRisk],
-  ["g++", compilerRisk],
   ["gawk", awkRisk],
-  ["gcc", compilerRisk],
   ["jq", jqRisk],
-  ["ld", compilerRisk],
+  ["less", pagerRisk],
   ["mawk", awkRisk],
+  ["more", pagerRisk],
   ["nawk", awkRisk],
-  ["npm", npmRisk],
   ["sed", sedRisk]
 ])
 
@@ -170,40 +118,132 @@ const textLanguages: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk
 export const isInterpreter = (program: string): boolean =>
   interpreters.has(program) || fetchers.has(program) || /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
 
+/** Kinds of operands for which it does not matter which files there are. */
+const takesFiles = new Set<Kind>(["read", "look", "below", "git"])
+
 /** Programs of which no option does more than to read, so that a name of a file may be taken for one. */
 const calm = new Set(
-  `cat cmp comm cut fold grep egrep fgrep head md5sum nl od paste readlink realpath rev sha1sum sha256sum sha512sum
-  stat strings sum tac tail wc`.split(/\s+/)
-).add("ls")
+  `cat cmp comm cut fold grep egrep fgrep head ls md5sum nl od paste readlink realpath rev sha1sum sha256sum sha512sum stat strings
+  sum tac tail wc`.split(/\s+/)
+)
 
-/** Programs of which the first operand is code. */
-const codeFirst = new Set(["awk", "gawk", "jq", "mawk", "nawk", "sed"])
+/** Programs of which one operand too many is written. */
+const writesSecond = new Set(["uniq", "xxd"])
 
-/** Which arguments a program may be given that stand for files: to it, it does not matter which files there are. */
-const takesFiles = (name: string, args: ReadonlyArray<Argument>): (argument: Argument, at: number) => boolean => {
-  const first = codeFirst.has(name) ? args.findIndex(({ text }) => !text.startsWith("-")) : -1
-  return ({ glob }, at) =>
-    glob !== undefined && at !== first && !writesSecond.has(name) && (calm.has(name) || isAnchored(glob))
+const isAnchoredOutput = (output: Argument["output"]): boolean =>
+  output?.kind === "paths" && output.whole && output.below.every((path) => !path.startsWith("-"))
+
+/** Whether what only the shell knows may stand here. */
+const mayStand = (name: string, { kind, operand, word }: Named<Argument>): boolean => {
+  const { glob, output, source } = word
+  if (word.fixed || output?.kind === "word") return true
+  if (glob !== undefined || output?.kind === "paths") {
+    const isSafe = calm.has(name) || isAnchoredOutput(output) || (glob !== undefined && isAnchored(glob))
+    return operand && takesFiles.has(kind) && isSafe && !writesSecond.has(name)
+  }
+  return !operand && kind === "text" && /^"[^"@*]*"$/.test(source)
 }
 
-/** What a call does more than its name says, which no wildcard allows. `moved`: it may stand in another directory. */
-export const riskOf = (program: string, args: ReadonlyArray<Argument>, moved: boolean): Risk => {
-  const name = program.slice(program.lastIndexOf("/") + 1)
-  if (isInterpreter(name)) return `${name} runs what it is given`
-  const own = builtinRisks.get(name) ?? textLanguages.get(name)
-  const found = own?.(args) ?? (name === "git" ? gitRisk(args, moved) : undefined)
-  if (found !== undefined) return found
+const urlRisk = (text: string): Risk =>
+  /^(?:https?:\/\/)?(?!file\b)[\w.-]+(?::\d+)?(?:[/?#][^\s]*)?$/i.test(text) && !text.startsWith("-")
+    ? undefined
+    : `${text} may be another kind of address than one of the web`
+
+/** What a call with a table does more than that says. */
+const tableRisk = ({ call, name, table }: KnownCall<Argument>): Risk => {
+  if (call.unknown !== undefined) {
+    return `${call.unknown} is not among the arguments of ${name} that are known to be harmless`
+  }
+  for (const each of call.named) {
+    if (!mayStand(name, each)) return `${each.word.source} is not known before it runs`
+    const { kind, text } = each
+    if (kind === "target" && /[=]/.test(text)) return `${name} may be given another shell by ${text}`
+    if (kind === "url" && urlRisk(text) !== undefined) return urlRisk(text)
+    if (table.at && /^@|%output/.test(text)) return `${text} names a file`
+    if (kind === "write" && writesSecond.has(name)) return `${name} may write a file`
+  }
+  return undefined
+}
+
+/** What is known of a call. */
+export interface Judged {
+  /** Why no wildcard may allow it. */
+  readonly risk: Risk
+  /** How many words a rule has to name that allows it all the same. */
+  readonly beginning?: number | undefined
+  /** Whether it does nothing but read what is asked for by itself. */
+  readonly reads: boolean
+  readonly known?: KnownCall<Argument> | undefined
+}
+
+const isQuestion = (args: ReadonlyArray<Argument>): boolean =>
+  args.length === 1 && args[0]?.fixed === true && /^(?:--version|--help)$/.test(args[0].text)
+
+/** Programs that tell their version without a look at the project; others may be chosen by its files. */
+const tellsVersion = (name: string): boolean =>
+  tableFor(name)?.acts === false ||
+  /^(?:git|npm|npx|node|python[\d.]*|bash|make|docker|gcc|g\+\+|clang|curl|wget|tar|perl|ruby|tmux|zip|gzip|ssh|sqlite3|java|php)$/
+    .test(name)
+
+const unknownWord = (args: ReadonlyArray<Argument>): Risk => {
+  const found = args.find(({ fixed, glob, output }) =>
+    !fixed && output?.kind !== "word" && (glob === undefined || !isAnchored(glob))
+  )
+  return found === undefined ? undefined : `${found.source} is not known before it runs`
+}
+
+const findJudged = (args: ReadonlyArray<Argument>): Judged => {
+  const { starts, unknown } = findCall(args)
+  const open = starts.find(({ fixed, glob }) => !fixed && glob === undefined)
+  return unknown !== undefined
+    ? { risk: `find ${unknown} may do more than to look`, reads: false }
+    : { risk: open === undefined ? undefined : `${open.source} is not known before it runs`, reads: open === undefined }
+}
+
+/** Programs without a table, of which a rule may name anything but these. */
+const openRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
   const option = findOption(args, options[name] ?? {})
   if (option !== undefined) return `${name} ${option} does more than it seems: it runs, writes or follows something`
-  if (name === "make" && args.some(({ text }) => text.includes("="))) return "make may be given another shell"
-  if (writesSecond.has(name) && args.filter(({ text }) => !/^-./.test(text)).length > 1) {
-    return `${name} may write a file`
+  return inert.has(name) ? undefined : unknownWord(args)
+}
+
+const subcommandRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
+  const sub = args.find(({ text }) => !text.startsWith("-"))?.text ?? ""
+  const found = (runsMore[name] ?? []).some((each) =>
+    each === sub || (name === "npm" && sub.length > 1 && each.startsWith(sub))
+  )
+  return found ? `${name} ${sub} runs or changes more than this project says` : undefined
+}
+
+/** What a call does more than its name says, and whether it only reads. */
+export const judge = (program: string, args: ReadonlyArray<Argument>): Judged => {
+  const name = nameInTables(program)
+  const isPlain = !program.includes("/")
+  if (isQuestion(args) && isPlain && tellsVersion(name)) return { risk: undefined, reads: true }
+  const words = [program, ...args.map(({ text }) => text)]
+  const withBeginning = (risk: Risk): Judged => ({ risk, beginning: beginningOf(words), reads: false })
+  if (name === "find") return findJudged(args)
+  if (name === "xargs") return xargsJudged(args)
+  const before = subcommandRisk(name, args)
+  if (before !== undefined) return withBeginning(before)
+  const own = (builtinRisks.get(name) ?? ownRisks.get(name))?.(args)
+  if (own !== undefined) return { risk: own, reads: false }
+  if (name === "git") {
+    const { known, reads, risk } = gitCall(args)
+    const found = risk ?? (known === undefined ? undefined : tableRisk(known))
+    return { risk: found, reads: reads && found === undefined && isPlain, known }
   }
-  const mayTake = takesFiles(name, args)
-  const unknown = inert.has(name)
-    ? undefined
-    : args.find((argument, at) => !argument.fixed && !mayTake(argument, at))
-  return unknown === undefined ? undefined : `${unknown.source} is not known before it runs`
+  const known = knownCall(program, args)
+  if (known !== undefined) {
+    const risk = tableRisk(known)
+    return { risk, reads: risk === undefined && !known.table.acts && isPlain, known }
+  }
+  if (hasSubcommands(name)) return withBeginning(`${name} ${args[0]?.text ?? ""} may run other programs`)
+  if (isInterpreter(name)) return withBeginning(`${name} runs what it is given`)
+  const risk = openRisk(name, args)
+  return risk === undefined
+    ? { risk, reads: isPlain && readingBuiltins.has(name) }
+    : withBeginning(risk)
 }
 
 /** Whether a program is known to run what it is given. */

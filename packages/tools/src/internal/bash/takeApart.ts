@@ -2,10 +2,11 @@
 import { eachOf } from "./loops.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
-import { riskOf, runsWhatItIsGiven } from "./risks.ts"
-import { isHarmlessToPrograms, isHarmlessToShell } from "./variables.ts"
+import { judge, runsWhatItIsGiven } from "./risks.ts"
+import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders } from "./variables.ts"
 import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
+import { commandsForEach } from "./xargs.ts"
 
 /** How deep code that is handed to an interpreter is read for what rules forbid. */
 const maximumDepth = 3
@@ -30,7 +31,7 @@ interface Step {
   readonly program: string
   readonly args: ReadonlyArray<Argument>
   readonly repeated: boolean
-  readonly settings: ReadonlyArray<string>
+  readonly settings: SimpleCommand["settings"]
   /** Why it runs what its arguments do not show. */
   readonly risk?: string
 }
@@ -42,8 +43,8 @@ class Dismantler {
   unclear: string | undefined
 
   /** Follows a command through its wrappers to the programs that it runs. */
-  command({ loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
-    const risky = settings.filter(({ name }) => !isHarmlessToPrograms(name)).map(({ source }) => source)
+  command({ input, loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
+    const risky = settings.filter(({ name }) => !isHarmlessToPrograms(name))
     const [first, ...args] = words
     if (first === undefined) return
     if (!first.fixed || first.tilde || /^$|\s/.test(first.text)) {
@@ -58,12 +59,17 @@ class Dismantler {
       this.also.add(said([plainWord(program), ...args]))
       const sets = wrapped.sets.map(({ text }) => ({ name: text.split("=", 1).join(""), source: text }))
       if (wrappers < maximumWrappers) {
-        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], loops, repeated }
+        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], loops, repeated, input }
         return this.command(inner, wrappers + 1)
       }
       this.unclear ??= "More programs stand before one another in it than are followed."
     }
     const step = { program, args, repeated, settings: risky }
+    if (wrappers < maximumWrappers) {
+      for (const inner of commandsForEach(program, args, input)) {
+        this.command({ words: inner, settings, loops, repeated, input: [] }, wrappers + 1)
+      }
+    } else this.unclear ??= "More programs stand before one another in it than are followed."
     this.steps.push(wrapped === "unclear" ? { ...step, risk: `${program} runs something that is not known` } : step)
     if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args)
   }
@@ -85,7 +91,7 @@ class Dismantler {
       if (first === undefined) continue
       this.also.add(said(words))
       const inner = new Dismantler()
-      inner.command({ words, settings: [], repeated: false, loops: [] })
+      inner.command({ words, settings: [], repeated: false, loops: [], input: [] })
       for (const { args: given, program } of inner.steps) {
         this.also.add(said([plainWord(program), ...given]))
         if (runsWhatItIsGiven(program)) this.given(given, depth)
@@ -95,12 +101,23 @@ class Dismantler {
   }
 }
 
-const invocation = ({ args, program, risk: known, settings }: Step, moved: boolean): Invocation => {
+const invocation = ({ args, program, risk: known, settings: given }: Step): Invocation => {
   const words = [plainWord(program), ...args]
+  const judged = judge(program, args)
+  const settings = given.filter(({ name }) => !(judged.reads && isUnknownToReaders(name))).map(({ source }) => source)
   const set = settings.length === 0 ? undefined : `${settings.join(" ")} changes what ${program} does`
-  const risk = known ?? set ?? riskOf(program, args, moved)
+  const risk = known ?? set ?? judged.risk
   const pattern = risk === undefined ? said(words) : [...settings, spelled(words)].join(" ")
-  return { program, args, pattern, risk }
+  const count = known === undefined && set === undefined ? judged.beginning : undefined
+  return {
+    program,
+    args,
+    pattern,
+    risk,
+    reads: risk === undefined && judged.reads,
+    ...(count === undefined ? {} : { beginning: spelled(words.slice(0, count)) }),
+    ...(judged.known === undefined ? {} : { call: judged.known.call })
+  }
 }
 
 /** Takes a line apart. */
@@ -110,7 +127,7 @@ export const takeApart = (text: string): Parts => {
   for (const command of eachOf(line)) dismantler.command(command)
   const { also, steps } = dismantler
   const moving = steps.filter(({ program }) => movers.has(program))
-  const invocations = steps.map((step) => invocation(step, moving.length > 0))
+  const invocations = steps.map(invocation)
   for (const [at, { pattern }] of invocations.entries()) {
     const step = steps[at] as Step
     const plain = said([plainWord(step.program), ...step.args])

@@ -1,5 +1,5 @@
-/** Knows when the small languages of `sed`, `awk` and `find` do more than read. */
-import { findOption } from "./options.ts"
+/** Knows when the small languages of `sed` and `awk` do more than read. */
+import { isReadingProgram } from "../programs/awkProgram.ts"
 import { isReadingScript } from "./sedScript.ts"
 import type { Argument } from "./words.ts"
 
@@ -23,29 +23,9 @@ export const sedRisk = (args: ReadonlyArray<Argument>): Risk => {
 
 /** awk with a program that has no way to write, to run, or to choose what it reads. */
 export const awkRisk = (args: ReadonlyArray<Argument>): Risk => {
-  const at = args.findIndex(({ text }, index) => !text.startsWith("-F") && args[index - 1]?.text !== "-F")
-  const program = args[at]?.text ?? ""
-  if (program.startsWith("-")) return `awk ${program} may run something`
-  return /[>|@]|system|getline|close|ARG[VC]|ENVIRON|PROCINFO/.test(program)
-    ? "this program of awk may write or run something"
-    : undefined
-}
-
-/** The actions of find that run something, write or remove. */
-export const findRisk = (args: ReadonlyArray<Argument>): Risk => {
-  const words = [
-    "-exec",
-    "-execdir",
-    "-ok",
-    "-okdir",
-    "-delete",
-    "-fls",
-    "-fprint",
-    "-fprint0",
-    "-fprintf",
-    "-L",
-    "-follow"
-  ]
-  const found = findOption(args, { words: [...words, "-files0-from"] })
-  return found === undefined ? undefined : `find ${found} does more than to look`
+  const at = args.findIndex(({ text }, index) => !/^-[Fv]/.test(text) && !/^-[Fv]$/.test(args[index - 1]?.text ?? ""))
+  const program = args[at]
+  if (program === undefined) return undefined
+  if (program.text.startsWith("-")) return `awk ${program.text} may run something`
+  return program.fixed && isReadingProgram(program.text) ? undefined : "this program of awk may write or run something"
 }

@@ -3,6 +3,19 @@ import type { Word } from "unbash"
 import { type Glob, globOf } from "./glob.ts"
 import { isFixed, isPattern, plainText } from "./plainText.ts"
 
+/** What a command writes: one harmless word such as a hash, or paths of files. */
+export type Output =
+  | { readonly kind: "word" }
+  | {
+    readonly kind: "paths"
+    /** The directories that they lie below. */
+    readonly below: ReadonlyArray<string>
+    /** Whether each is handed on as one argument, whatever is in it. */
+    readonly whole: boolean
+    /** Patterns of the names that they may have; any where there is none. */
+    readonly names: ReadonlyArray<string>
+  }
+
 /** A word of a command. */
 export interface Argument {
   /** What it says without quotes; what only the shell can know stands in it as it is written. */
@@ -13,6 +26,8 @@ export interface Argument {
   readonly fixed: boolean
   /** Whether the shell puts a directory in the place of its beginning. */
   readonly tilde: boolean
+  /** What a command writes that stands in its place, where that is known. */
+  readonly output?: Output
   /** The pattern that it is, where only the files that there are decide what it stands for. */
   readonly glob?: Glob
 }

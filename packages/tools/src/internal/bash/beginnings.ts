@@ -1,0 +1,90 @@
+/**
+ * Says how a rule has to begin that lets a program run what it is given: it names what is run, so that its wildcard stands
+ * only for the arguments of that.
+ */
+
+/** Options that change nothing of what an interpreter runs, before the name of that. */
+const plainOptions: Readonly<Record<string, RegExp>> = {
+  bash: /^-[eux]+$/,
+  bunx: /^$/,
+  java: /^-X(?:mx|ms|ss)\w+$/,
+  node: /^--(?:no-warnings|enable-source-maps|experimental-strip-types|test|watch|trace-warnings|no-deprecation)$/,
+  npx: /^(?:-y|--yes|--no-install|-q|--quiet|--no)$/,
+  perl: /^-[wT]+$/,
+  php: /^$/,
+  python: /^-[uBOEsSIdv]+$/,
+  ruby: /^-w$/,
+  sh: /^-[eux]+$/,
+  uvx: /^$/
+}
+
+/** Programs that are told by a word what to do, and the words after which a wildcard only says how. */
+const subcommands: Readonly<Record<string, RegExp>> = {
+  bun: /^(?:test|install|run [\w:.-]+|x [\w@/.-]+)$/,
+  bundle: /^(?:install|exec [\w.-]+|list|show|outdated)$/,
+  busctl: /^(?:list|status|tree)$/,
+  cargo: /^run$/,
+  cmake: /^(?:--build|--version)$/,
+  conda: /^(?:list|info|env list)$/,
+  deno: /^(?:test|lint|fmt|check|task [\w:.-]+)$/,
+  docker:
+    /^(?:ps|images|logs|version|info|inspect|stats|top|port|history|diff|events|build|pull|stop|start|restart|rm|rmi|(?:compose|container|image|volume|network|system) (?:ps|ls|list|logs|config|images|top|version|inspect|df|up|down|build|restart|stop|start|pull))$/,
+  go: /^(?:generate|run [\w./-]+|tool [\w./-]+)$/,
+  kubectl: /^(?:get|describe|logs|top|version|explain|api-resources)$/,
+  npm: /^exec(?: --)? [\w@/.-]+$/,
+  pipenv: /^run [\w.-]+$/,
+  pnpm: /^(?:exec|dlx) [\w@/.-]+$/,
+  podman: /^(?:ps|images|logs|version|info|inspect|stats|top|port|history|diff)$/,
+  poetry: /^run [\w.-]+$/,
+  swift: /^(?:build|test|package [\w-]+)$/,
+  systemctl: /^(?:status|list-units|list-timers|is-active|is-enabled|show|cat)$/,
+  uv: /^(?:run [\w.-]+|sync|lock|pip (?:list|show|freeze|install)|tree|tool list)$/,
+  yarn: /^(?:exec|dlx) [\w@/.-]+$/
+}
+
+/** Programs whose first operand is a script, a module or a package to run. */
+const aliases: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^python[\d.]*$|^pypy[\d.]*$/, "python"],
+  [/^(?:node|nodejs|tsx|ts-node)[\d.]*$/, "node"],
+  [/^(?:bash|dash|zsh)$/, "bash"],
+  [/^sh$/, "sh"],
+  [/^ruby[\d.]*$/, "ruby"],
+  [/^perl[\d.]*$/, "perl"],
+  [/^php[\d.]*$/, "php"],
+  [/^(?:npx|pnpx|bunx|uvx)$/, "npx"],
+  [/^java$/, "java"]
+]
+
+/** Programs that run another after their first words: what that runs has to be named as well. */
+const carriers: Readonly<Record<string, number>> = { "bundle exec": 2, "pipenv run": 2, "poetry run": 2, "uv run": 2 }
+
+const isName = (text: string | undefined): text is string => text !== undefined && /^[\w@./:+][\w@./:+-]*$/.test(text)
+
+const scripted = (kind: string, words: ReadonlyArray<string>): number | undefined => {
+  let at = 1
+  while (plainOptions[kind]?.test(words[at] ?? "") === true && words[at] !== "") at++
+  if (kind === "python" && words[at] === "-m") return isName(words[at + 1]) ? at + 2 : undefined
+  if (kind === "java" && words[at] === "-jar") return isName(words[at + 1]) ? at + 2 : undefined
+  if (kind === "node" && words[at - 1] === "--test") return at
+  return isName(words[at]) && !/^\/(?:dev|proc)\//.test(words[at] ?? "") ? at + 1 : undefined
+}
+
+/** How many words of a call a rule has to name; `undefined` where it has to name them all. */
+export const beginningOf = (words: ReadonlyArray<string>): number | undefined => {
+  const [program = "", ...rest] = words
+  const name = program.slice(program.lastIndexOf("/") + 1)
+  const carried = carriers[`${name} ${rest[0]}`]
+  if (carried !== undefined) {
+    const inner = words.slice(carried)
+    if (aliases.some(([pattern]) => pattern.test(inner[0] ?? ""))) {
+      const count = beginningOf(inner)
+      return count === undefined ? undefined : carried + count
+    }
+  }
+  const known = subcommands[name]
+  for (let count = 1; known !== undefined && count <= Math.min(3, rest.length); count++) {
+    if (known.test(rest.slice(0, count).join(" "))) return count + 1
+  }
+  const kind = known === undefined ? aliases.find(([pattern]) => pattern.test(name))?.[1] : undefined
+  return kind === undefined ? undefined : scripted(kind, words)
+}

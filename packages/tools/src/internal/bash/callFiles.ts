@@ -1,0 +1,107 @@
+/** Says which files a call opens: as the table of its program has it, or else all that its arguments may name. */
+import { findCall } from "../programs/findCall.ts"
+import type { Named } from "../programs/readCall.ts"
+import { gitCall } from "./gitCall.ts"
+import { isStream, pathsOf } from "./operands.ts"
+import type { Invocation } from "./parts.ts"
+import { type Argument, plainWord } from "./words.ts"
+
+/** A word that names files, and what is done with them. */
+interface NamedFile {
+  readonly word: Argument
+  readonly text: string
+  /** Whether it tells what is in them. `maybe`: as far as nobody knows better. */
+  readonly tells: boolean | "maybe"
+}
+
+/** A directory whose files are all read. */
+export interface ReadBelow {
+  /** The word that names it, where there is one. */
+  readonly word?: Argument
+  readonly directory: string
+  readonly hidden: boolean
+  /** Patterns of the names that are read; all where there is none. */
+  readonly names: ReadonlyArray<string>
+  /** Whether any name is handed on as it is. */
+  readonly whole: boolean
+}
+
+/** What a call opens. */
+export interface CallFiles {
+  readonly named: ReadonlyArray<NamedFile>
+  readonly below: ReadonlyArray<ReadBelow>
+}
+
+const canBePath = (text: string): boolean =>
+  text !== "" && text.length <= 4096 && !isStream(text) &&
+  text.split("/").every((name) => Buffer.byteLength(name) <= 255)
+
+const home = (text: string): string =>
+  text.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, "~").replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, ".")
+
+const known = (named: Named<Argument>, acts: boolean): ReadonlyArray<NamedFile> => {
+  const { kind, operand, word } = named
+  const text = home(named.text)
+  const looks = (tells: NamedFile["tells"], path = text): NamedFile => ({ word, text: path, tells })
+  switch (kind) {
+    case "read":
+    case "below":
+      return [looks(true)]
+    case "look":
+    case "write":
+      return [looks(false)]
+    case "git":
+      // A name of a branch may be one of a file too.
+      return [looks("maybe"), ...text.includes(":") ? [looks("maybe", text.slice(text.indexOf(":") + 1))] : []]
+    case "text":
+      return acts && operand
+        ? [looks("maybe"), ...text.includes("=") ? [looks("maybe", text.slice(text.indexOf("=") + 1))] : []]
+        : []
+    default:
+      return []
+  }
+}
+
+/** What a call with a table opens. */
+const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
+  const named = (call?.named ?? []).flatMap((each) => known(each, !reads))
+  const directories = program === "git" ? gitCall(args).directories : []
+  const operands = (call?.named ?? []).filter(({ kind }) => kind === "read" || kind === "below")
+  const isBelow = (kind: string) => kind === "below" || call?.below === true
+  const tops = operands.filter(({ kind, operand, word }) => operand && isBelow(kind) && word.output === undefined)
+  const all = { hidden: call?.hidden === true, names: [], whole: true }
+  const below = tops.map(({ text, word }): ReadBelow => ({ ...all, directory: home(text), word }))
+  return {
+    named: [...named, ...directories.map((word) => ({ word, text: word.text, tells: false as const }))],
+    below: below.length === 0 && call?.here === true ? [{ ...all, directory: "." }] : below
+  }
+}
+
+/** What stands for the output of commands that write paths. */
+const ofOutputs = ({ args }: Invocation): ReadonlyArray<ReadBelow> =>
+  args.flatMap(({ output }) =>
+    output?.kind === "paths"
+      ? output.below.map((directory) => ({ directory, hidden: true, names: output.names, whole: output.whole }))
+      : []
+  )
+
+/** What a call opens. */
+export const filesOf = (invocation: Invocation): CallFiles => {
+  const { args, call, program, risk } = invocation
+  const outputs = ofOutputs(invocation)
+  if (program === "find" && risk === undefined) {
+    return { named: findCall(args).starts.map((word) => ({ word, text: home(word.text), tells: false })), below: [] }
+  }
+  if (program === "xargs" && risk === undefined) return { named: [], below: [] }
+  if (call !== undefined && call.unknown === undefined && risk === undefined) {
+    const { below, named } = ofTable(invocation)
+    const own: ReadonlyArray<NamedFile> = program.includes("/")
+      ? [{ word: plainWord(program), text: program, tells: false }]
+      : []
+    return {
+      named: [...own, ...named.filter(({ text, word }) => canBePath(text) && word.output === undefined)],
+      below: [...below, ...outputs]
+    }
+  }
+  return { named: pathsOf(invocation), below: outputs }
+}

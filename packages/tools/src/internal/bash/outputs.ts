@@ -1,0 +1,94 @@
+/** Knows what some commands write: a word that is harmless wherever it stands, or paths of the tree. */
+import { findCall } from "../programs/findCall.ts"
+import { knownCall } from "../programs/programs.ts"
+import type { Argument, Output } from "./words.ts"
+
+const isFixed = ({ fixed }: Argument): boolean => fixed
+
+const texts = (words: ReadonlyArray<Argument>): ReadonlyArray<string> => words.map(({ text }) => text)
+
+/** Hashes, numbers and names of the system: none of them begins with a dash. */
+const harmlessWord = ([program = "", ...args]: ReadonlyArray<string>): boolean => {
+  switch (program) {
+    case "date":
+      return args.length === 1 && /^\+[%\w][%\w:.,/_-]*$/.test(args[0] ?? "")
+    case "nproc":
+    case "whoami":
+      return args.length === 0
+    case "id":
+      return args.length === 1 && /^-[ug]n?$/.test(args[0] ?? "")
+    case "uname":
+      return args.every((each) => /^-[smr]$/.test(each))
+    case "git": {
+      const [sub = "", ...rest] = args
+      const revisions = rest.every((each) => /^[\w@^~/.][\w@^~/.-]*$/.test(each))
+      return (sub === "merge-base" && revisions) ||
+        (sub === "rev-parse" && rest.length > 0 &&
+          rest.every((each) => /^(?:--short|--verify|HEAD[~^\d]*|@)$/.test(each)))
+    }
+    default:
+      return false
+  }
+}
+
+const everywhere: Output = { kind: "paths", below: ["."], whole: false, names: [] }
+
+/** Paths of files, one a line. */
+const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
+  const [program, ...args] = words
+  const given = texts(args)
+  const call = knownCall(program?.text ?? "", args)
+  const isKnown = call !== undefined && call.call.unknown === undefined
+  switch (program?.text) {
+    case "git":
+      return isKnown &&
+          (given[0] === "ls-files" &&
+              !given.some((each) => /^-(?:s|t|v|f|-stage|-debug|-eol|u|-unmerged|z)$/.test(each)) ||
+            (/^(?:diff|diff-tree|diff-index|show|log|ls-tree)$/.test(given[0] ?? "") &&
+              given.includes("--name-only")) ||
+            (given[0] === "grep" && given.some((each) => /^(?:-l|--files-with-matches|--name-only)$/.test(each))))
+        ? everywhere
+        : undefined
+    case "rg":
+    case "grep":
+      return isKnown && given.some((each) => /^-[a-zA-Z]*l[a-zA-Z]*$|^--files(?:-with-matches)?$/.test(each)) &&
+          !call.call.options.some((each) =>
+            /^(?:-c|-o|--json|-p|--pretty|--replace|-r|--color)$/.test(each) && program.text === "rg"
+          )
+        ? { ...everywhere, below: belowOf(call.call.named.flatMap(({ kind, text }) => kind === "text" ? [] : [text])) }
+        : undefined
+    case "fd":
+      return isKnown ? everywhere : undefined
+    case "find": {
+      const found = findCall(args)
+      const plain = found.unknown === undefined && found.runs.length === 0 &&
+        !given.some((each) => /^-(?:printf|ls|fprint.*)$/.test(each))
+      return plain ? { ...everywhere, below: belowOf(texts(found.starts)), names: found.names } : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+const belowOf = (starts: ReadonlyArray<string>): ReadonlyArray<string> => starts.length === 0 ? ["."] : starts
+
+/** Programs that hand on some of the lines that they read. */
+const isFilter = ([program, ...args]: ReadonlyArray<Argument>): boolean => {
+  const name = program?.text ?? ""
+  if (!/^(?:head|tail|sort|uniq|grep|egrep|fgrep|tac|cat|shuf)$/.test(name)) return false
+  const call = knownCall(name, args)?.call
+  const operands = call?.named.filter(({ kind }) => kind !== "text") ?? []
+  return call?.unknown === undefined && operands.length === 0 &&
+    !call?.options.some((each) =>
+      /^(?:-o|--only-matching|-c|--count|-n|--line-number|-b|-H|--color|-v?n)$/.test(each) &&
+      !/^(?:head|tail|sort)$/.test(name)
+    )
+}
+
+/** What a pipeline of simple commands writes, where that is known. */
+export const outputOf = (commands: ReadonlyArray<ReadonlyArray<Argument>>): Output | undefined => {
+  const [first, ...filters] = commands
+  if (first === undefined || !commands.every((words) => words.length > 0 && words.every(isFixed))) return undefined
+  if (filters.length === 0 && harmlessWord(texts(first))) return { kind: "word" }
+  return filters.every(isFilter) ? pathsOf(first) : undefined
+}

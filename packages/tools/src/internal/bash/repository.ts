@@ -1,0 +1,126 @@
+/** Looks whether the repository that a call of git works in has it run programs: by its settings, its hooks, or its submodules'. */
+import * as Effect from "effect/Effect"
+import { readdir, stat } from "node:fs"
+import { runGit } from "../git/gitProcess.ts"
+import { shellEnvironment } from "../shell/shellEnvironment.ts"
+import { isHarmlessSetting, isRemoteAddress } from "./gitSettings.ts"
+
+/** What a call asks of a repository. */
+export interface RepositoryUse {
+  readonly directory: string
+  /** Whether it changes something, and so runs hooks. */
+  readonly hooks: boolean
+  /** The remote that it talks to: its name or address, `default` where it says none. */
+  readonly remote: string | "default" | undefined
+}
+
+/** Why git runs programs there. `hooks`: a rule that names the command of git counts all the same. */
+export interface RepositoryRisk {
+  readonly reason: string
+  readonly hooks: boolean
+}
+
+/** Looks it up; `undefined` where git runs nothing. */
+export type LookAtRepository = (use: RepositoryUse) => Effect.Effect<RepositoryRisk | undefined>
+
+/** How many submodules are checked. */
+const maximumSubmodules = 16
+
+/** Hooks that any call may run. */
+const always = new Set(["post-index-change", "reference-transaction"])
+
+const settingOf = (text: string): readonly [string, string] => {
+  const end = text.indexOf("\n")
+  return end < 0 ? [text, "true"] : [text.slice(0, end), text.slice(end + 1)]
+}
+
+const pairs = (output: string): ReadonlyArray<readonly [scope: string, setting: string]> => {
+  const words = output.split("\0")
+  return words.flatMap((scope, at) =>
+    at % 2 === 0 && words[at + 1] !== undefined ? [[scope, words[at + 1] ?? ""] as const] : []
+  )
+}
+
+const namesIn = (directory: string): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.async((resume) => {
+    readdir(directory, (error, names) => resume(Effect.succeed(error === null ? names : [])))
+  })
+
+const exists = (path: string): Effect.Effect<boolean> =>
+  Effect.async((resume) => {
+    stat(path, (error) => resume(Effect.succeed(error === null)))
+  })
+
+const certain = (reason: string): RepositoryRisk => ({ reason, hooks: false })
+
+/** Makes it. */
+export const makeRepositories = (environment: Readonly<Record<string, string | undefined>>): LookAtRepository => {
+  const variables = { ...shellEnvironment(environment, []), GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
+  const git = (directory: string, args: ReadonlyArray<string>) =>
+    Effect.catchAll(runGit({ args, directory, environment: variables }), () => Effect.succeed(undefined))
+
+  const settings = Effect.fnUntraced(function*(directory: string) {
+    const listed = yield* git(directory, ["config", "-z", "--list", "--show-scope"])
+    // Without git, nothing of it is run.
+    if (listed === undefined) return []
+    if (listed.code !== 0) return undefined
+    return pairs(listed.stdout).flatMap(([scope, setting]) =>
+      /^(?:local|worktree)$/.test(scope) ? [settingOf(setting)] : []
+    )
+  })
+
+  const hooks = Effect.fnUntraced(function*(directory: string, all: boolean) {
+    const found = yield* git(directory, ["rev-parse", "--git-path", "hooks"])
+    if (found?.code !== 0) return undefined
+    const path = found.stdout.replace(/\n$/, "")
+    const names = yield* namesIn(path.startsWith("/") ? path : `${directory}/${path}`)
+    // `_` is where husky keeps its own.
+    return names.find((name) => all ? !/\.sample$|^_$|^\./.test(name) : always.has(name))
+  })
+
+  /** What the settings of a directory, and those of its submodules, have git run. */
+  const configured = (directory: string, left: { count: number }): Effect.Effect<RepositoryRisk | undefined> =>
+    Effect.gen(function*() {
+      const found = yield* settings(directory)
+      if (found === undefined) return certain("the config of this repository cannot be read")
+      const strange = found.find(([key, value]) =>
+        !isHarmlessSetting(key, value) || (/^remote\.[^]*url$/.test(key) && value.includes("::"))
+      )
+      if (strange !== undefined) {
+        return certain(`${strange[0]} in the config of this repository may have git run a program`)
+      }
+      if (found.length === 0) return undefined
+      const tracked = yield* git(directory, ["ls-files", "-z", "--stage"])
+      const links = (tracked?.stdout ?? "").split("\0").flatMap((row) => /^160000 [^\t]*\t([^]*)$/.exec(row)?.[1] ?? [])
+      for (const link of links) {
+        if (!(yield* exists(`${directory}/${link}/.git`))) continue
+        if (--left.count < 0) return certain("this repository has more submodules than are checked")
+        const risk = yield* configured(`${directory}/${link}`, left)
+        if (risk !== undefined) return risk
+      }
+      return undefined
+    })
+
+  const remoteRisk = Effect.fnUntraced(function*(directory: string, remote: string) {
+    const found = (yield* settings(directory)) ?? []
+    const addresses = found.filter(([key]) => /^remote\.[^]*\.(?:push)?url$/.test(key))
+    const named = addresses.filter(([key]) => remote === "default" || key.startsWith(`remote.${remote}.`))
+    const local = named.find(([, value]) => !isRemoteAddress(value))
+    if (local !== undefined) return certain(`${local[0]} is a directory (${local[1]}), whose hooks git would run`)
+    if (named.length > 0 || remote === "default" || isRemoteAddress(remote)) return undefined
+    // A name that no remote has may be that of a directory here.
+    const isHere = /[/\\~:]/.test(remote) || (yield* exists(`${directory}/${remote}`)) ||
+      (yield* exists(`${directory}/${remote}.git`))
+    return isHere ? certain(`${remote} may be a directory, whose hooks git would run`) : undefined
+  })
+
+  return ({ directory, hooks: changes, remote }) =>
+    Effect.gen(function*() {
+      const risk = yield* configured(directory, { count: maximumSubmodules })
+      if (risk !== undefined) return risk
+      const away = remote === undefined ? undefined : yield* remoteRisk(directory, remote)
+      if (away !== undefined) return away
+      const hook = yield* hooks(directory, changes)
+      return hook === undefined ? undefined : { reason: `git runs the hook ${hook} of this repository`, hooks: true }
+    })
+}

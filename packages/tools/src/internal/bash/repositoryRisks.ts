@@ -1,0 +1,72 @@
+/** Adds to the calls of git in a line why git would run programs of the repositories that they work in. */
+import * as Effect from "effect/Effect"
+import { resolve } from "node:path"
+import { gitCall, runsHooks } from "./gitCall.ts"
+import type { Invocation, Parts } from "./parts.ts"
+import type { Places } from "./places.ts"
+import type { LookAtRepository, RepositoryRisk, RepositoryUse } from "./repository.ts"
+import { plainWord, spelled } from "./words.ts"
+
+/** What a call of git asks of the repositories that it may stand in. */
+const usesOf = (places: Places, top: string, invocation: Invocation) =>
+  Effect.gen(function*() {
+    const call = gitCall(invocation.args)
+    if (call.known === undefined) return []
+    let directories = places.directories.map((each) => each === "" ? top : each)
+    for (const { text } of call.directories) {
+      const next: Array<string> = []
+      for (const directory of directories) {
+        const targets = yield* Effect.catchTag(
+          places.of(resolve(directory, text)),
+          "ToolError",
+          () => Effect.succeed([])
+        )
+        next.push(...targets.map(({ real }) => real))
+      }
+      directories = next
+    }
+    const named = call.known.call.named.filter(({ kind, operand }) => kind === "remote" && operand)
+    const talks = call.known.table.operands.includes("remote") && !/^(?:remote)$/.test(call.sub ?? "")
+    return directories.map((directory) => ({
+      directory,
+      hooks: runsHooks(call),
+      remote: talks ? named[0]?.text ?? "default" : undefined
+    }))
+  })
+
+/** Adds that; the directory of the session is `top`. */
+export const withRepositories = Effect.fnUntraced(function*(
+  parts: Parts,
+  places: Places,
+  top: string,
+  look: LookAtRepository
+) {
+  const known = new Map<string, RepositoryRisk | undefined>()
+  const riskOf = Effect.fnUntraced(function*(use: RepositoryUse) {
+    const key = JSON.stringify(use)
+    if (!known.has(key)) known.set(key, yield* look(use))
+    return known.get(key)
+  })
+  const invocations: Array<Invocation> = []
+  for (const invocation of parts.invocations) {
+    const uses = invocation.program === "git" && invocation.risk === undefined
+      ? yield* usesOf(places, top, invocation)
+      : []
+    const risks: Array<RepositoryRisk> = []
+    for (const use of uses) {
+      const risk = yield* riskOf(use)
+      if (risk !== undefined) risks.push(risk)
+    }
+    const [first] = risks
+    if (first === undefined) {
+      invocations.push(invocation)
+      continue
+    }
+    const words = [plainWord(invocation.program), ...invocation.args]
+    const beginning = risks.every(({ hooks }) => hooks)
+      ? { beginning: spelled(words.slice(0, gitCall(invocation.args).head)) }
+      : {}
+    invocations.push({ ...invocation, ...beginning, pattern: spelled(words), risk: first.reason, reads: false })
+  }
+  return { ...parts, invocations }
+})

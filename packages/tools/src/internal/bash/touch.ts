@@ -1,0 +1,189 @@
+/** Finds out which files a line reads, changes or names, and where it leads outside. */
+import * as Wildcard from "@skein/core/Wildcard"
+import type { Action } from "@skein/domain/Rule"
+import * as Effect from "effect/Effect"
+import type { Target } from "../../Paths.ts"
+import { isOutside } from "../asks.ts"
+import { mayBeProtected } from "../protectedNames.ts"
+import { filesOf, type ReadBelow } from "./callFiles.ts"
+import { makeGlobs } from "./globs.ts"
+import { isStream, writesOperands } from "./operands.ts"
+import type { Invocation, Parts } from "./parts.ts"
+import type { Places } from "./places.ts"
+import { makeTreeFiles, type TreeFiles } from "./treeFiles.ts"
+import { type Argument, plainWord } from "./words.ts"
+
+/** What a line does to files. */
+export class Touched {
+  readonly changed = new Map<string, Target>()
+  readonly outside = new Map<string, Target>()
+  readonly read = new Set<string>()
+  /** What outside may be changed by who does more than read, and the directories outside that the line goes to. */
+  readonly reached = new Set<string>()
+  readonly entered = new Set<string>()
+  /** Patterns of commands that name what a person is asked for each time. */
+  readonly guarded = new Set<string>()
+  unclear: string | undefined
+
+  doubt(reason: string): void {
+    this.unclear ??= reason
+  }
+
+  looked(target: Target): void {
+    if (isOutside(target)) this.outside.set(target.real, target)
+  }
+}
+
+/** Asks for nothing where a path cannot be followed, but leaves the question open what it is. */
+const targetsOf = (places: Places, touched: Touched, path: string) =>
+  Effect.catchTag(places.of(path), "ToolError", ({ message }) => {
+    touched.doubt(message)
+    return Effect.succeed([])
+  })
+
+/** Finds what the patterns in words stand for; where that is looked for counts as looked at. */
+const makeFound = (places: Places, touched: Touched) => {
+  const globs = makeGlobs(places)
+  const nothing = { paths: [], directories: [], whole: true }
+  const known = new Map<string, ReadonlyArray<string>>()
+  return (argument: Argument): Effect.Effect<ReadonlyArray<string>> => {
+    const before = known.get(argument.source)
+    if (argument.glob === undefined || before !== undefined) return Effect.succeed(before ?? [])
+    return globs(argument.glob).pipe(
+      Effect.catchTag("ToolError", ({ message }) => {
+        touched.doubt(message)
+        return Effect.succeed(nothing)
+      }),
+      Effect.map(({ directories, paths, whole }) => {
+        if (!whole) touched.doubt(`${argument.source} may stand for more files than can be looked at.`)
+        for (const directory of directories) touched.looked(directory)
+        known.set(argument.source, paths)
+        return paths
+      })
+    )
+  }
+}
+
+/** The words of a call, and behind each pattern the files that it stands for. */
+const withFiles = Effect.fnUntraced(function*(
+  invocation: Invocation,
+  touched: Touched,
+  found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>>
+) {
+  const args: Array<Argument> = []
+  const seen = new Set<string>()
+  for (const argument of invocation.args) {
+    args.push(argument)
+    if (argument.glob === undefined || seen.has(argument.source)) continue
+    seen.add(argument.source)
+    const paths = yield* found(argument)
+    const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
+    // A program takes what begins like an option for one.
+    if (hidden || paths.some((path) => path.startsWith("-"))) touched.guarded.add(invocation.pattern)
+    for (const path of paths) args.push(plainWord(path))
+  }
+  return { ...invocation, args }
+})
+
+/** Names that the shell takes apart, or a program for an option. */
+const isStrangeName = (path: string): boolean => /[\s*?[\]{}\\'"]|(?:^|\/)-/.test(path)
+
+/** What the checks of one line share. */
+interface Looking {
+  readonly places: Places
+  readonly touched: Touched
+  readonly found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>>
+  readonly treeFiles: TreeFiles
+  readonly reading: (path: string) => Action
+}
+
+const textsOf = ({ found }: Looking, text: string, word: Argument | undefined) =>
+  word?.glob === undefined ? Effect.succeed([text]) : Effect.map(found(word), (paths) => [text, ...paths])
+
+/** Checks what is read below a directory, of which rules may name some. */
+const below = Effect.fnUntraced(function*(looking: Looking, each: ReadBelow, targets: ReadonlyArray<Target>) {
+  for (const { place, real, shown } of targets) {
+    if (place !== "inside") continue
+    looking.touched.read.add(shown)
+    const files = yield* looking.treeFiles(real, each.hidden)
+    if (files === undefined) looking.touched.doubt(`${shown} has more files than can be looked at.`)
+    for (const file of files ?? []) {
+      if (!each.whole && isStrangeName(file)) {
+        looking.touched.doubt(`${file} may be taken for more than the name of a file.`)
+      }
+      const name = file.slice(file.lastIndexOf("/") + 1)
+      if (each.names.length > 0 && !each.names.some((pattern) => Wildcard.glob(pattern, name))) continue
+      const path = shown === "." ? file : `${shown}/${file}`
+      if (looking.reading(path) !== "allow") looking.touched.read.add(path)
+    }
+  }
+})
+
+const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invocation) {
+  const given = invocation.args.some(({ glob }) => glob !== undefined)
+    ? yield* withFiles(invocation, looking.touched, looking.found)
+    : invocation
+  const { below: directories, named } = filesOf(invocation.call === undefined ? given : invocation)
+  for (const { tells, text, word } of named) {
+    for (const path of yield* textsOf(looking, text, word)) {
+      for (const target of yield* targetsOf(looking.places, looking.touched, path)) {
+        looking.touched.looked(target)
+        const isRead = invocation.reads || path === invocation.program
+        if (target.place === "outside" && !isRead) looking.touched.reached.add(target.real)
+        if (target.shown.startsWith("~")) looking.touched.doubt(`${path} leads to a home that is not known.`)
+        if (target.protected && invocation.reads) looking.touched.guarded.add(invocation.pattern)
+        else if (target.protected || writesOperands(invocation)) looking.touched.changed.set(target.real, target)
+        if (target.place !== "inside" || tells === false) continue
+        // What is known to be read is shown; of what only may be, what rules speak of.
+        if (tells === true || looking.reading(target.shown) !== "allow") looking.touched.read.add(target.shown)
+      }
+    }
+  }
+  for (const each of directories) {
+    for (const path of yield* textsOf(looking, each.directory, each.word)) {
+      const targets = yield* targetsOf(looking.places, looking.touched, path)
+      for (const target of targets) looking.touched.looked(target)
+      yield* below(looking, each, targets)
+    }
+  }
+})
+
+/** Finds out what a line does to files; `reading` says what rules say of reading one. */
+export const touch = (places: Places, parts: Parts, reading: (path: string) => Action) =>
+  Effect.gen(function*() {
+    const touched = new Touched()
+    const found = makeFound(places, touched)
+    const looking: Looking = { places, touched, found, treeFiles: makeTreeFiles(), reading }
+    for (const argument of parts.listed) yield* found(argument)
+    for (const { text } of parts.tested) {
+      if (text === "" || isStream(text)) continue
+      for (const target of yield* targetsOf(places, touched, text)) touched.looked(target)
+    }
+    for (const { target, writes } of parts.opened) {
+      if (!target.fixed) touched.doubt(`${target.source} is not known before it is opened.`)
+      if (/^\/dev\/(?:tcp|udp)\//.test(target.text)) touched.doubt(`${target.text} is a connection.`)
+      if (isStream(target.text)) continue
+      for (const each of yield* targetsOf(places, touched, target.text)) {
+        if (writes) touched.changed.set(each.real, each)
+        else {
+          touched.looked(each)
+          touched.read.add(each.shown)
+        }
+      }
+    }
+    for (const target of places.visited) {
+      touched.looked(target)
+      if (target.place === "outside") touched.entered.add(target.real)
+      if (target.protected) touched.changed.set(target.real, target)
+    }
+    const lists = parts.invocations.some(({ args }) => args.some(({ output }) => output?.kind === "paths"))
+    if (lists && (parts.opened.some(({ writes }) => writes) || !parts.invocations.every(({ reads }) => reads))) {
+      touched.doubt("It may change which files there are before it lists them.")
+    }
+    for (const invocation of parts.invocations) {
+      if (places.tooMany()) break
+      yield* invoked(looking, invocation)
+    }
+    if (places.tooMany()) touched.doubt("It names more files than can be looked at.")
+    return touched
+  })

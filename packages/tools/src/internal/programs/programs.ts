@@ -1,0 +1,48 @@
+/** Finds the table of a call: by its program, and where that has subcommands by both. */
+import { type Call, type CallWord, readCall } from "./readCall.ts"
+import { type Table, tableOf } from "./table.ts"
+import { generated } from "./tables/generated.ts"
+import { written } from "./tables/written.ts"
+
+/** Programs whose first operand says what they do, each of which has a table of its own. */
+const divided = new Set(["cargo", "git", "go"])
+
+const compiler = /^(?:[\w.]+-)*(gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-\d+(?:\.\d+)*)?$/
+
+/** The name of a program in the tables: one of many versions counts as the program itself. */
+export const nameInTables = (program: string): string => {
+  const name = program.slice(program.lastIndexOf("/") + 1)
+  return compiler.exec(name)?.[1] ?? name
+}
+
+/** Whether what a program does depends on its subcommand, which has to be in the tables. */
+export const hasSubcommands = (name: string): boolean => divided.has(name)
+
+/** The table of a program, or of one of its subcommands. */
+export const tableFor = (name: string): Table | undefined => {
+  const source = written[name] ?? generated[name]
+  return source === undefined || !(Object.hasOwn(written, name) || Object.hasOwn(generated, name))
+    ? undefined
+    : tableOf(source)
+}
+
+/** What is known of a call: the name of its table, the table, and what that says of the arguments. */
+export interface KnownCall<Word> {
+  readonly name: string
+  readonly table: Table
+  readonly call: Call<Word>
+}
+
+/** Reads a call whose program is in the tables. `undefined` where it is not, or where its subcommand is not. */
+export const knownCall = <Word extends CallWord>(
+  program: string,
+  args: ReadonlyArray<Word>
+): KnownCall<Word> | undefined => {
+  const base = nameInTables(program)
+  const [first] = args
+  const isDivided = divided.has(base)
+  if (isDivided && first?.fixed !== true) return undefined
+  const name = isDivided ? `${base} ${first?.text}` : base
+  const table = tableFor(name)
+  return table === undefined ? undefined : { name, table, call: readCall(table, isDivided ? args.slice(1) : args) }
+}

@@ -1,0 +1,153 @@
+/** Reads the arguments of a call by the table of its program: which options are not known, and which files it opens. */
+import type { Kind, Option, Table } from "./table.ts"
+
+/** A word of a call. */
+export interface CallWord {
+  readonly text: string
+  /** Whether the shell hands on just this text, as one argument. */
+  readonly fixed: boolean
+}
+
+/** Something that a call names, and what it is to the program. */
+export interface Named<Word> {
+  readonly word: Word
+  readonly text: string
+  readonly kind: Kind
+  /** Whether it is an operand, and so may be taken for an option by what only the shell knows. */
+  readonly operand: boolean
+}
+
+/** What a call does, as far as its table says. */
+export interface Call<Word> {
+  /** The first option that is not in the table; all is known where there is none. */
+  readonly unknown: string | undefined
+  readonly named: ReadonlyArray<Named<Word>>
+  /** Whether directories are read below. */
+  readonly below: boolean
+  /** Whether hidden files are read as well. */
+  readonly hidden: boolean
+  /** Whether the directory that it stands in is read, because it names no file. */
+  readonly here: boolean
+  /** Its options. */
+  readonly options: ReadonlyArray<string>
+}
+
+class CallReader<Word extends CallWord> {
+  readonly #table: Table
+  readonly #args: ReadonlyArray<Word>
+  readonly named: Array<Named<Word>> = []
+  readonly options: Array<string> = []
+  readonly #operands: Array<Word> = []
+  unknown: string | undefined
+  below = false
+  hidden = false
+  #first = false
+  #at = 0
+
+  constructor(table: Table, args: ReadonlyArray<Word>) {
+    this.#table = table
+    this.#args = args
+  }
+
+  #value(word: Word, text: string, { takes }: Option): void {
+    if (takes !== undefined) this.named.push({ word, text, kind: takes, operand: false })
+  }
+
+  #use(name: string, option: Option): void {
+    this.options.push(name)
+    this.#first ||= option.first
+    this.below ||= option.below
+    this.hidden ||= option.hidden
+  }
+
+  /** The value of an option in the word after it. */
+  #next(option: Option): boolean {
+    const word = this.#args[++this.#at]
+    // What looks like an option is not taken for a value: should the table be wrong, nothing is overlooked.
+    if (word === undefined || /^-[^\d]/.test(word.text)) return false
+    this.#value(word, word.text, option)
+    if (!option.twice) return true
+    this.#at++
+    return this.#args[this.#at] !== undefined
+  }
+
+  /** An option as a whole word: `--name`, `--name=value`, and of some programs `-name`. */
+  #whole(word: Word): boolean {
+    const { options } = this.#table
+    const equals = word.text.indexOf("=")
+    const name = equals < 0 ? word.text : word.text.slice(0, equals)
+    const option = options.get(name)
+    if (option === undefined) return false
+    this.#use(name, option)
+    if (equals < 0) return option.takes === undefined || option.attached || this.#next(option)
+    this.#value(word, word.text.slice(equals + 1), option)
+    return option.takes !== undefined
+  }
+
+  /** An option with its value in the same word, such as `-Wall`. */
+  #prefixed(word: Word): boolean {
+    const found = this.#table.prefixes.find(([name]) => word.text.startsWith(name))
+    if (found === undefined) return false
+    this.#use(found[0], found[1])
+    this.#value(word, word.text.slice(found[0].length), found[1])
+    return true
+  }
+
+  /** Letters behind one dash, of which the last may have a value. */
+  #letters(word: Word): boolean {
+    const { text } = word
+    for (let at = 1; at < text.length; at++) {
+      const name = `-${text.charAt(at)}`
+      const option = this.#table.options.get(name)
+      if (option === undefined) return false
+      this.#use(name, option)
+      if (option.takes === undefined) continue
+      const rest = text.slice(at + 1)
+      if (option.attached) {
+        // Of some programs the letter takes nothing, and what follows are other letters.
+        if (/^\d*$/.test(rest)) return true
+        continue
+      }
+      if (rest !== "") this.#value(word, rest, option)
+      return rest !== "" || this.#next(option)
+    }
+    return true
+  }
+
+  #option(word: Word): void {
+    const { text } = word
+    // What only the shell knows may be any option.
+    const known = word.fixed &&
+      ((this.#table.numbers && /^-\d+$/.test(text)) || this.#whole(word) || this.#prefixed(word) ||
+        (!this.#table.words && !text.startsWith("--") && this.#letters(word)))
+    if (!known) this.unknown ??= text
+  }
+
+  read(): void {
+    let ended = false
+    for (; this.#at < this.#args.length; this.#at++) {
+      const word = this.#args[this.#at] as Word
+      if (!ended && word.text === "--") ended = true
+      else if (ended || !/^-./.test(word.text)) {
+        this.#operands.push(word)
+      } else this.#option(word)
+    }
+    const kinds = this.#first ? this.#table.operands.slice(1) : this.#table.operands
+    for (const [at, word] of this.#operands.entries()) {
+      const isLast = at > 0 && at === this.#operands.length - 1
+      const kind = (isLast ? this.#table.last : undefined) ?? kinds[Math.min(at, kinds.length - 1)]
+      if (kind === undefined) this.unknown ??= word.text
+      else this.named.push({ word, text: word.text, kind, operand: !ended })
+    }
+  }
+}
+
+/** Reads a call. */
+export const readCall = <Word extends CallWord>(table: Table, args: ReadonlyArray<Word>): Call<Word> => {
+  const reader = new CallReader(table, args)
+  reader.read()
+  const { below, hidden, named, options, unknown } = reader
+  const here = table.here || below
+  const names = named.some(({ kind, operand }) => operand && (kind === "read" || kind === "below"))
+  return { unknown, named, below, hidden: hidden || !table.skipsHidden, here: here && !names, options }
+}
