@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -139,7 +140,7 @@ describe("tasks", () => {
 
 describe("tasks at work in another process", () => {
   /** A run whose one task waits in its first request until it is let go; what its model hears after that decides what it does. */
-  const working = async (then: (request: LlmRequest) => LlmAnswer | string) => {
+  const working = async (then: (request: LlmRequest) => LlmAnswer | string | Promise<string>) => {
     let release = () => {}
     const held = new Promise<void>((resolve) => release = resolve)
     const llm = await startLlm(async (request) => {
@@ -178,13 +179,21 @@ describe("tasks at work in another process", () => {
   })
 
   it("conclude when they are stopped, and their caller gets what there is", async () => {
+    let conclude = () => {}
+    const concluded = new Promise<string>((resolve) => conclude = () => resolve("what I have"))
     const { id, place, release, running } = await working(({ tools }) =>
-      tools.length === 0 ? "what I have" : { text: "on and on", hangs: true }
+      tools.length === 0 ? concluded : { text: "on and on", hangs: true }
     )
-    const stopping = place.run(["tasks", "stop", id, "--reason", "enough"])
-    const stopped = await stopping
+    const stopping = place.start(["tasks", "stop", id, "--reason", "enough"])
+    await until(() => stopping.output().includes("is stopping"))
+    expect((await place.run(["tasks"])).stdout).toMatch(new RegExp(`^${id}\tstopping\t`, "m"))
+    conclude()
+    const stopped = await stopping.ended
     release()
-    expect(stopped).toMatchObject({ code: 0, stderr: "" })
+    expect(stopped).toMatchObject({
+      code: 0,
+      stderr: `The task ${id} is stopping: it has half a minute to conclude.\n`
+    })
     expect(stopped.stdout).toContain("! The task was stopped by the user: enough.\n\nwhat I have\n")
     const { stdout } = await running.ended
     expect(stdout).toContain("state: stopped")
@@ -193,6 +202,13 @@ describe("tasks at work in another process", () => {
       code: 0,
       stdout: `The task ${id} was not at work: it has settled (stopped).\n`
     })
+  })
+
+  it("name the user if Ctrl-C stops their whole run", async () => {
+    const { id, place, running } = await working(() => "never")
+    running.child.kill("SIGINT")
+    expect(await running.ended).toMatchObject({ code: 130 })
+    expect((await place.run(["tasks", "show", id])).stdout).toContain("! The task was stopped by the user.\n")
   })
 
   it("keep what is sent to them when their process is gone", async () => {

@@ -116,8 +116,8 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    * process, continues it as after a crash. Returns the background runs that are left.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, SessionNotFound | StorageError>
-  /** Stops a session and everything below it, and ends when nothing of it runs any more. */
-  readonly stop: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
+  /** Stops a session and everything below it, and ends when nothing of it runs any more. `by` names who stops it, such as `the user`, in the outcomes of its tasks. */
+  readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>
   /**
    * Starts another session with a copy of the conversation, up to and including a message, or to its end if you name

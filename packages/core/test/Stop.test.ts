@@ -131,6 +131,32 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
+  it.effect("of the session names who stopped it in the outcomes of its tasks", () => {
+    const script = Scripted.make({
+      build: [Scripted.tasks({ worker: "a" }, { worker: "b" })],
+      worker: [{ text: "so far", hangs: true }, { text: "so far", hangs: true }]
+    })
+    const layer = SkeinTest.layer(script, {
+      agents: [SkeinTest.agent("worker")],
+      config: { limits: { concurrency: 1 } }
+    })
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const storage = yield* SessionStorage
+      const { id } = yield* root()
+      const fiber = yield* Effect.fork(session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 second")
+      yield* session.stop(id, "the user")
+      yield* Fiber.await(fiber)
+      const { rows } = yield* storage.runs({ rootID: id })
+      expect(rows.map(({ outcome }) => outcome)).toMatchObject([
+        { status: "stopped", by: "the user" },
+        { status: "stopped", by: "the user" }
+      ])
+      yield* expectStill(id, script)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("ends the request for a title too", () => {
     const script = Scripted.make({
       build: [{ text: "working", delay: { between: 60_000 }, pieces: 3 }],

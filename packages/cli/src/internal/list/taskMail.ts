@@ -91,6 +91,7 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
     const { reason } = flags
     const stop = { runID: run.id, ...(reason === undefined ? {} : { reason }) }
     const heard = yield* say({ kind: "stop", parts: [], stop }, run)
+    if (heard) stdio.err(`The task ${run.taskID} is stopping: it has half a minute to conclude.`)
     const settled = Effect.repeat(Effect.zipLeft(newestRun(run.taskID), Effect.sleep(pace)), {
       until: ({ id: newest, state }) => state === "settled" || newest !== run.id
     })

@@ -33,8 +33,10 @@ const database = (db: string | undefined) => Layer.provideMerge(storage, platfor
 
 const noTask = (id: string) => new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\`.` })
 
-const stateOf = ({ background, outcome, state }: TaskRun, wasLeft = false): string =>
-  `${outcome?.status ?? (wasLeft ? "interrupted" : state)}${background ? " (background)" : ""}`
+const stateOf = ({ background, outcome, state, stop }: TaskRun, wasLeft = false): string =>
+  `${outcome?.status ?? (wasLeft ? "interrupted" : stop === undefined ? state : "stopping")}${
+    background ? " (background)" : ""
+  }`
 
 const leftText = (rootID: SessionID): string =>
   `its process has ended, and no other works on it. Continue with: ${howToResume(rootID)}`

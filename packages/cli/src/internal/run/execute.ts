@@ -21,7 +21,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
-import { Stop } from "../../Stop.ts"
+import { Stop, type StopReason } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { limitsOf, platform, services, settle, storage } from "../app.ts"
 import { formatDuration } from "../duration.ts"
@@ -115,6 +115,10 @@ interface Place {
   readonly typed: Mode | undefined
 }
 
+/** Who stopped a run, in the outcomes of its tasks. */
+const stopper = (by: StopReason["by"] | undefined): string =>
+  by === undefined ? "the time limit of the run" : by === "SIGINT" ? "the user" : by
+
 /** The turn from a session that is ready to its result. */
 const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
@@ -138,6 +142,7 @@ const prompted = Effect.fnUntraced(function*(
   const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory, presenter.note)
   const points = yield* Failpoints
   const stdio = yield* Stdio
+  const stop = yield* Stop
   yield* bus.listen(presenter.deltas ? { all: true } : { all: true, deltas: false }, (event) => {
     // By then nothing is left that could refuse what was typed.
     if (event.type === "message.updated" && modelNote !== undefined) {
@@ -187,6 +192,7 @@ const prompted = Effect.fnUntraced(function*(
     work: going,
     timeout: flags.timeout,
     late: stdio.hurry,
+    stoppedBy: () => stopper(stop.reason()?.by),
     left: (unfinished) => progress.left = unfinished
   })
   if (turn === undefined) return ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))

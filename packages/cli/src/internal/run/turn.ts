@@ -45,13 +45,15 @@ export interface TurnRequest<E, R> {
   readonly timeout: number | undefined
   /** Is called when the time has run out, before the tree is stopped. */
   readonly late: () => void
+  /** Who stops the tree, if the run is interrupted. */
+  readonly stoppedBy: () => string
   /** Receives what exists of a turn that does not finish. */
   readonly left: (unfinished: Unfinished) => void
 }
 
 /** Waits for the turn; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
 export const runTurn = <E, R>(
-  { late, left, session: before, timeout, work }: TurnRequest<E, R>
+  { late, left, session: before, stoppedBy, timeout, work }: TurnRequest<E, R>
 ): Effect.Effect<Turn | undefined, E, R | Scope | Session> =>
   Effect.gen(function*() {
     const session = yield* Session
@@ -59,7 +61,10 @@ export const runTurn = <E, R>(
     const turn = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Effect.forkScoped(restore(work)), (fiber) => {
         // The storage closes after this: a prompt that is being withdrawn must have ended.
-        const stopped = Effect.zipRight(Effect.exit(session.stop(before.rootID)), Fiber.interrupt(fiber))
+        const stopped = Effect.zipRight(
+          Effect.exit(Effect.suspend(() => session.stop(before.rootID, stoppedBy()))),
+          Fiber.interrupt(fiber)
+        )
         return Effect.onInterrupt(
           restore(Fiber.join(fiber)),
           () => Effect.timeoutOption(Effect.disconnect(stopped), patience)

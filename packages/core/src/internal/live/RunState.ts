@@ -23,6 +23,7 @@ export class RunState {
   #lastTurn: Exit.Exit<Turn, PromptError> | undefined
   #resumes = false
   #stops = 0
+  #stoppedBy: string | undefined
   #halts = 0
   #span: Tracer.AnySpan | undefined
   #sideFibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
@@ -90,9 +91,15 @@ export class RunState {
     return this.#halts
   }
 
+  /** Who stopped it last; undefined if nobody said so. */
+  get stoppedBy(): string | undefined {
+    return this.#stoppedBy
+  }
+
   /** Counts a stop. */
-  countStop(): void {
+  countStop(by: string | undefined): void {
     this.#stops++
+    this.#stoppedBy = by
   }
 
   /** Counts a halt, and marks the loop as halted. */

@@ -22,12 +22,12 @@ interface Marked {
 }
 
 /** Marks a session and all below it, in one moment: later requests find that it was stopped. */
-const mark = (live: Live, table: Table, marked: Array<Marked>): ReadonlyArray<Marked> => {
+const mark = (live: Live, table: Table, marked: Array<Marked>, by: string | undefined): ReadonlyArray<Marked> => {
   const { running } = live
   live.run.countHalt()
   for (const child of table.below(live.info.id)) {
-    child.run.countStop()
-    mark(child, table, marked)
+    child.run.countStop(by)
+    mark(child, table, marked, by)
   }
   marked.push({ live, running, sideFibers: live.run.sideFibers, tasks: live.tasks.running })
   return marked
@@ -38,11 +38,11 @@ const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =
   live.running === running ? live.tasks.running : tasks.filter((task) => live.tasks.running.includes(task))
 
 /** Stops a session and all below it: stores that, interrupts all, and awaits all. */
-export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
+export const halt = (live: Live, stoppedBy?: string): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
     const by = yield* Effect.fiberId
-    const marked = mark(live, table, [])
+    const marked = mark(live, table, [], stoppedBy)
     yield* recordStop(live)
     const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
     for (const each of marked.toReversed()) {
@@ -58,8 +58,8 @@ export const halt = (live: Live): Effect.Effect<void, never, Journal | SessionTa
   })
 
 /** The same, and what was requested before does not begin any more either. */
-export const stop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
+export const stop = (live: Live, by?: string): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.suspend(() => {
-    live.run.countStop()
-    return halt(live)
+    live.run.countStop(by)
+    return halt(live, by)
   })

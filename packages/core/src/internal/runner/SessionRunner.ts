@@ -34,7 +34,7 @@ export class SessionRunner extends Context.Tag("@skein/core/internal/runner/Sess
   /** Stops what goes on in a session and in everything below it. */
   readonly halt: (live: Live) => Effect.Effect<void>
   /** The same, and what was asked of it before does not begin any more. */
-  readonly stop: (live: Live) => Effect.Effect<void>
+  readonly stop: (live: Live, by?: string) => Effect.Effect<void>
 }>() {
   /** Runs loops as fibers of this process. */
   static readonly layer = Layer.effect(
@@ -46,7 +46,7 @@ export class SessionRunner extends Context.Tag("@skein/core/internal/runner/Sess
       resume: (live) => Effect.provide(continueTurn(live), context),
       rest: atRest,
       halt: (live) => Effect.provide(halt(live), context),
-      stop: (live) => Effect.provide(stop(live), context)
+      stop: (live, by) => Effect.provide(stop(live, by), context)
     }))
   )
 }

@@ -58,7 +58,7 @@ const notToWork = (
   { halts, stops }: Before
 ): End | undefined => {
   if (stop !== undefined) return stoppedBy(stop)
-  if (live.run.stops !== stops || parent.run.halts !== halts) return stoppedFromOutside
+  if (live.run.stops !== stops || parent.run.halts !== halts) return stoppedFromOutside(live.run.stoppedBy)
   return isLate ? { status: "timed_out", which: "timeout", after: timeout } : undefined
 }
 
@@ -103,7 +103,10 @@ export const carryOut = Effect.fnUntraced(function*(
     yield* setStatus(live, { type: "idle" })
   }
   const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
-  const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit)
+  const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit, {
+    stopped: live.run.stops !== before.stops,
+    by: live.run.stoppedBy
+  })
   const outcome = yield* settleRun(parent, task, end, start, before.halts)
   yield* runEnded(live, outcome)
   return outcome

@@ -152,7 +152,7 @@ const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionI
   const end = (how: End, wakes: boolean) =>
     Effect.map(settle(row, how, wakes), ({ live: { info } }) => void infos.set(info.id, info))
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
-  if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside, false)
+  if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside(), false)
   // A run that a program abandoned has nobody to notify.
   if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
   const { agent } = yield* continued(row)

@@ -59,7 +59,7 @@ export const endOfStored = (live: Live, turn: SessionTurn | undefined): End => {
   const last = live.messages?.findLast(({ info }) => info.role === "assistant")
   if (ended === undefined || last?.info.role !== "assistant") return { status: "lost" }
   const { error, how, which } = ended
-  if (how === "stopped") return stoppedFromOutside
+  if (how === "stopped") return stoppedFromOutside()
   if (how !== "failed") {
     const { info, parts } = last
     const text = conclusion(parts)
@@ -75,10 +75,10 @@ export const isolationFailed = ({ message }: IsolationRefused): Effect.Effect<En
   Effect.succeed({ status: "failed", error: { tag: "isolation", message } })
 
 /** The end of a run whose session was stopped, even before it began. */
-export const stoppedFromOutside: End = { status: "stopped", by: "a stop of its session" }
+export const stoppedFromOutside = (by = "a stop of its session"): End => ({ status: "stopped", by })
 
-const endOfError = (error: PromptError): End => {
-  if (error._tag === "SessionStopped") return stoppedFromOutside
+const endOfError = (error: PromptError, stoppedBy: string | undefined): End => {
+  if (error._tag === "SessionStopped") return stoppedFromOutside(stoppedBy)
   if (error._tag === "BudgetExhausted") return { status: "budget_exhausted", which: error.which }
   if (error._tag === "ModelError" && error.reason === "empty_response") {
     return { status: "empty", finish: error.finish ?? "other" }
@@ -90,12 +90,17 @@ const endOfError = (error: PromptError): End => {
   }
 }
 
-/** The end of a run, however its work ended. */
-export const endOf = (exit: Exit.Exit<End, PromptError>): End => {
+/** The end of a run, however its work ended; `stopped` if its session was stopped meanwhile. */
+export const endOf = (
+  exit: Exit.Exit<End, PromptError>,
+  { by, stopped }: { readonly stopped: boolean; readonly by?: string | undefined } = { stopped: false }
+): End => {
   if (Exit.isSuccess(exit)) return exit.value
-  if (Cause.isInterruptedOnly(exit.cause)) return { status: "stopped", by: "its caller" }
+  if (Cause.isInterruptedOnly(exit.cause)) {
+    return stopped ? stoppedFromOutside(by) : { status: "stopped", by: "its caller" }
+  }
   const failure = Cause.failureOption(exit.cause)
-  if (failure._tag === "Some") return endOfError(failure.value)
+  if (failure._tag === "Some") return endOfError(failure.value, by)
   const defect = Cause.squash(exit.cause)
   return {
     status: "failed",

@@ -16,6 +16,7 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   if (outcome !== undefined) {
     return outcome.status === "completed" ? "completed" : `${outcome.status}: ${reason(outcome)}`
   }
+  if (run.stop !== undefined) return `concludes, because it was stopped by ${run.stop.by}`
   if (live === undefined) return "waits for its turn"
   const { status } = live
   const asked = run.state === "queued" ? "waits for a free place" : "waits to ask the model"
