@@ -8,6 +8,7 @@ import { tryLock } from "@skein/storage/FileLock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import { dirname } from "node:path"
 import { pid } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
@@ -15,6 +16,7 @@ import { Stdio } from "../../Stdio.ts"
 import { manyServices, storage } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
+import { forgetDaily } from "../prune/daily.ts"
 import { version } from "../version.ts"
 import { alreadyServed, runningServer } from "./control.ts"
 import { serverFile } from "./serverPlace.ts"
@@ -72,12 +74,13 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
     }),
     manyServices("person", settings)
   )
-  const context = yield* Layer.build(Layer.provide(serving, storage))
+  const context = yield* Layer.build(Layer.provideMerge(serving, storage))
   return yield* Effect.provide(
     Effect.gen(function*() {
       const server = yield* Server
       yield* announce(file, { url: server.url, pid, version, token: Redacted.value(token) })
       stdio.out(`${server.url}/#code=${yield* server.code}\n`)
+      yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))
       yield* server.closed
       return ExitCode.done
     }),

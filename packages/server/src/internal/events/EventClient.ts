@@ -10,14 +10,18 @@ const patience = 30_000
 /** A client that hears events. */
 export class EventClient {
   readonly #response: ServerResponse
-  /** Names the place that the client has read up to. */
-  readonly #place: () => string | number
+  /** The place that was sent last: from here the client may continue. */
+  #place: string
   #isOver = false
 
-  constructor(response: ServerResponse, place: () => string | number) {
+  constructor(response: ServerResponse, place: string) {
     this.#response = response
     this.#place = place
-    response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" })
+    response.writeHead(200, {
+      "Content-Type": "text/event-stream; charset=utf-8",
+      "X-Accel-Buffering": "no",
+      Connection: "close"
+    })
     response.write(opening)
   }
 
@@ -26,52 +30,68 @@ export class EventClient {
     return this.#isOver || this.#response.destroyed
   }
 
-  /** Sends a frame; if too much is unread, it resets the client and closes the connection. */
-  send(frame: Frame): void {
-    if (this.isOver) return
-    if (this.#response.writableLength > mostUnread) this.end(resetFrame("too_slow", this.#place()))
-    else this.#response.write(frame)
-  }
-
-  /** Sends a frame of a replay, which waits for its reader; see `isFull`. */
-  replay(frame: Frame): void {
-    if (!this.isOver) this.#response.write(frame)
-  }
-
   /** Whether a replay has to wait until more was read. */
   get isFull(): boolean {
     return this.#response.writableLength > mostUnread / 4
   }
 
-  /** Sends a last frame and closes the connection. What the client does not read is dropped after a while. */
-  end(frame?: Frame): void {
+  /** Sends a frame, and notes the place that it stands for; if too much is unread, it resets the client instead. */
+  send(frame: Frame, place?: string): void {
+    if (this.isOver) return
+    if (this.#response.writableLength > mostUnread) return this.reset()
+    this.replay(frame, place)
+  }
+
+  /** Sends a frame of a replay, which waits for its reader; see `isFull`. */
+  replay(frame: Frame, place?: string): void {
+    if (this.isOver) return
+    if (place !== undefined) this.#place = place
+    this.#response.write(frame)
+  }
+
+  /** Tells a client that does not read that events are missing from here on, and closes the connection. */
+  reset(): void {
+    if (this.isOver) return
+    this.#response.write(resetFrame("too_slow", this.#place))
+    this.end()
+  }
+
+  /** Closes the connection. What the client does not read is dropped after a while. */
+  end(): void {
     if (this.isOver) return
     this.#isOver = true
-    if (frame !== undefined) this.#response.write(frame)
     this.#response.end()
     this.#response.socket?.setTimeout(patience, () => this.#response.destroy())
   }
 
-  /** Waits until the client has read most of what was sent; ends the connection if that takes too long. */
-  readonly drained: Effect.Effect<void> = Effect.suspend(() => {
-    if (this.isOver || !this.#response.writableNeedDrain) return Effect.void
-    const waiting = Effect.async<void>((resume) => {
-      const done = () => resume(Effect.void)
-      this.#response.once("drain", done).once("close", done)
-      return Effect.sync(() => void this.#response.off("drain", done).off("close", done))
+  /** Waits until the client has read what was sent; resets it if that takes too long. */
+  get drained(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.isOver || !this.#response.writableNeedDrain) return Effect.void
+      return Effect.timeoutTo(this.#once("drain"), {
+        duration: patience,
+        onSuccess: () => undefined,
+        onTimeout: () => this.reset()
+      })
     })
-    return Effect.timeoutTo(waiting, {
-      duration: patience,
-      onSuccess: () => undefined,
-      onTimeout: () => this.end(resetFrame("too_slow", this.#place()))
-    })
-  })
+  }
 
   /** Waits until the connection is closed. */
-  readonly closed: Effect.Effect<void> = Effect.async<void>((resume) => {
-    if (this.#response.destroyed) return resume(Effect.void)
-    const done = () => resume(Effect.void)
-    this.#response.once("close", done)
-    return Effect.sync(() => void this.#response.off("close", done))
-  })
+  get closed(): Effect.Effect<void> {
+    return Effect.suspend(() => this.#response.destroyed ? Effect.void : this.#once("close"))
+  }
+
+  /** Waits for an event of the connection, or for its end. */
+  #once(event: "close" | "drain"): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      const release = () => void this.#response.off(event, done).off("close", done)
+      const done = () => {
+        release()
+        resume(Effect.void)
+      }
+      this.#response.on(event, done)
+      if (event !== "close") this.#response.on("close", done)
+      return Effect.sync(release)
+    })
+  }
 }

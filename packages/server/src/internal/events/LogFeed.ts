@@ -33,10 +33,10 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
     let passing: Array<Event> = []
     let position: number | undefined
 
-    const send = (event: Event, id?: string) => {
+    const send = (event: Event, place?: string) => {
       if (clients.size === 0) return
-      const frame = frameOf(event, id)
-      for (const client of clients) client.send(frame)
+      const frame = frameOf(event, place)
+      for (const client of clients) client.send(frame, place)
     }
 
     yield* bus.listen({ all: true }, (event) => {

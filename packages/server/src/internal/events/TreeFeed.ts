@@ -39,8 +39,9 @@ class Deliveries {
   #send(event: Event, id?: number): void {
     this.growing.see(event)
     if (this.clients.size === 0) return
-    const frame: Frame = frameOf(event, id)
-    for (const client of this.clients) client.send(frame)
+    const place = id === undefined ? undefined : String(id)
+    const frame: Frame = frameOf(event, place)
+    for (const client of this.clients) client.send(frame, place)
   }
 
   /** Takes an event from the bus; says whether one before it is missing. */

@@ -64,7 +64,6 @@ const beginAt = (
 
 interface Place {
   at: number
-  isLive: boolean
 }
 
 /** Sends a client a page of what is stored, as far as it was sent to those who are live: what is beyond comes live. */
@@ -85,7 +84,7 @@ const replayPage = (
     for (const row of rows) {
       if (placeOf(row) > feed.position()) break
       place.at = placeOf(row)
-      client.replay(frameOf({ ...row.event, seq: row.seq }, write(place.at)))
+      client.replay(frameOf({ ...row.event, seq: row.seq }, write(place.at)), write(place.at))
       if (client.isFull) yield* client.drained
     }
     if (rows.length < pageSize) place.at = Math.max(place.at, target)
@@ -103,7 +102,6 @@ const replay = (
     if (place.at < feed.position()) {
       return Effect.zipRight(replayPage(client, feed, numbering, place), replay(client, feed, numbering, place))
     }
-    place.isLive = true
     feed.join(client)
     return Effect.void
   })
@@ -117,8 +115,8 @@ export const follow = Effect.fnUntraced(function*(
 ) {
   const storage = yield* SessionStorage
   const begin = yield* beginAt(wanted, numbering, yield* storage.eventRange(numbering.rootID))
-  const place: Place = { at: begin._tag === "After" ? begin.place : feed.position(), isLive: false }
-  const client = new EventClient(response, () => numbering.write(place.isLive ? feed.position() : place.at))
+  const place: Place = { at: begin._tag === "After" ? begin.place : feed.position() }
+  const client = new EventClient(response, numbering.write(place.at))
   if (begin._tag === "Reset") client.replay(resetFrame(begin.reason, numbering.write(place.at)))
   yield* Effect.ensuring(
     Effect.zipRight(replay(client, feed, numbering, place), client.closed),

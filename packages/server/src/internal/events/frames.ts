@@ -7,7 +7,7 @@ const encode = (text: string): Buffer => Buffer.from(text, "utf8")
 export type Frame = Buffer
 
 /** An event; one that is kept has the id from which a client may continue. */
-export const frameOf = (event: Event, id?: string | number): Frame =>
+export const frameOf = (event: Event, id?: string): Frame =>
   encode(`${id === undefined ? "" : `id: ${id}\n`}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 
 /** Why a client cannot continue where it wants to. */
@@ -20,7 +20,7 @@ export type ResetReason =
   | "too_slow"
 
 /** Events are missing from here on: the client has to read everything again. `id` is the place to continue from. */
-export const resetFrame = (reason: ResetReason, id: string | number): Frame =>
+export const resetFrame = (reason: ResetReason, id: string): Frame =>
   encode(`id: ${id}\nevent: reset\ndata: ${JSON.stringify({ reason })}\n\n`)
 
 /** Shows that the connection is alive. */

@@ -24,11 +24,21 @@ export interface Listening {
   readonly refuse: Effect.Effect<void>
 }
 
-const make = (): Server => {
+/** How long a client may take, in milliseconds. */
+interface Patience {
+  /** For the headers of a request. */
+  readonly headers: number
+  /** For all of a request. */
+  readonly request: number
+}
+
+const usual: Patience = { headers: headersPatience, request: requestPatience }
+
+const make = ({ headers, request }: Patience): Server => {
   const server = createServer({
-    headersTimeout: headersPatience,
-    requestTimeout: requestPatience,
-    connectionsCheckingInterval: 1_000,
+    headersTimeout: headers,
+    requestTimeout: request,
+    connectionsCheckingInterval: Math.min(1_000, headers),
     maxHeaderSize: 16 * 1024,
     keepAliveTimeout: 10_000,
     // The gate says what is wrong with a request without it.
@@ -42,11 +52,17 @@ const make = (): Server => {
 }
 
 /** Listens until the scope closes; then all connections are closed. */
-export const listen = (hostname: string, port: number): Effect.Effect<Listening, ListenFailed, Scope.Scope> =>
+export const listen = (
+  hostname: string,
+  port: number,
+  patience = usual
+): Effect.Effect<Listening, ListenFailed, Scope.Scope> =>
   Effect.gen(function*() {
-    const server = yield* Effect.acquireRelease(Effect.sync(make), (made) =>
+    const server = yield* Effect.acquireRelease(Effect.sync(() => make(patience)), (made) =>
       Effect.async<void>((resume) => {
-        made.close(() => resume(Effect.void))
+        made.close(() =>
+          resume(Effect.void)
+        )
         made.closeAllConnections()
       }))
     yield* Effect.async<void, ListenFailed>((resume) => {

@@ -1,0 +1,75 @@
+/** Proves that a stream of events survives broken connections, and ends where trying again would not help. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { expect, it } from "@effect/vitest"
+import * as EventStream from "@skein/client/EventStream"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A server that answers its requests by these, in turn. */
+const answering = (...answers: ReadonlyArray<Answer>) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
+        let count = 0
+        const server = createServer((request, response) =>
+          answers[Math.min(count++, answers.length - 1)]?.(request, response)
+        )
+        server.listen(0, "127.0.0.1", () =>
+          resume(Effect.succeed({
+            url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+            close: () => {
+              server.closeAllConnections()
+              server.close()
+            }
+          })))
+      }),
+      ({ close }) => Effect.sync(close)
+    ),
+    ({ url }) => ({ url, token: Redacted.make("secret") })
+  )
+
+const message = (id: number) => `id: ${id}\nevent: session.idle\ndata: {"seq":${id}}\n\n`
+
+const streaming =
+  (text: string, end: (response: ServerResponse) => void = () => undefined): Answer => (_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    response.write(text, () => end(response))
+  }
+
+const ids = (got: Chunk.Chunk<EventStream.Streamed>) => Chunk.toReadonlyArray(got).map(({ id }) => id)
+
+it.live("continues after the last event when the connection breaks, and after it was ended", () =>
+  Effect.gen(function*() {
+    const asked: Array<unknown> = []
+    const noting = (answer: Answer): Answer => (request, response) => {
+      asked.push([request.url, request.headers["last-event-id"], request.headers.authorization])
+      answer(request, response)
+    }
+    const server = yield* answering(
+      noting(streaming(`retry: 1000\n\n${message(4)}id: 5\nevent: session.i`, (response) => response.destroy())),
+      noting((_, response) => response.writeHead(503).end()),
+      noting(streaming(`event: heartbeat\ndata: {}\n\n${message(5)}`, (response) => response.end())),
+      noting(streaming("id: 9\nevent: reset\ndata: {\"reason\":\"too_slow\"}\n\n"))
+    )
+    const got = yield* Stream.runCollect(
+      Stream.take(EventStream.events({ ...server, session: "ses_a", from: "3" }), 3)
+    )
+    expect(ids(got)).toEqual(["4", "5", "9"])
+    expect(Chunk.unsafeLast(got)).toEqual({ _tag: "Reset", id: "9", reason: "too_slow" })
+    expect(asked).toEqual(
+      ["3", "4", "4", "5"].map((last) => ["/v1/sessions/ses_a/events", last, "Bearer secret"])
+    )
+  }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer)))
+
+it.live("ends with what the server says if it refuses", () =>
+  Effect.gen(function*() {
+    const server = yield* answering((_, response) => response.writeHead(404).end("{\"detail\":\"none\"}"))
+    const refused = yield* Effect.flip(Stream.runDrain(EventStream.events(server)))
+    expect(refused).toMatchObject({ _tag: "StreamRefused", status: 404, message: "{\"detail\":\"none\"}" })
+  }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer)))

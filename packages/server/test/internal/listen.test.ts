@@ -1,0 +1,53 @@
+/** Proves that connections which send slowly, or nothing, are closed. */
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { connect } from "node:net"
+import { listen } from "../../src/internal/http/listen.ts"
+import { readBody } from "../../src/internal/http/readBody.ts"
+
+/** Sends this and no more, and gives what comes back until the connection is closed. */
+const sending = (port: number, text: string) =>
+  Effect.async<string>((resume) => {
+    const socket = connect(port, "127.0.0.1")
+    let answer = ""
+    socket.setEncoding("utf8").on("data", (piece: string) => answer += piece)
+    socket.on("error", () => undefined)
+    socket.on("close", () => resume(Effect.succeed(answer)))
+    socket.write(text)
+    return Effect.sync(() => socket.destroy())
+  })
+
+const slow = Effect.gen(function*() {
+  const listening = yield* listen("127.0.0.1", 0, { headers: 50, request: 100 })
+  const context = yield* Effect.runtime<never>()
+  listening.answer(() => undefined, (request) => {
+    // What the body says does not matter: it never ends.
+    void Effect.runPromiseExit(Effect.provide(readBody(request), context.context))
+  })
+  return listening.port
+})
+
+describe("a connection that sends slowly", () => {
+  it.live("is closed when it does not come to the end of its headers, or of its body", () =>
+    Effect.gen(function*() {
+      const port = yield* slow
+      const answers = yield* Effect.all([
+        sending(port, "GET / HTTP/1.1\r\nHost: x\r\nX-A"),
+        sending(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+      ], { concurrency: "unbounded" })
+      for (const answer of answers) {
+        expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*application\/problem\+json[^]*"status":408/)
+      }
+    }).pipe(Effect.scoped))
+})
+
+it.live("says how to fix an address that cannot be listened on", () =>
+  Effect.gen(function*() {
+    const { port } = yield* listen("127.0.0.1", 0)
+    expect(yield* Effect.flip(listen("127.0.0.1", port))).toMatchObject({
+      _tag: "ListenFailed",
+      code: "EADDRINUSE",
+      message: expect.stringContaining("--port")
+    })
+    expect((yield* Effect.flip(listen("192.0.2.1", 0))).message).toContain("--hostname")
+  }).pipe(Effect.scoped))
