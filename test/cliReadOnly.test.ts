@@ -44,7 +44,7 @@ it.skipIf(!works)("a command below plan runs, and changes nothing of the tree (n
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /own\.txt: Read-only file system[^]*y\n[^]*built\n\(exit code 3, in a sandbox without a network, where no file can be changed\)/
+      /own\.txt: Read-only file system[^]*y\n[^]*built\n\(exit code 3\)\n\[Sandbox: The project is read-only here, because edits are denied\.\]/
     )
   })
   expect(existsSync(join(project, "own.txt"))).toBe(false)

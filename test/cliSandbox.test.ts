@@ -173,7 +173,7 @@ it.skipIf(!works)("a kill of Skein ends all of a command, at once, where there i
 })
 
 it.skipIf(!works)(
-  "what a killed Skein has left in the tree is taken away at the next start, where there is bubblewrap, but for what is somebody's",
+  "what a killed Skein has left in a repository is taken away at the next start, where there is bubblewrap, but for what is somebody's",
   async () => {
     const { home, project, run, start } = await place({ permission: { bash: { "./wait.sh": "allow" } } }, ["./wait.sh"])
     writeFileSync(join(project, "wait.sh"), "#!/bin/bash\necho $$ > begun\nsleep 9999\n", { mode: 0o755 })
@@ -184,13 +184,16 @@ it.skipIf(!works)(
     await vi.waitUntil(() => existsSync(join(project, "begun")), { timeout: 20_000 })
     child.kill("SIGKILL")
     await ended
-    expect(readdirSync(project)).toEqual(expect.arrayContaining([".mcp.json", ".skein", "skein.json"]))
+    // What is missing in .git is the only thing that anything was put in the place of.
+    expect(readdirSync(project).toSorted()).toEqual(before)
+    expect(readdirSync(join(project, ".git"))).toContain("config.worktree")
     expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^skein-tmp-/)])
-    writeFileSync(join(project, ".envrc"), "use nix\n")
+    writeFileSync(join(project, ".git", "config.worktree"), "[core]\n")
     writeFileSync(join(project, "wait.sh"), "#!/bin/bash\ntrue\n")
     expect(await run({ TMPDIR: temporary })).toMatchObject({ code: 0 })
-    expect(readdirSync(project).toSorted()).toEqual([".envrc", ...before])
-    expect(readFileSync(join(project, ".envrc"), "utf8")).toBe("use nix\n")
+    expect(readdirSync(project).toSorted()).toEqual(before)
+    expect(readdirSync(join(project, ".git"))).not.toContain("modules")
+    expect(readFileSync(join(project, ".git", "config.worktree"), "utf8")).toBe("[core]\n")
     expect(readdirSync(temporary)).toEqual([])
     expect(readdirSync(join(home, "data", "skein", "placeholders"))).toEqual([])
   }

@@ -31,8 +31,8 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     ask: PermissionAsk,
     call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
-  /** Says of files whether they may be read without a question, by the rules and approvals of this moment. */
-  readonly mayRead: (subject: Subject) => Effect.Effect<(path: string) => boolean, StorageError>
+  /** Says of files what the rules and approvals of this moment make of reading them. */
+  readonly readAction: (subject: Subject) => Effect.Effect<(path: string) => Action, StorageError>
   /** Whether any call of a tool may ever be permitted: models are not offered tools that are always denied. */
   readonly offered: (subject: Subject, tool: Caller) => boolean
   /**

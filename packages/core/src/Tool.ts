@@ -98,8 +98,8 @@ export interface ToolContext extends ToolCaller {
   readonly readsOnly: boolean
   /** The mode of the tree. */
   readonly mode: Mode
-  /** Whether rules and approvals let the caller read a file without a question; the path as rules see it. */
-  readonly mayRead: Effect.Effect<(path: string) => boolean, StorageError>
+  /** What rules and approvals say of reading a file; the path as rules see it. */
+  readonly readAction: Effect.Effect<(path: string) => Action, StorageError>
   /** Shows what the call is doing while it runs. */
   readonly report: (update: {
     readonly title?: string

@@ -194,6 +194,16 @@ export const ConfigInfo = Schema.Struct({
   sandbox: Schema.optional(Schema.Literal("auto", "on", "off")),
   /** Whether commands in a sandbox may use the network. */
   sandbox_network: Schema.optional(Schema.Boolean),
+  /** `always`: a person is asked before commands run in the sandbox too. */
+  sandbox_ask: Schema.optional(Schema.Literal("auto", "always")),
+  /** Paths that commands in the sandbox may read besides the project, the system and toolchains: absolute, or with `~/`. */
+  sandbox_read: Schema.optional(
+    Schema.Array(
+      Schema.String.pipe(Schema.pattern(/^(?:\/|~(?:\/|$))/, { message: () => "an absolute path, or one with ~/" }))
+    )
+  ),
+  /** Names of environment variables that commands may see besides the usual ones. */
+  sandbox_env: Schema.optional(Schema.Array(Schema.NonEmptyString)),
   /** Variables that commands of `bash` and hooks see besides. */
   env: Schema.optional(
     Schema.Record({

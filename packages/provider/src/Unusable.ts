@@ -27,3 +27,6 @@ export const unusable =
       ? undefined
       : `${providerID} is a server that may not run: set ${preset.baseUrlName}, or name it under provider in your own config`
   }
+
+/** The variables that hold the keys of providers. */
+export const keyNames: ReadonlyArray<string> = Object.values(known).flatMap(({ keyName }) => keyName ?? [])

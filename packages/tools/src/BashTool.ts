@@ -1,16 +1,16 @@
 /** The tool `bash`: runs a command line. */
-import { readOnlyBash } from "@skein/core/Agent"
-import { evaluate } from "@skein/core/Ruleset"
 import { type Positional, positional } from "@skein/core/ShellLine"
-import { define, type PermissionAsk, type Tool } from "@skein/core/Tool"
+import { define, type Tool, type ToolContext } from "@skein/core/Tool"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
+import { mayEdit } from "@skein/domain/Mode"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { environment } from "./Environment.ts"
+import { confinedAsks, Grants, onlyReads } from "./internal/bash/confinedAsks.ts"
+import { confinedHint } from "./internal/bash/confinedHint.ts"
 import { makeRepositories } from "./internal/bash/repository.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
-import type { SandboxLimits } from "./SandboxPlace.ts"
 import { Shell } from "./Shell.ts"
 import type { ShellCommand } from "./ShellCommand.ts"
 import { SpillFiles } from "./SpillFiles.ts"
@@ -21,7 +21,10 @@ const timeouts = { usual: 120_000, maximum: 600_000 }
 const description =
   `Runs a command with bash in the working directory and gives what it writes to both its outputs, and its exit code.
 It has no terminal and no input. What it leaves in the background is ended with it. Of a long output beginning and end are shown;
-all of it is kept in a file that is named then. Prefer read, edit, glob, grep and list for what they do.`
+all of it is kept in a file that is named then. Prefer read, edit, glob, grep and list for what they do.
+Where there is a sandbox, most commands run without a question: they see the project, the system, toolchains, and a /tmp and a
+home of their own that last, but no network and no credentials, and the project may be read-only. Do not ask before you try. If a
+command has to change files, or use the network or credentials, say so in needs; a person may be asked for that.`
 
 const Parameters = Schema.Struct({
   command: Schema.NonEmptyString.annotations({ description: "The command line" }),
@@ -31,7 +34,13 @@ const Parameters = Schema.Struct({
         `When it is killed, in milliseconds or as "90s" (${timeouts.usual} if left out, at most ${timeouts.maximum})`
     })
   ),
-  description: Schema.optional(Schema.String.annotations({ description: "What it does, in 5 to 10 words" }))
+  description: Schema.optional(Schema.String.annotations({ description: "What it does, in 5 to 10 words" })),
+  needs: Schema.optional(
+    Schema.Array(Schema.Literal("write", "network", "credentials")).annotations({
+      description:
+        "What it cannot do without: changing files of the project, the network, credentials (keys, tokens, the home). Nothing if left out"
+    })
+  )
 })
 
 /** What `bash` is asked. */
@@ -52,24 +61,25 @@ const askedOf = (input: BashInput) => {
   return { call: { ...call, description: `with the arguments ${JSON.stringify(given.words)}` }, known: false }
 }
 
-/** What may be why a command failed: a model that does not know of the sandbox looks for the reason elsewhere. */
-const limitsText = (limits: SandboxLimits | undefined, readsOnly: boolean): string =>
-  limits === undefined
-    ? ""
-    : `, in a sandbox${limits.network ? "" : " without a network"}, where ${
-      readsOnly ? "no file" : "nothing but this directory"
-    } can be changed`
+/** What is known of a call from when it was decided on. */
+interface Decided extends Pick<ShellCommand, "approved" | "reached"> {
+  /** Whether all of its line is known to read. */
+  readonly onlyReads: boolean
+  readonly grants: Grants
+}
 
-/** Whether all of a line is known to read. A tree that it may only read shows no names that are kept free in it. */
-const onlyReads = (asks: ReadonlyArray<PermissionAsk>): boolean =>
-  asks.every(({ exact, patterns, permission, reads = [], unclear }) =>
-    permission === "bash"
-      ? unclear !== true && patterns.every((pattern) =>
-        exact?.includes(pattern) !== true &&
-        evaluate(readOnlyBash, "bash", pattern, undefined, reads.includes(pattern)) === "allow"
-      )
-      : permission !== "edit"
-  )
+/** How a call runs confined: by what was allowed to it, and by the rules and the mode of this moment. */
+const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decided, context: ToolContext) =>
+  Effect.map(context.readAction, (action) => ({
+    approved: approved.filter((path) => !grants.isLeft(path)),
+    reached: reached.filter((path) => !grants.isLeft(path)),
+    readOnly: context.readsOnly || onlyReads ||
+      !(mayEdit(context.mode) || grants.isByRule || grants.has("write")),
+    visible: grants.outside,
+    reads: (path: string) => grants.mayRead(path) ? "allow" as const : action(path),
+    network: grants.has("network"),
+    credentials: grants.has("credentials")
+  }))
 
 /** Makes `bash`. */
 export const makeBash: Effect.Effect<
@@ -81,8 +91,7 @@ export const makeBash: Effect.Effect<
   const spill = yield* SpillFiles
   const paths = yield* Paths
   // What the calls are going to change as far as their lines say; when they are made, somebody has consented to that.
-  const changes = new WeakMap<BashInput, Pick<ShellCommand, "approved" | "reached">>()
-  const reading = new WeakMap<BashInput, boolean>()
+  const decided = new WeakMap<BashInput, Decided>()
   // Loaded at first use: the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
   const look = makeRepositories(yield* environment)
@@ -99,22 +108,32 @@ export const makeBash: Effect.Effect<
       }
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
-      const confined = (yield* shell.limits) !== undefined
+      const limits = yield* shell.limits
       const needed = yield* bashAsks({ paths, look }, call, caller)
-      const asks = needed.asks.map((ask) => confined && ask.permission === "bash" ? { ...ask, confined } : ask)
-      changes.set(input, { approved: needed.approved, reached: needed.reached })
-      reading.set(input, onlyReads(asks))
+      const grants = new Grants()
+      const asks = limits === undefined ? needed.asks : confinedAsks(needed.asks, input.needs ?? [], limits, grants)
+      const isPrivate = (path: string) => limits?.isPrivate(path) === true
+      decided.set(input, {
+        approved: needed.approved.filter((path) => !isPrivate(path)),
+        reached: needed.reached.filter((path) => !isPrivate(path)),
+        onlyReads: onlyReads(needed.asks),
+        grants
+      })
       return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
     }),
     execute: Effect.fnUntraced(function*(input, context) {
       const timeout = input.timeout ?? timeouts.usual
+      const limits = yield* shell.limits
+      const confinement = yield* Effect.mapError(
+        confinementOf(decided.get(input) ?? { onlyReads: false, grants: new Grants() }, context),
+        ({ message }) => refusal("not_started", message)
+      )
       const { exit, output, timedOut } = yield* Effect.mapError(
         shell.run({
           command: input.command,
           words: input[positional]?.words ?? [],
           directory: context.directory,
-          ...changes.get(input),
-          readOnly: context.readsOnly || reading.get(input) === true,
+          ...confinement,
           timeout,
           spill: spill.create(context.sessionID, `${context.partID}.out`),
           watch: (latest) => context.report({ metadata: { output: latest } })
@@ -130,11 +149,16 @@ export const makeBash: Effect.Effect<
           { exit, timedOut }
         )
       }
+      const hint = limits === undefined ? "" : confinedHint(limits, {
+        exit,
+        output,
+        readOnly: confinement.readOnly,
+        deniesEdits: context.readsOnly,
+        has: (need) => need !== "write" && confinement[need]
+      })
       const told = exit === 0
         ? (output === "" ? "(no output)" : output)
-        : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit}${
-          limitsText(yield* shell.limits, context.readsOnly)
-        })`
+        : `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}(exit code ${exit})${hint}`
       return { title: titleOf(input), output: told, metadata: { exit, timedOut } }
     })
   })

@@ -63,6 +63,8 @@ export const tools: Effect.Effect<
 export interface Place {
   /** Where long outputs are kept, and which commands run, absolute. */
   readonly dataDirectory: string
+  /** Files and directories of the program's own, wherever they lie: no tool changes them without a person's consent. */
+  readonly own?: ReadonlyArray<string>
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
@@ -72,17 +74,19 @@ export interface ShellOptions<E = never> {
   readonly pass?: ReadonlyArray<string>
   /** Variables that commands see besides, with what they hold. */
   readonly set?: Readonly<Record<string, string>>
+  /** Variables that no command sees, whatever it was allowed: the keys of models. */
+  readonly withheld?: ReadonlyArray<string>
   /** How commands are confined; not at all where absent. */
   readonly sandbox?: Layer.Layer<Sandbox, E>
 }
 
 /** What the tools of all projects share on this machine; and the files that keep what is too long for a model. */
 export const layerMachine = (
-  { dataDirectory, environment }: Place
+  { dataDirectory, environment, own = [] }: Place
 ): Layer.Layer<Machine | Spill, never, FileSystem.FileSystem | Path.Path> =>
   Layer.mergeAll(
     Network.layer({ environment }),
-    Paths.layer({ home: environment["HOME"] }),
+    Paths.layer({ home: environment["HOME"], own: [dataDirectory, ...own] }),
     Ripgrep.layer({ environment }),
     SeenFiles.layer,
     SpillFiles.layerSpill
@@ -93,9 +97,11 @@ export const layerMachine = (
 
 /** The shell of one project. */
 export const layerShell = <E = never>(
-  { environment, pass = [], sandbox = Sandbox.layerNoop, set = {} }: ShellOptions<E> & Pick<Place, "environment">
+  { environment, pass = [], sandbox = Sandbox.layerNoop, set = {}, withheld = [] }:
+    & ShellOptions<E>
+    & Pick<Place, "environment">
 ): Layer.Layer<Shell, E, FileSystem.FileSystem | Processes> =>
-  Layer.provide(Shell.layer({ environment, pass, set }), sandbox)
+  Layer.provide(Shell.layer({ environment, pass, set, withheld }), sandbox)
 
 /** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
 export const layerWorkbench = <E = never>(

@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { hasOtherNames, makeRealPath } from "./internal/files/realPath.ts"
-import { isProtected } from "./internal/protectedNames.ts"
+import { isPlan, isProtected, isProtectedInHome } from "./internal/protectedNames.ts"
 import { refuse } from "./internal/refusal.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
@@ -68,6 +68,8 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
   /** Paths of the file system; `home` is what `~/` stands for. */
   static readonly layer = (options: {
     readonly home?: string | undefined
+    /** Files and directories of Skein's own, absolute: protected wherever they lie. */
+    readonly own?: ReadonlyArray<string>
   } = {}): Layer.Layer<Paths, never, FileSystem.FileSystem | Path.Path | SpillFiles> =>
     Layer.effect(
       Paths,
@@ -78,22 +80,47 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const realPath = makeRealPath(fs, path)
         const absolute = makeAbsolute(path, options.home)
         const decided = new WeakMap<object, Map<string, Target>>()
-
         const within = (directory: string, at: string) =>
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
+
+        const realOf = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
+        // Looked for at first use: the program starts without it.
+        const ours = yield* Effect.cached(Effect.gen(function*() {
+          const own = yield* Effect.forEach(options.own ?? [], realOf)
+          const home = options.home === undefined ? undefined : yield* realOf(options.home)
+          return (real: string, directory: string) =>
+            own.some((each) => within(each, real) && !within(each, directory))
+            || (home !== undefined && isProtectedInHome(real, directory, home))
+        }))
+
+        /** What is no matter of its name: files of Skein's own, and those that programs of the user go by. */
+        const guarded = (target: Target, caller: ToolCaller) =>
+          target.protected || target.place === "spill" || isPlan(target.shown)
+            ? Effect.succeed(target)
+            : Effect.zipWith(
+              ours,
+              realOf(caller.directory),
+              (isOurs, directory) => isOurs(target.real, directory) ? { ...target, protected: true } : target
+            )
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
 
         const locate = (given: string, caller: ToolCaller): Effect.Effect<Target, ToolError> =>
-          Effect.flatMap(absolute(given, caller), (lexical) =>
-            Effect.flatMap(realPath(lexical), (real) => {
-              // A real path below the directory as it is written shows that there is no link in that either.
-              if (within(caller.directory, real)) return Effect.succeed(inside(caller.directory, real, lexical, caller))
-              return Effect.flatMap(realPath(caller.directory), (directory) =>
-                within(directory, real)
-                  ? Effect.succeed(inside(directory, real, lexical, caller))
-                  : outside(real, lexical, caller))
-            }))
+          absolute(given, caller).pipe(
+            Effect.flatMap((lexical) =>
+              Effect.flatMap(realPath(lexical), (real) => {
+                // A real path below the directory as it is written shows that there is no link in that either.
+                if (within(caller.directory, real)) {
+                  return Effect.succeed(inside(caller.directory, real, lexical, caller))
+                }
+                return Effect.flatMap(realPath(caller.directory), (directory) =>
+                  within(directory, real)
+                    ? Effect.succeed(inside(directory, real, lexical, caller))
+                    : outside(real, lexical, caller))
+              })
+            ),
+            Effect.flatMap((target) => guarded(target, caller))
+          )
 
         const inside = (directory: string, real: string, lexical: string, caller: ToolCaller): Target => {
           const shown = posix(path.relative(directory, real)) || "."

@@ -39,8 +39,11 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
         const bwrap = yield* Effect.cached(Effect.tapErrorTag(yield* bubblewrap(options), "SandboxError", tell))
         return {
           confine: (place) =>
-            Effect.matchEffect(bwrap, { onSuccess: (confine) => confine(place), onFailure: () => Effect.succeed([]) }),
-          limits: Effect.match(bwrap, { onSuccess: () => limitsOf(options), onFailure: () => undefined })
+            Effect.matchEffect(bwrap, {
+              onSuccess: ({ confine }) => confine(place),
+              onFailure: () => Effect.succeed([])
+            }),
+          limits: Effect.match(bwrap, { onSuccess: ({ limits }) => limits, onFailure: () => undefined })
         }
       })
     )
@@ -51,12 +54,10 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
       Sandbox,
       Effect.map(
         Effect.flatten(bubblewrap(options)),
-        (confine) => ({ confine, limits: Effect.succeed(limitsOf(options)) })
+        ({ confine, limits }) => ({ confine, limits: Effect.succeed(limits) })
       )
     )
 }
-
-const limitsOf = ({ network }: SandboxOptions): SandboxLimits => ({ network })
 
 const tell = ({ message }: SandboxError) =>
   Effect.logError(`${message} Commands run without it; with "sandbox": "off" in your config this is not said again.`)

@@ -1,4 +1,5 @@
 /** Where a sandbox stands, and what it is made of. */
+import type { Action } from "@skein/domain/Rule"
 import type * as Effect from "effect/Effect"
 
 /** A command for which a sandbox is made. */
@@ -11,6 +12,14 @@ export interface SandboxPlace {
   readonly reached?: ReadonlyArray<string>
   /** Whether it may change nothing in the directory either: then of what is approved only files that are there. */
   readonly readOnly?: boolean
+  /** Paths outside that somebody has consented to being read; absolute and real. */
+  readonly visible?: ReadonlyArray<string>
+  /** What rules say of reading a file of the tree, relative to it: what is not allowed is hidden. All is allowed if absent. */
+  readonly reads?: (path: string) => Action
+  /** Whether it may use the network, though commands may not. */
+  readonly network?: boolean
+  /** Whether it sees the home, the agent that holds keys, and what is asked for before it is read. */
+  readonly credentials?: boolean
   /** Told, when the scope closes, what it has done that could only be undone: sentences for the model, which the log has as well. */
   readonly tell?: (note: string) => Effect.Effect<void>
 }
@@ -23,12 +32,24 @@ export interface SandboxOptions {
   readonly dataDirectory: string
   /** Files that no command may change wherever they lie, such as scripts that run outside of the sandbox; absolute. */
   readonly fixed?: ReadonlyArray<string>
+  /** Files and directories of Skein's own besides that, such as its database, wherever they lie: no command sees them. */
+  readonly own?: ReadonlyArray<string>
+  /** Paths that commands may read besides the system and toolchains; absolute, or with `~/`. */
+  readonly read?: ReadonlyArray<string>
+  /** Whether a person is asked before a command runs, as without a sandbox. */
+  readonly asks?: boolean
   /** Where `bwrap` is looked for. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** What confined commands cannot do, beside writing where they have no business. */
+/** How commands are confined. */
 export interface SandboxLimits {
   /** Whether there is a network for them. */
   readonly network: boolean
+  /** Whether the sandbox answers where nothing but the default asks for a command. */
+  readonly answers: boolean
+  /** Whether they see a path outside of their tree as it is: of the system, of toolchains. */
+  readonly sees: (path: string) => boolean
+  /** Whether a path stands for a file of their own: in /proc and /dev, and below /tmp where others have none. */
+  readonly isPrivate: (path: string) => boolean
 }

@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
+import { shellEnvironment, wholeEnvironment } from "./internal/shell/shellEnvironment.ts"
 import { Processes } from "./Processes.ts"
 import { Sandbox } from "./Sandbox.ts"
 import type { SandboxLimits } from "./SandboxPlace.ts"
@@ -32,6 +32,8 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly pass?: ReadonlyArray<string>
     readonly set?: Readonly<Record<string, string>>
+    /** Variables that no command sees, whatever it was allowed: the keys of models. */
+    readonly withheld?: ReadonlyArray<string>
   }): Layer.Layer<Shell, never, FileSystem.FileSystem | Processes | Sandbox> =>
     Layer.effect(
       Shell,
@@ -40,7 +42,8 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
           fs: yield* FileSystem.FileSystem,
           processes: yield* Processes,
           sandbox: yield* Sandbox,
-          environment: { ...shellEnvironment(options.environment, options.pass ?? []), ...options.set }
+          environment: { ...shellEnvironment(options.environment, options.pass ?? []), ...options.set },
+          credentials: { ...wholeEnvironment(options.environment, options.withheld ?? []), ...options.set }
         }
         // Loaded at first use: the program starts without it.
         const loaded = Effect.promise(() => import("./internal/shell/runShell.ts"))

@@ -2,9 +2,10 @@
 import type { PlatformError } from "@effect/platform/Error"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type { SandboxPlace } from "./SandboxPlace.ts"
 
 /** What to run. */
-export interface ShellCommand {
+export interface ShellCommand extends Pick<SandboxPlace, "credentials" | "network" | "reads" | "visible"> {
   readonly command: string
   /** What it knows as `$1`, `$2` and so on. */
   readonly words?: ReadonlyArray<string>

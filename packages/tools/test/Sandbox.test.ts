@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Sandbox } from "@skein/tools/Sandbox"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { spawnSync } from "node:child_process"
@@ -60,19 +61,33 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
             "mv .git old && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
             "echo x > .git/config.worktree",
             "mkdir -p .git/modules/x",
-            "mkdir -p .skein/agent && echo x > .skein/agent/a.md",
-            "echo x > skein.json",
-            "ln -s a.txt skein.json",
-            "mv a.txt .mcp.json",
             "echo x > .vscode/settings.json",
             "mv .vscode v && mkdir .vscode && echo x > .vscode/settings.json",
-            "mkdir .claude && echo x > .claude/settings.json",
-            "echo x > .envrc",
             "echo x >> AGENTS.md",
             "rm AGENTS.md"
           ]
         ) {
           expect(yield* run(line), line).not.toMatchObject({ code: 0 })
+        }
+        const notes: Array<string> = []
+        const tell = (note: string) => Effect.sync(() => void notes.push(note))
+        for (
+          const [line, name] of [
+            ["mkdir -p .skein/agent && echo x > .skein/agent/a.md", ".skein"],
+            ["echo x > skein.json", "skein.json"],
+            ["echo x > skein.jsonc", "skein.jsonc"],
+            ["ln -s a.txt opencode.json", "opencode.json"],
+            ["cp a.txt x && mv x .mcp.json", ".mcp.json"],
+            ["mkdir .claude && echo x > .claude/settings.json", ".claude"],
+            ["echo x > .envrc", ".envrc"]
+          ] as const
+        ) {
+          yield* runIn({ directory: repo, approved: [], tell }, line)
+          expect(fs.readdirSync(repo), line).toEqual([...before, `${name}.set-aside`].toSorted())
+          expect(notes.splice(0), line).toEqual([
+            expect.stringMatching(new RegExp(`^${name.replaceAll(".", "\\.")} is protected`))
+          ])
+          fs.rmSync(at(`${name}.set-aside`), { recursive: true })
         }
         expect(
           yield* run(
@@ -191,20 +206,27 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
       expect(fs.readFileSync(at("a.txt"), "utf8")).toBe("a")
     })))
 
-  it.live("puts nothing in the place of another thing for longer than it is needed, also for commands at once", () =>
+  it.live("puts nothing into the tree, and leaves nothing there, also for commands at once", () =>
     Effect.scoped(Effect.gen(function*() {
-      const { repo, top } = yield* world
-      const before = fs.readdirSync(repo)
+      const { at, repo, top } = yield* world
+      const before = fs.readdirSync(repo).toSorted()
       yield* Effect.gen(function*() {
-        const line = "sleep 0.0$((RANDOM % 9)); echo x > skein.json"
-        const ended = yield* Effect.forEach(
+        const run = (line: string) => runIn({ directory: repo, approved: [] }, line)
+        expect(yield* run("ls -A")).toEqual({ code: 0, output: `${before.join("\n")}\n` })
+        expect(yield* run("git status --porcelain")).toEqual({ code: 0, output: "" })
+        // What a watcher would see while a command runs.
+        const fiber = yield* Effect.fork(run("echo > begun; sleep 30"))
+        while (!fs.existsSync(at("begun"))) yield* Effect.sleep(5)
+        expect(fs.readdirSync(repo).toSorted()).toEqual([...before, "begun"].toSorted())
+        yield* Fiber.interrupt(fiber)
+        fs.rmSync(at("begun"))
+        yield* Effect.forEach(
           Array.from({ length: 12 }),
-          () => runIn({ directory: repo, approved: [] }, line),
+          () => run("sleep 0.0$((RANDOM % 9)); echo x > skein.json"),
           { concurrency: "unbounded" }
         )
-        expect(ended.every(({ code }) => code !== 0)).toBe(true)
       }).pipe(Effect.provide(layerIn(top)))
-      expect(fs.readdirSync(repo)).toEqual(before)
+      expect(fs.readdirSync(repo).filter((name) => !name.startsWith("skein.json.set-aside")).toSorted()).toEqual(before)
     })))
 
   it.live("does with an older bubblewrap, which cannot forbid namespaces, and takes all power from commands there as well", () =>

@@ -50,7 +50,7 @@ const make = (top: string) =>
       callID: "../../call",
       readsOnly: false,
       mode: "ask",
-      mayRead: Effect.succeed(() => true),
+      readAction: Effect.succeed(() => "allow" as const),
       report: () => Effect.void,
       ifCutOff: () => Effect.void,
       tells: () => Effect.void,

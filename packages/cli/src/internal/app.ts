@@ -20,6 +20,7 @@ import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { keyNames } from "@skein/provider/Unusable"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
@@ -193,10 +194,20 @@ export const manyServices = (asks: PermissionOptions["asks"], config: ConfigInfo
     Effect.map(processOptions(asks), (process) => Skein.layerMany({ ...process, projects: openProject, config }))
   ).pipe(Layer.provide(machine))
 
+/** The files of a database; the last three come and go beside it. */
+const databaseFiles = (database: string): ReadonlyArray<string> =>
+  database === ":memory:" || isPostgres(database)
+    ? []
+    : ["", "-wal", "-shm", "-journal"].map((suffix) => `${database}${suffix}`)
+
 const place = Effect.zipWith(
   DataDirs,
   environment,
-  ({ data }, variables) => ({ dataDirectory: data, environment: variables })
+  ({ cache, config, data, database, state }, variables) => ({
+    dataDirectory: data,
+    environment: variables,
+    own: [cache, config, data, state, ...databaseFiles(database)]
+  })
 )
 
 /** What the tools of all projects share. */
@@ -209,9 +220,17 @@ const shell = ({ directory, settings: { sandbox = "auto", sandbox_network: netwo
     const confined = { off: Sandbox.layerNoop, auto: Sandbox.layer, on: Sandbox.layerRequired }[sandbox]
     return BuiltinTools.layerShell({
       environment: at.environment,
+      pass: settings.sandbox_env ?? [],
       set: settings.env ?? {},
+      withheld: [...keyNames, ...Object.values(settings.provider ?? {}).flatMap(({ key_env }) => key_env ?? [])],
       sandbox: typeof confined === "function"
-        ? confined({ ...at, network, fixed: ShellHooks.scripts(settings, directory) })
+        ? confined({
+          ...at,
+          network,
+          asks: settings.sandbox_ask === "always",
+          read: settings.sandbox_read ?? [],
+          fixed: ShellHooks.scripts(settings, directory)
+        })
         : confined
     })
   }))

@@ -106,6 +106,10 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   "telemetry.headers": "Headers that are sent with each request, such as a key.",
   sandbox: "`auto` runs shell commands in a sandbox where one is available, `on` only in one, `off` never.",
   sandbox_network: "Whether commands in the sandbox may use the network.",
+  sandbox_ask:
+    "`auto` lets the sandbox answer for commands that no rule names, `always` asks you as without a sandbox.",
+  sandbox_read: "Paths that commands in the sandbox may read besides the project, the system and toolchains.",
+  sandbox_env: "Environment variables that commands may see besides the usual ones, by name.",
   env: "Environment variables for shell commands and hooks.",
   hooks: "Shell commands that run on events, by event.",
   claude_hooks: "Hooks written for Claude Code, by event."

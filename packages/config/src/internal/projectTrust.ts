@@ -26,6 +26,8 @@ export const holdsCommands = (top: string | undefined): boolean => top === "hook
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
   || top === "env"
+  || top === "sandbox_read"
+  || top === "sandbox_env"
   || holdsCommands(top)
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
@@ -35,6 +37,8 @@ const reach = ([top]: ReadonlyArray<string>): string =>
     ? "run commands of its own"
     : top === "env"
     ? "set variables of commands"
+    : top === "sandbox_read" || top === "sandbox_env"
+    ? "show commands in the sandbox more"
     : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
 
 /** Why an environment variable may not be put into this value of a project's file. */
@@ -74,6 +78,8 @@ const loosens = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: Sour
   switch (path.join(".")) {
     case "sandbox":
       return (strictness[String(value)] ?? 0) < (strictness[String(granted ?? "auto")] ?? 0)
+    case "sandbox_ask":
+      return value !== "always" && granted === "always"
     case "sandbox_network":
       return value === true && granted !== true
     default:

@@ -43,7 +43,7 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
         byUser: false,
         readsOnly: false,
         mode: "ask",
-        mayRead: Effect.succeed(() => true),
+        readAction: Effect.succeed(() => "allow" as const),
         consents: new Set(),
         report: () => Effect.void,
         ifCutOff: () => Effect.void,

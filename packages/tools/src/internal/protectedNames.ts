@@ -52,6 +52,9 @@ const fold = (name: string): string => {
 export const mayBeProtected = (fits: (name: string) => boolean): boolean =>
   [...directories, ...files].some((name) => name.startsWith(".") && fits(name))
 
+/** Whether a path is that of a plan, which is not protected. */
+export const isPlan = (path: string): boolean => /^\.skein\/plans\/[^/]+\.md$/i.test(path)
+
 /** Whether a path, with `/` between its names, is protected. Plans (`.skein/plans/*.md`) are not. */
 export const isProtected = (path: string): boolean => {
   const names = path.split("/").filter((name) => name !== "" && name !== ".").map(fold)
@@ -59,3 +62,28 @@ export const isProtected = (path: string): boolean => {
   if (names.length === 3 && names[0] === ".skein" && names[1] === "plans" && last.endsWith(".md")) return false
   return files.has(last) || names.some((name) => directories.has(name))
 }
+
+/** What a login, or programs of the user, go by, wherever below the home the working directory lies. */
+const ofHome = new Set([
+  ".config",
+  ".gnupg",
+  ".local",
+  ".netrc",
+  ".npmrc",
+  ".pam_environment",
+  ".ssh"
+])
+
+/**
+ * Whether a path is protected because it lies in the user's home: its hidden names, and all of it where a home is only part
+ * of the working directory. What the working directory itself lies in is not.
+ */
+export const isProtectedInHome = (real: string, directory: string, home: string): boolean => {
+  if (real !== home && !real.startsWith(`${home}/`)) return false
+  const [top = ""] = real.slice(home.length + 1).split("/", 1)
+  if (isBelow(home, directory)) return home !== directory || top.startsWith(".")
+  return ofHome.has(fold(top)) && !isBelow(directory, `${home}/${top}`)
+}
+
+const isBelow = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)

@@ -3,15 +3,19 @@ import { bwrapArguments, type Confinement } from "../../src/internal/sandbox/bwr
 
 const plain: Confinement = {
   strength: ["--unshare-all", "--cap-drop", "ALL"],
-  directory: "/w",
+  system: ["/usr", "/etc"],
+  temporary: "/p",
+  home: ["/home/me", "/h"],
+  visible: ["/d/spill"],
   writable: ["/out", "/w"],
   pinned: ["/w/.git"],
   readable: ["/w/.git/hooks"],
   reopened: ["/w/.skein/plans"],
-  blocked: ["/w/skein.json"],
-  replaced: [["/w/.git/info/exclude", "/p/exclude"]],
-  temporary: "/p",
-  kept: ["/d/spill"],
+  emptied: ["/w/secrets"],
+  shown: ["/w/secrets/shown"],
+  replaced: [["/w/.git/config", "/b/clean"]],
+  blocked: ["/w/.env"],
+  directory: "/w",
   network: false
 }
 
@@ -20,7 +24,7 @@ const base = (network: boolean) => [
   ...(network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
-  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+  ...["--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc", "--dev", "/dev", "--proc", "/proc"],
   ...["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "mtrr"].flatMap((name) => [
     "--ro-bind-try",
     `/proc/${name}`,
@@ -36,23 +40,46 @@ const base = (network: boolean) => [
   ...["--bind", "/p", "/tmp", "--setenv", "TMPDIR", "/tmp", "--setenv", "XDG_CACHE_HOME", "/tmp/.cache"]
 ]
 
-it("what may only be read stands over what may be changed, and nothing else may be", () => {
+it("what may only be read stands over what may be changed, what is hidden over both, and nothing else is there", () => {
   expect(bwrapArguments(plain)).toEqual([
     ...base(false),
+    ...["--bind", "/h", "/home/me"],
     ...["--ro-bind-try", "/d/spill", "/d/spill"],
     ...["--bind", "/out", "/out", "--bind", "/w", "/w"],
     ...["--bind", "/w/.git", "/w/.git"],
     ...["--ro-bind", "/w/.git/hooks", "/w/.git/hooks"],
     ...["--bind", "/w/.skein/plans", "/w/.skein/plans"],
-    ...["--ro-bind", "/p/exclude", "/w/.git/info/exclude"],
-    ...["--ro-bind", "/dev/null", "/w/skein.json"],
+    ...["--tmpfs", "/w/secrets"],
+    ...["--ro-bind-try", "/w/secrets/shown", "/w/secrets/shown"],
+    ...["--ro-bind", "/b/clean", "/w/.git/config"],
+    ...["--ro-bind", "/dev/null", "/w/.env"],
+    ...["--remount-ro", "/w/secrets", "--remount-ro", "/"],
     ...["--chdir", "/w", "--"]
   ])
 })
 
-it("the network is shared only where it is allowed", () => {
-  const none = { writable: [], pinned: [], readable: [], reopened: [], blocked: [], replaced: [], kept: [] }
+const none = {
+  home: undefined,
+  visible: [],
+  writable: [],
+  pinned: [],
+  readable: [],
+  reopened: [],
+  emptied: [],
+  shown: [],
+  replaced: [],
+  blocked: []
+}
+
+it("the network is shared only where it is allowed, and the home only to be read", () => {
   for (const network of [true, false]) {
-    expect(bwrapArguments({ ...plain, ...none, network })).toEqual([...base(network), "--chdir", "/w", "--"])
+    expect(bwrapArguments({ ...plain, ...none, network })).toEqual([
+      ...base(network),
+      ...["--remount-ro", "/", "--chdir", "/w", "--"]
+    ])
   }
+  expect(bwrapArguments({ ...plain, ...none, home: ["/home/me", "/home/me"] })).toEqual([
+    ...base(false),
+    ...["--ro-bind", "/home/me", "/home/me", "--remount-ro", "/", "--chdir", "/w", "--"]
+  ])
 })

@@ -225,8 +225,8 @@ export class CallRecord {
       callID: part.callID,
       readsOnly: readsOnly(subject),
       mode: subject.mode,
-      mayRead: this.services.permission.mayRead(subject),
       reading: readingOf(subject),
+      readAction: this.services.permission.readAction(subject),
       tells: (runs) =>
         Effect.sync(() => {
           for (const run of runs) this.#reportedRuns.add(run)

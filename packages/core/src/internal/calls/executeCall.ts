@@ -25,7 +25,7 @@ const execute = (call: CallRecord, tool: AnyTool) => {
           ...context,
           readsOnly: readsOnly(holds),
           mode: holds.mode,
-          mayRead: permission.mayRead(holds)
+          readAction: permission.readAction(holds)
         }
         return call.wasBegun && resumes ? recoverCall(call, tool, present) : tool.execute(call.input, present)
       }

@@ -67,8 +67,8 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
     callID: "",
     readsOnly: readsOnly(subject),
     mode: subject.mode,
-    mayRead: permission.mayRead(subject),
     reading: readingOf(subject),
+    readAction: permission.readAction(subject),
     report: () => Effect.void,
     ifCutOff: () => Effect.void,
     tells: () => Effect.void

@@ -20,7 +20,7 @@ import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
 import { isOffered, passedOver, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
-import { readableBy, type Verdict, weigh as weighCall } from "./weigh.ts"
+import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
 /** How long a question may wait before it counts as rejected. */
 const patience = Duration.hours(24)
@@ -255,11 +255,11 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     return {
       decide,
       authorise,
-      mayRead: (given: Subject) =>
+      readAction: (given: Subject) =>
         Effect.flatMap(present(given), (subject) =>
           Effect.map(
             storage.approvals(subject.session.projectID, subject.session.rootID),
-            (approved) => readableBy(subject, approved)
+            (approved) => readActionOf(subject, approved)
           )),
       offered: isOffered,
       reply,

@@ -96,9 +96,9 @@ export const weigh = <E = StorageError>(
 
 const readCaller: Caller = { name: "read", permission: "read" }
 
-/** Says of files whether these rules and approvals let them be read without a question. */
-export const readableBy = (subject: Subject, approved: ReadonlyArray<Approval>) => (path: string): boolean => {
+/** Says of files what these rules and approvals make of reading them. */
+export const readActionOf = (subject: Subject, approved: ReadonlyArray<Approval>) => (path: string): Action => {
   const ask: PermissionAsk = { permission: "read", patterns: [path], always: [], metadata: {} }
-  const [action] = byRules(subject, readCaller, ask)
-  return action === "allow" || (action === "ask" && isApproved(approved, ask, ask.patterns))
+  const [action = "ask"] = byRules(subject, readCaller, ask)
+  return action === "ask" && isApproved(approved, ask, ask.patterns) ? "allow" : action
 }

@@ -5,6 +5,7 @@
 import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { attempt } from "../processes.ts"
+import { aside } from "./aside.ts"
 import { isIn } from "./within.ts"
 
 /** What a new repository may say in its config: nothing of it names a program. */
@@ -38,16 +39,6 @@ const isPlain = (git: string): boolean =>
 
 const hooksOf = (git: string): ReadonlyArray<string> =>
   attempt(() => NodeFs.readdirSync(join(git, "hooks")), []).filter((name) => !name.endsWith(".sample"))
-
-/** Moves something out of the way; gives where it is now. */
-const aside = (path: string): string => {
-  let to = `${path}.set-aside`
-  for (let number = 2; NodeFs.lstatSync(to, { throwIfNoEntry: false }) !== undefined; number++) {
-    to = `${path}.set-aside-${number}`
-  }
-  NodeFs.renameSync(path, to)
-  return to
-}
 
 const warningOf = (directory: string, path: string, to: string, why: string): string =>
   `${

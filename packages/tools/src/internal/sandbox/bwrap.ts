@@ -1,32 +1,33 @@
-/** Confines commands by bubblewrap: tries once whether it works here, and says for each command what it may change. */
+/** Confines commands by bubblewrap: tries once whether it works here, and says for each command what it sees and may change. */
 import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
-import { createHash } from "node:crypto"
+import type * as Scope from "effect/Scope"
 import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
 import * as NodeOwner from "../../NodeOwner.ts"
 import { SandboxError } from "../../SandboxError.ts"
-import type { SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
+import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
 import { attempt } from "../processes.ts"
 import { aftermath } from "./aftermath.ts"
-import { approvedPlaces } from "./approvedPlaces.ts"
-import { bwrapArguments } from "./bwrapArguments.ts"
+import { type ApprovedPlaces, approvedPlaces } from "./approvedPlaces.ts"
+import { bwrapArguments, type Confinement } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
-import { guardedPlaces, protectedAtTop } from "./guardedPlaces.ts"
+import { type Guarded, guardedPlaces, isOfProject, protectedAtTop, watchedAtTop } from "./guardedPlaces.ts"
+import { makeMaskedFiles } from "./maskedFiles.ts"
 import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
+import { watchProtected } from "./protectedWatch.ts"
+import { outermost, visiblePlaces } from "./visiblePlaces.ts"
 import { between, isIn } from "./within.ts"
+import { cleanCopies, credentialFiles, identityOf } from "./withoutCredentials.ts"
 
 const unusable = (why: string) =>
   new SandboxError({
     message: `There is no sandbox for commands: ${why}. \`skein doctor\` says how to get one.`
   })
 
-/** Nothing but reading. */
-const nothing = { writable: [], readable: [], pinned: [], reopened: [], replaced: [] }
-
-const isThere = (path: string): boolean => NodeFs.existsSync(path)
+const isThere = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 
@@ -36,70 +37,55 @@ const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntr
 
 /** The sockets that a command would see: through them it could have others do what it may not do itself. */
 const sockets = (seen: ReadonlyArray<string>, approved: ReadonlyArray<string>): ReadonlyArray<string> =>
-  openSockets().filter((path) =>
-    !approved.includes(path)
-    && (!["/dev", "/proc", "/run", "/tmp"].some((hidden) => isIn(path, hidden)) ||
-      seen.some((place) => isIn(path, place)))
-  )
+  openSockets().filter((path) => !approved.includes(path) && seen.some((place) => isIn(path, place)))
 
-/** Writes down what git must not see because it only stands in the place of what is missing, besides what it does not see anyway. */
-const excluding = (at: string, excludes: string, directory: string, blocked: ReadonlyArray<string>) =>
-  Effect.try({
-    try: () => {
-      const names = blocked.filter((path) => dirname(path) === directory).map((path) => `/${basename(path)}`)
-      const text = `${NodeFs.readFileSync(excludes, "utf8").trimEnd()}\n${names.join("\n")}\n`
-      const file = join(at, `exclude-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`)
-      NodeFs.mkdirSync(at, { recursive: true })
-      NodeFs.writeFileSync(file, text)
-      return file
-    },
-    catch: (cause) => unusable(`${excludes} could not be read (${String(cause)})`)
-  })
+/** What may be changed, and what of that may not. */
+type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable">
 
 /** Makes it, or fails where bubblewrap cannot be used. */
 export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const strength = yield* Effect.mapError(bwrapTrial(options.environment), unusable)
   const owner = yield* Effect.provide(Owner, NodeOwner.layer)
-  const { beside, records, temporary } = yield* Effect.mapError(
+  const place = yield* Effect.mapError(
     makeBwrapPlace(options.dataDirectory, owner),
     ({ cause }) => unusable(`no directory for temporary files could be made (${String(cause)})`)
   )
-  const placeholders = yield* makePlaceholders(records, owner)
-  const given = { strength, network: options.network }
-  const { HOME, XDG_CONFIG_HOME } = options.environment
+  const placeholders = yield* makePlaceholders(place.records, owner)
+  const { HOME, SSH_AUTH_SOCK, XDG_CONFIG_HOME } = options.environment
   const home = HOME === undefined ? undefined : real(HOME)
-  // Approvals, trust and rules lie here: a command that could write them could allow itself anything.
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
-  const ownPlaces = [options.dataDirectory, ...(config === undefined ? [] : [join(config, "skein")])].map(real)
+  // Approvals, trust and rules lie here: a command that could write them could allow itself anything.
+  const ownPlaces = [
+    options.dataDirectory,
+    ...(config === undefined ? [] : [join(config, "skein")]),
+    ...options.own ?? []
+  ].map(real)
+  const machine = visiblePlaces({
+    environment: options.environment,
+    home,
+    read: options.read ?? [],
+    program: real(process.execPath)
+  })
+  const maskedFiles = makeMaskedFiles()
+  if (home !== undefined) {
+    const configs = [join(config ?? home, "git", "config"), join(home, ".gitconfig")]
+    yield* Effect.try({
+      try: () => NodeFs.writeFileSync(join(place.home, ".gitconfig"), identityOf(configs)),
+      catch: (cause) => unusable(`no home could be made (${String(cause)})`)
+    })
+  }
+  const spill = join(options.dataDirectory, "spill")
+  // What the commands that run now may make, though it is protected.
+  const consents = new Set<ReadonlyArray<string>>()
 
-  return Effect.fnUntraced(
-    function*({ approved, directory: named, reached = [], readOnly = false, tell }: SandboxPlace) {
-      const directory = yield* Effect.try({
-        try: () => NodeFs.realpathSync(named),
-        catch: () => new SandboxError({ message: `the directory ${named} is gone` })
-      })
-      const guarded = yield* Effect.mapError(
-        guardedPlaces({ directory, approved, home, isPlaceholder: placeholders.known() }),
-        (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
-      )
-      const kept = [join(options.dataDirectory, "spill"), ...guarded.kept].filter(isThere)
-      // Nobody works in the whole machine: where the tree is all there is, it may only be read.
-      if (readOnly || directory === "/") {
-        const writable = approved.filter(isFile)
-        const blocked = sockets([...kept, directory], approved)
-        return [
-          "bwrap",
-          ...bwrapArguments({
-            ...given,
-            ...nothing,
-            directory,
-            writable,
-            blocked,
-            temporary,
-            kept: [...kept, directory]
-          })
-        ]
-      }
+  /** What may be changed in a tree that is not only read, and around it. */
+  const changing = (
+    guarded: Guarded,
+    beyond: ApprovedPlaces,
+    directory: string,
+    { approved, reached = [] }: SandboxPlace
+  ): Effect.Effect<Changing, SandboxError, Scope.Scope> =>
+    Effect.gen(function*() {
       const held = yield* Effect.mapError(
         placeholders.hold([
           ...guarded.missingFiles.map((path) => [path, "file"] as const),
@@ -107,60 +93,182 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         ]),
         ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
       )
-      const look = aftermath({
-        directory,
-        names: protectedAtTop(directory === home),
-        repositories: guarded.repositories,
-        approved
-      })
-      yield* Effect.addFinalizer(() =>
-        Effect.forEach(look(), (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void))
-      )
-      const missing = held.flatMap(([path, kind]) => kind === "file" ? [path] : [])
-      const beyond = approvedPlaces({ approved, reached, directory, home })
       // What git and others run by is kept there as well, as far as it is there: nobody makes names in the directories of others.
       const besides = yield* Effect.mapError(
         Effect.forEach(
           beyond.writable.filter(isDirectory),
-          (place) => guardedPlaces({ directory: place, approved, home, isPlaceholder: () => false })
+          (each) => guardedPlaces({ directory: each, approved, home, isPlaceholder: () => false })
         ),
         (error) => unusable(`what is protected outside of ${directory} could not be looked at (${String(error.error)})`)
       )
       const writable = [...beyond.writable, ...guarded.writable]
-      const isOpen = (path: string) => writable.some((place) => isIn(path, place) && path !== place)
+      const isOpen = (path: string) => writable.some((each) => isIn(path, each) && path !== each)
       const own = ownPlaces.filter((path) =>
         isOpen(path) && isThere(path) && ![directory, ...approved, ...reached].some((each) => isIn(each, path))
       )
       const fixed = (options.fixed ?? []).filter(isFile).map(real).filter(isOpen)
-      const { excludes } = guarded
-      return [
-        "bwrap",
-        ...bwrapArguments({
-          ...given,
+      return {
+        writable,
+        readable: [
+          ...beyond.readable,
+          ...besides.flatMap(({ readable }) => readable),
+          ...guarded.readable,
+          ...own,
+          ...fixed,
+          ...held.map(([path]) => path)
+        ],
+        pinned: [
+          ...guarded.pinned,
+          ...besides.flatMap(({ pinned }) => pinned),
+          ...[...own, ...fixed].flatMap((path) => between(path, directory))
+        ],
+        reopened: guarded.reopened
+      }
+    })
+
+  /** Watches the tree while the command runs, and looks at it afterwards. */
+  const watching = (guarded: Guarded, directory: string, { approved, tell }: SandboxPlace) =>
+    Effect.gen(function*() {
+      const isHome = directory === home
+      yield* Effect.acquireRelease(
+        Effect.sync(() => consents.add(approved)),
+        () => Effect.sync(() => consents.delete(approved))
+      )
+      const isApproved = (path: string) =>
+        [...consents].some((all) => all.some((each) => isIn(each, path) || isIn(path, each)))
+      const look = aftermath({
+        directory,
+        names: protectedAtTop(isHome),
+        repositories: guarded.repositories,
+        approved
+      })
+      const watched = yield* Effect.forEach(
+        watchedPlaces(directory, watchedAtTop(isHome), ownPlaces),
+        ([at, names]) => watchProtected({ directory: at, isApproved, names })
+      )
+      yield* Effect.addFinalizer(() =>
+        Effect.forEach(
+          [...watched.flatMap((each) => each()), ...look()],
+          (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void)
+        )
+      )
+    })
+
+  /** What a command does not see of what it would see. */
+  const hiding = (directory: string, guarded: Guarded, seen: ReadonlyArray<string>, given: SandboxPlace) =>
+    Effect.try({
+      try: () => {
+        const { approved, credentials = false, reads = () => "allow" } = given
+        const isSeen = (path: string) => seen.some((each) => isIn(path, each))
+        const masked = maskedFiles(
           directory,
-          writable,
-          readable: [
-            ...beyond.readable,
-            ...besides.flatMap(({ readable }) => readable),
-            ...guarded.readable,
-            ...own,
-            ...fixed,
-            ...held.flatMap(([path, kind]) => kind === "directory" ? [path] : [])
-          ],
-          pinned: [
-            ...guarded.pinned,
-            ...besides.flatMap(({ pinned }) => pinned),
-            ...[...own, ...fixed].flatMap((path) => between(path, directory))
-          ],
-          reopened: guarded.reopened,
-          blocked: [...missing, ...sockets([...writable, ...kept], approved)],
-          replaced: excludes === undefined || missing.length === 0
-            ? []
-            : [[excludes, yield* excluding(beside, excludes, directory, missing)]],
-          temporary,
-          kept
-        })
-      ]
+          (path) => reads(path) === "allow" || (credentials && reads(path) === "ask")
+        )
+        const own = ownPlaces.filter((path) => isSeen(path) && isThere(path) && !isIn(directory, path))
+        const hidden = [
+          ...masked.files,
+          ...masked.directories,
+          ...machine.hidden.filter((path) => !isIn(directory, path)),
+          ...own,
+          ...(credentials ? [] : hiddenHome(home, directory))
+        ].filter((path) => !approved.some((each) => isIn(each, path)))
+        const emptied = outermost(hidden.filter(isDirectory))
+        const inEmptied = (path: string) => emptied.some((each) => isIn(path, each))
+        const configs = [...guarded.repositories, ...guarded.kept].map((each) => join(each, "config"))
+        const copied = credentials
+          ? []
+          : [...configs, ...credentialFiles.map((name) => join(directory, name))].filter((path) =>
+            !hidden.includes(path) && !inEmptied(path) && !approved.includes(path)
+          )
+        return {
+          emptied,
+          shown: [spill, ...machine.toolchains].filter((path) => inEmptied(path) && isThere(path)),
+          replaced: cleanCopies(place.beside, copied),
+          hidden: hidden.filter((path) => isFile(path) && !inEmptied(path))
+        }
+      },
+      catch: (cause) => unusable(`what is hidden in ${directory} could not be looked at (${String(cause)})`)
+    })
+
+  const confine = Effect.fnUntraced(function*(given: SandboxPlace) {
+    const { approved, credentials = false, network = false, reached = [], readOnly = false, visible = [] } = given
+    const directory = yield* Effect.try({
+      try: () => NodeFs.realpathSync(given.directory),
+      catch: () => new SandboxError({ message: `the directory ${given.directory} is gone` })
+    })
+    const guarded = yield* Effect.mapError(
+      guardedPlaces({ directory, approved, home, isPlaceholder: placeholders.known() }),
+      (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
+    )
+    // Nobody works in the whole machine: where the tree is all there is, it may only be read.
+    const onlyReads = readOnly || directory === "/"
+    const changes = onlyReads
+      ? { writable: approved.filter(isFile), readable: [], pinned: [], reopened: [] }
+      : yield* changing(guarded, approvedPlaces({ approved, reached, directory, home }), directory, given)
+    if (!onlyReads) yield* watching(guarded, directory, given)
+    const agent = credentials && SSH_AUTH_SOCK !== undefined ? [SSH_AUTH_SOCK] : []
+    const seen = [
+      ...machine.toolchains,
+      ...[spill, ...guarded.kept, ...visible].filter(isThere),
+      ...(onlyReads && directory !== "/" ? [directory] : [])
+    ]
+    const all = [...seen, ...changes.writable, directory, ...(credentials && home !== undefined ? [home] : [])]
+    const { emptied, hidden, replaced, shown } = yield* hiding(directory, guarded, all, given)
+    return [
+      "bwrap",
+      ...bwrapArguments({
+        ...changes,
+        strength,
+        network: options.network || network,
+        system: directory === "/" ? ["/"] : machine.system,
+        temporary: place.temporary,
+        home: home === undefined || directory === "/" || isIn(home, directory)
+          ? undefined
+          : [home, credentials ? home : place.home],
+        visible: [...seen, ...agent],
+        emptied,
+        shown,
+        replaced,
+        blocked: [...hidden, ...sockets(all, [...approved, ...agent])],
+        directory
+      })
+    ]
+  })
+
+  const temporaryOf = (path: string) => join(place.temporary, path.slice("/tmp".length))
+  const limits: SandboxLimits = {
+    network: options.network,
+    answers: options.asks !== true,
+    sees: (path) =>
+      [...machine.system, ...machine.toolchains].some((each) => isIn(path, each))
+      && !machine.hidden.some((each) => isIn(path, each)),
+    isPrivate: (path) => {
+      if (/^\/(?:proc|dev)\//.test(path)) return true
+      if (!path.startsWith("/tmp/")) return false
+      const isTheirs = isThere(path) || (dirname(path) !== "/tmp" && isThere(dirname(path)))
+      return isThere(temporaryOf(path)) ? !isTheirs || NodeFs.lstatSync(temporaryOf(path)).size > 0 : !isTheirs
     }
-  )
+  }
+  return { confine, limits }
 })
+
+/** Where names are watched for: protected ones at the top of the tree, and files of Skein's own that are not there yet. */
+const watchedPlaces = (directory: string, names: ReadonlyArray<string>, own: ReadonlyArray<string>) => {
+  const places = new Map<string, ReadonlyArray<string>>([[directory, names]])
+  for (const path of own) {
+    const at = dirname(path)
+    if (isIn(at, directory) && isDirectory(at) && !isThere(path)) {
+      places.set(at, [...places.get(at) ?? [], basename(path)])
+    }
+  }
+  return places
+}
+
+/** What of the home is hidden where it lies in the tree: all of it, or its hidden names. */
+const hiddenHome = (home: string | undefined, directory: string): ReadonlyArray<string> => {
+  if (home === undefined || !isIn(home, directory)) return []
+  if (home !== directory) return [home]
+  return NodeFs.readdirSync(home).filter((name) => name.startsWith(".") && !isOfProject(name)).map((name) =>
+    join(home, name)
+  )
+}

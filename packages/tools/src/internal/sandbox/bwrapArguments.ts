@@ -1,4 +1,4 @@
-/** What bubblewrap is told: nothing but reading, and what is named here. */
+/** What bubblewrap is told: nothing is seen and nothing may be changed but what is named here. */
 
 /**
  * What files of /proc tell the kernel what to do. Bubblewrap leaves them to the modes of the files, which keep everybody
@@ -9,9 +9,9 @@ const switches = ["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "m
 const each = (flag: string, paths: ReadonlyArray<string>): ReadonlyArray<string> =>
   paths.flatMap((path) => [flag, path, path])
 
-/** All files as they are, to be read, with devices and processes of its own. */
-export const emptyWorld: ReadonlyArray<string> = [
-  ...["--ro-bind", "/", "/"],
+/** These places, to be read, with devices and processes of its own. */
+export const worldOf = (system: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...each("--ro-bind", system),
   ...["--dev", "/dev"],
   ...["--proc", "/proc"],
   ...each("--ro-bind-try", switches)
@@ -21,8 +21,14 @@ export const emptyWorld: ReadonlyArray<string> = [
 export interface Confinement {
   /** The flags that take everything from it, as far as bubblewrap can do that here. */
   readonly strength: ReadonlyArray<string>
-  /** The directory that it runs in. */
-  readonly directory: string
+  /** What it sees of the machine; `/` for all of it. */
+  readonly system: ReadonlyArray<string>
+  /** What it finds as /tmp. */
+  readonly temporary: string
+  /** What it finds as the home of the user; the home itself, to be read, where it is the same. */
+  readonly home: readonly [path: string, by: string] | undefined
+  /** What it sees besides: toolchains, and what somebody has consented to. */
+  readonly visible: ReadonlyArray<string>
   /** What it may change: directories, and files that exist. Later ones stand over earlier ones. */
   readonly writable: ReadonlyArray<string>
   /** What lies in these and may only be read. */
@@ -31,14 +37,16 @@ export interface Confinement {
   readonly pinned: ReadonlyArray<string>
   /** What lies in that, and may be changed all the same. */
   readonly reopened: ReadonlyArray<string>
-  /** What is not there: a device that nobody can open stands in its place. */
-  readonly blocked: ReadonlyArray<string>
-  /** What it finds as /tmp. */
-  readonly temporary: string
-  /** What must be there to read although it lies below /tmp or /run. */
-  readonly kept: ReadonlyArray<string>
+  /** Directories that are empty for it. */
+  readonly emptied: ReadonlyArray<string>
+  /** What lies in these and is seen all the same. */
+  readonly shown: ReadonlyArray<string>
   /** What it finds in the place of a file: that file, and the other one. */
   readonly replaced: ReadonlyArray<readonly [path: string, by: string]>
+  /** What is not there: a device that nobody can open stands in its place. */
+  readonly blocked: ReadonlyArray<string>
+  /** The directory that it runs in. */
+  readonly directory: string
   readonly network: boolean
 }
 
@@ -49,21 +57,35 @@ export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> 
   ...(confinement.network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
-  ...emptyWorld,
+  ...worldOf(confinement.system),
   // Sockets of other programs lie here, and through them one could ask these to do what one may not do.
   ...["--tmpfs", "/run"],
   ...each("--ro-bind-try", confinement.network ? ["/run/systemd/resolve", "/run/resolvconf"] : []),
   ...["--bind", confinement.temporary, "/tmp"],
   ...["--setenv", "TMPDIR", "/tmp"],
   ...["--setenv", "XDG_CACHE_HOME", "/tmp/.cache"],
-  ...each("--ro-bind-try", confinement.kept),
+  ...homeOf(confinement.home),
+  ...each("--ro-bind-try", confinement.visible),
   ...each("--bind", confinement.writable),
   // A directory above what is kept could be moved away, and another one be made in its place; what is mounted cannot.
   ...each("--bind", confinement.pinned),
   ...each("--ro-bind", confinement.readable),
   ...each("--bind", confinement.reopened),
+  ...confinement.emptied.flatMap((path) => ["--tmpfs", path]),
+  ...each("--ro-bind-try", confinement.shown),
   ...confinement.replaced.flatMap(([path, by]) => ["--ro-bind", by, path]),
   ...confinement.blocked.flatMap((path) => ["--ro-bind", "/dev/null", path]),
+  // What was mounted over stays as empty as it is.
+  ...[...confinement.emptied, ...(confinement.system.includes("/") ? [] : ["/"])].flatMap((path) => [
+    "--remount-ro",
+    path
+  ]),
   ...["--chdir", confinement.directory],
   "--"
 ]
+
+const homeOf = (home: Confinement["home"]): ReadonlyArray<string> => {
+  if (home === undefined) return []
+  const [path, by] = home
+  return path === by ? ["--ro-bind", path, path] : ["--bind", by, path]
+}

@@ -12,6 +12,8 @@ import { recordName } from "./placeholders.ts"
 export interface BwrapPlace {
   /** What commands find as /tmp. */
   readonly temporary: string
+  /** What they find as the home. */
+  readonly home: string
   /** What they do not see. */
   readonly beside: string
   /** Where records of placeholders are kept. */
@@ -38,10 +40,11 @@ export const makeBwrapPlace = Effect.fnUntraced(function*(dataDirectory: string,
       NodeFs.mkdirSync(top, { mode: 0o700 })
       const place = {
         temporary: join(top, "tmp"),
+        home: join(top, "home"),
         beside: join(top, "beside"),
         records: isShared ? shared : join(top, "records")
       }
-      for (const directory of [place.temporary, place.beside, place.records]) made(directory)
+      for (const directory of [place.temporary, place.home, place.beside, place.records]) made(directory)
       return place
     }),
     () =>

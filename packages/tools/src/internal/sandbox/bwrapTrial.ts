@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import type { SandboxOptions } from "../../SandboxPlace.ts"
-import { emptyWorld } from "./bwrapArguments.ts"
+import { worldOf } from "./bwrapArguments.ts"
 
 /**
  * What it can do, best first. Root would keep its capabilities and could unmount what is in its way. Namespaces that are
@@ -29,7 +29,7 @@ const attempt = (flags: ReadonlyArray<string>, environment: SandboxOptions["envi
   Effect.async<ReadonlyArray<string>, Failure>((resume) => {
     const child = execFile(
       "bwrap",
-      [...flags, "--die-with-parent", ...emptyWorld, "--", ...proof],
+      [...flags, "--die-with-parent", ...worldOf(["/"]), "--", ...proof],
       { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
       (error, out, complaints) => {
         const failed = (why: string, isRefused = false) => resume(Effect.fail({ why, isRefused }))

@@ -6,19 +6,14 @@ import * as NodePath from "node:path"
 import { nestedRepositories } from "./nestedRepositories.ts"
 import { between, isIn } from "./within.ts"
 
-/** Directories of which everything is kept; those that are missing are kept from being made. */
+/** Directories of which everything is kept; those that are missing are watched for. */
 const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
 
-/**
- * Files that are kept, and kept from being made, unless their other form is there: an empty one beside it would break the
- * config of a program that starts meanwhile.
- */
-const files = ["skein.json", "opencode.json", ".mcp.json", ".envrc", ".gitmodules"]
+/** Files that are kept; those that are missing are watched for. */
+const files = ["skein.json", "skein.jsonc", "opencode.json", "opencode.jsonc", ".mcp.json", ".envrc", ".gitmodules"]
 
 /** Files that are kept where they are there. */
 const found = [
-  "skein.jsonc",
-  "opencode.jsonc",
   "AGENTS.md",
   "CLAUDE.md",
   ".gitconfig",
@@ -29,7 +24,7 @@ const found = [
 ]
   .concat([".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".inputrc"])
 
-/** What a login, or a program of the user, goes by: kept from being made where the tree is the user's home. */
+/** What a login, or a program of the user, goes by: watched for where the tree is the user's home. */
 const ofHome = {
   directories: [".ssh", ".config", ".gnupg", ".local"],
   files: [".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".inputrc"]
@@ -56,6 +51,16 @@ export const protectedAtTop = (
   ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
 ]
 
+/** The names that are watched for as long as they are missing at the top of a tree. */
+export const watchedAtTop = (isHome: boolean): ReadonlyArray<string> => [
+  ...directories,
+  ...files,
+  ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
+]
+
+/** Whether a name in the home belongs to a project there: what else begins with a dot is hidden. */
+export const isOfProject = (name: string): boolean => [...directories, ...files, ".git", ".gitignore"].includes(name)
+
 const isNamed = (name: string): boolean =>
   [...directories, ...files, ...found, ...ofHome.directories, ...ofHome.files, ".git"].includes(name)
 
@@ -72,15 +77,13 @@ export interface Guarded {
   readonly kept: ReadonlyArray<string>
   /** The directories of git in the tree. */
   readonly repositories: ReadonlyArray<string>
-  /** The file in which the repository of the tree says what git does not see. */
-  readonly excludes: string | undefined
   readonly writable: ReadonlyArray<string>
   readonly readable: ReadonlyArray<string>
   readonly pinned: ReadonlyArray<string>
   readonly reopened: ReadonlyArray<string>
-  /** Missing directories, which have to be there for others to be put over them. */
+  /** Missing directories of git, which have to be there for others to be put over them. */
   readonly missingDirectories: ReadonlyArray<string>
-  /** Missing files. */
+  /** Missing files of git. */
   readonly missingFiles: ReadonlyArray<string>
 }
 
@@ -134,11 +137,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     keep(target)
   }
 
-  for (const name of directories) keep(NodePath.join(directory, name), missingDirectories)
-  for (const name of files) {
-    const path = NodePath.join(directory, name)
-    keep(path, kindOf(`${path}c`) === "none" ? missingFiles : undefined)
-  }
+  for (const name of [...directories, ...files]) keep(NodePath.join(directory, name))
   const isHome = home === directory
   for (const name of found) if (!isHome || !ofHome.files.includes(name)) keep(NodePath.join(directory, name))
 
@@ -147,8 +146,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     keep(home)
   }
   if (isHome) {
-    for (const name of ofHome.directories) keep(NodePath.join(home, name), missingDirectories)
-    for (const name of ofHome.files) keep(NodePath.join(home, name), missingFiles)
+    for (const name of [...ofHome.directories, ...ofHome.files]) keep(NodePath.join(home, name))
     for (const name of NodeFs.readdirSync(home)) {
       if (name.startsWith(".") && !isNamed(name)) keep(NodePath.join(home, name))
     }
@@ -204,9 +202,6 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   return {
     kept,
     repositories,
-    excludes: [...kept, ...(kindOf(git) === "directory" ? [git] : [])]
-      .map((each) => NodePath.join(each, "info", "exclude"))
-      .find((path) => NodeFs.existsSync(path) && kindOf(path) === "file"),
     writable,
     readable,
     pinned,

@@ -42,11 +42,13 @@ interface Place {
   readonly fs: FileSystem.FileSystem
   readonly processes: Pick<typeof Processes.Service, "track">
   readonly environment: Readonly<Record<string, string>>
+  /** The same with what tells secrets, but for the keys of models. */
+  readonly credentials: Readonly<Record<string, string>>
   readonly sandbox: typeof Sandbox.Service
 }
 
 const run = Effect.fnUntraced(function*(
-  { environment, fs, processes, sandbox }: Place,
+  { credentials, environment, fs, processes, sandbox }: Place,
   command: ShellCommand,
   tell: (note: string) => Effect.Effect<void>
 ) {
@@ -55,7 +57,7 @@ const run = Effect.fnUntraced(function*(
   const changed = yield* Effect.makeLatch(false)
   const confined = yield* Effect.mapError(
     sandbox.confine({
-      directory: command.directory,
+      ...command,
       approved: command.approved ?? [],
       reached: command.reached ?? [],
       readOnly: command.readOnly ?? false,
@@ -69,7 +71,7 @@ const run = Effect.fnUntraced(function*(
       command: command.command,
       words: command.words ?? [],
       directory: command.directory,
-      environment,
+      environment: command.credentials === true ? credentials : environment,
       tracked,
       confined
     }),

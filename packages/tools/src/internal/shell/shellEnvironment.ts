@@ -1,6 +1,10 @@
 /** What a command sees of the environment. */
 
-const needed = /^(PATH|HOME|LANG|LC_[A-Z_]+|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL)$/
+const needed = new RegExp(
+  `^(?:PATH|HOME|LANG|LC_[A-Z_]+|TERM|TZ|TMPDIR|USER|LOGNAME|SHELL|CI|COLORTERM|NO_COLOR|FORCE_COLOR|${
+    // Where toolchains lie.
+    "JAVA_HOME|GOROOT|GOPATH|CARGO_HOME|RUSTUP_HOME|NVM_DIR|VOLTA_HOME|PNPM_HOME|BUN_INSTALL|PYENV_ROOT|VIRTUAL_ENV|"}CONDA_PREFIX|SDKMAN_DIR|DOTNET_ROOT)$`
+)
 
 /** How the names of variables look whose values nobody but this process may know. */
 const secret = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH/i
@@ -26,3 +30,14 @@ export const shellEnvironment = (
   }
   return passed
 }
+
+/** All variables but those that hold the keys of models, and what Skein itself goes by. */
+export const wholeEnvironment = (
+  environment: Readonly<Record<string, string | undefined>>,
+  withheld: ReadonlyArray<string>
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value === undefined || withheld.includes(name) || /^SKEIN_|_API_KEY$/.test(name) ? [] : [[name, value]]
+    )
+  )

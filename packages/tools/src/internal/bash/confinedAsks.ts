@@ -1,0 +1,130 @@
+/** Decides what is still asked for where a command runs confined, and how it runs by what was allowed. */
+import { readOnlyBash } from "@skein/core/Agent"
+import { evaluate } from "@skein/core/Ruleset"
+import type { Allowance, PermissionAsk } from "@skein/core/Tool"
+import type { SandboxLimits } from "../../SandboxPlace.ts"
+
+/** What a command may need beyond what the sandbox gives to all. */
+export type Need = "write" | "network" | "credentials"
+
+/** What was allowed to one call, noted as it is decided. */
+export class Grants {
+  #command: Allowance | undefined
+  readonly #needs = new Set<Need>()
+  readonly #bySandbox = new Set<string>()
+  readonly #outside = new Set<string>()
+  readonly #read = new Set<string>()
+
+  /** Whether a rule or a person allowed the command itself: then it may change the tree. */
+  get isByRule(): boolean {
+    return this.#command === "rule" || this.#command === "person"
+  }
+
+  has(need: Need): boolean {
+    return this.#needs.has(need)
+  }
+
+  /** Paths outside that somebody has consented to, which are not seen anyway. */
+  get outside(): ReadonlyArray<string> {
+    return [...this.#outside]
+  }
+
+  /** Whether a path outside was left to the sandbox, which lets nothing change there. */
+  isLeft(path: string): boolean {
+    return this.#bySandbox.has(path) && !this.#outside.has(path)
+  }
+
+  /** Whether somebody has consented to reading this file of the tree. */
+  mayRead(path: string): boolean {
+    return this.#read.has(path)
+  }
+
+  readonly command = (by: Allowance): void => {
+    this.#command = by
+  }
+
+  readonly need = (need: Need) => (): void => {
+    this.#needs.add(need)
+  }
+
+  readonly left = (paths: ReadonlyArray<string>) => (by: Allowance): void => {
+    for (const path of paths) (by === "sandbox" ? this.#bySandbox : this.#outside).add(path)
+  }
+
+  readonly reads = (paths: ReadonlyArray<string>) => (): void => {
+    for (const path of paths) this.#read.add(path)
+  }
+}
+
+const isReading = (ask: PermissionAsk): boolean =>
+  ask.unclear !== true &&
+  ask.patterns.every((pattern) =>
+    ask.exact?.includes(pattern) !== true
+    && evaluate(readOnlyBash, "bash", pattern, undefined, ask.reads?.includes(pattern) === true) === "allow"
+  )
+
+/** Whether all of a line is known to read. */
+export const onlyReads = (asks: ReadonlyArray<PermissionAsk>): boolean =>
+  asks.every((ask) => ask.permission === "bash" ? isReading(ask) : ask.permission !== "edit")
+
+const withPatterns = (ask: PermissionAsk, patterns: ReadonlyArray<string>): ReadonlyArray<PermissionAsk> =>
+  patterns.length === 0 ? [] : [patterns.length === ask.patterns.length ? ask : { ...ask, patterns }]
+
+const gets: Readonly<Record<Need, string>> = {
+  write: "It may change files of the project.",
+  network: "It may use the network.",
+  credentials: "It sees your home, your keys and the secrets of the environment."
+}
+
+/** The question for what the command says that it needs. */
+const needAsk = (bash: PermissionAsk, need: Need, grants: Grants): PermissionAsk => {
+  const { confined: _, sandbox: __, ...ask } = bash
+  return {
+    ...ask,
+    permission: `bash_${need}`,
+    always: need === "credentials" ? [] : ask.always,
+    metadata: { ...ask.metadata, reason: gets[need] },
+    ...(need === "write" ? { needless: () => grants.isByRule } : {}),
+    allowed: grants.need(need)
+  }
+}
+
+/** The questions of a line that runs confined. */
+export const confinedAsks = (
+  asks: ReadonlyArray<PermissionAsk>,
+  needs: ReadonlyArray<Need>,
+  limits: SandboxLimits,
+  grants: Grants
+): ReadonlyArray<PermissionAsk> => {
+  const changes = asks.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
+  const isPrivate = (path: string) => limits.isPrivate(path)
+  const changesTree = changes.some((path) => !isPrivate(path))
+  const answers = limits.answers ? { sandbox: changesTree ? "edits" as const : "anyMode" as const } : {}
+  return asks.flatMap((ask): ReadonlyArray<PermissionAsk> => {
+    switch (ask.permission) {
+      case "bash": {
+        const bash = { ...ask, confined: true, ...answers, allowed: grants.command }
+        return [
+          bash,
+          ...[...new Set(needs)].filter((need) => need !== "network" || !limits.network)
+            .map((need) => needAsk(bash, need, grants))
+        ]
+      }
+      case "external_directory": {
+        const left = ask.patterns.filter((path) => !isPrivate(path))
+        const seen = limits.answers && left.every((path) => limits.sees(path)) ? { sandbox: "anyMode" as const } : {}
+        return withPatterns(ask, left).map((each) => ({ ...each, ...seen, allowed: grants.left(left) }))
+      }
+      case "edit":
+        return withPatterns(ask, ask.patterns.filter((path) => !isPrivate(path)))
+      case "read": {
+        // What lies below a directory that is searched is hidden where it may not be read.
+        const named = String(ask.metadata["command"] ?? "").includes(".env")
+        const left = named ? ask.patterns : ask.patterns.filter((path) => !/(?:^|\/)\.env$/.test(path))
+        return withPatterns(ask, left).map((each) => ({ ...each, allowed: grants.reads(left) }))
+      }
+      default:
+        return [ask]
+    }
+  })
+}

@@ -1,0 +1,142 @@
+/** Decides what of the machine a sandboxed command sees besides its tree: the system, toolchains, and what the user adds. */
+import * as NodeFs from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+import { attempt } from "../processes.ts"
+import { isIn } from "./within.ts"
+
+/** The system. What other users of the machine could not read is hidden in it. */
+const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys"]
+
+/** Where toolchains and their downloads lie in a home; credentials beside them (`.cargo/credentials.toml`) are left out. */
+const ofHome = [
+  ".asdf",
+  ".bun",
+  ".cabal/packages",
+  ".cargo/bin",
+  ".cargo/git",
+  ".cargo/registry",
+  ".cargo/env",
+  ".deno",
+  ".dotnet",
+  ".fnm",
+  ".gem/ruby",
+  ".ghcup",
+  ".goenv",
+  ".gradle/caches",
+  ".gradle/wrapper",
+  ".local/bin",
+  ".local/lib",
+  ".local/pipx",
+  ".local/share/fnm",
+  ".local/share/mise/installs",
+  ".local/share/pipx",
+  ".local/share/pnpm",
+  ".local/share/uv",
+  ".m2/repository",
+  ".n",
+  ".nodenv",
+  ".npm/_cacache",
+  ".nuget/packages",
+  ".nvm",
+  ".opam",
+  ".pub-cache/hosted",
+  ".pyenv",
+  ".rbenv",
+  ".rustup",
+  ".rvm",
+  ".sdkman",
+  ".stack/programs",
+  ".volta",
+  "go/bin",
+  "go/pkg",
+  "miniconda3"
+]
+
+/** Below /etc, and how deep, entries are looked for that not everybody may read; and how many of them at most. */
+const privateIn = { directory: "/etc", depth: 3, most: 5_000 } as const
+
+/** How many links in a directory of programs are followed. */
+const mostLinks = 500
+
+const real = (path: string): string | undefined => attempt(() => NodeFs.realpathSync(path), undefined)
+
+const isDirectory = (path: string): boolean => attempt(() => NodeFs.statSync(path).isDirectory(), false)
+
+/** What belongs to a directory of programs: a `bin` is part of what lies beside it. */
+const packageOf = (programs: string, home: string | undefined): string => {
+  const parent = dirname(programs)
+  const isPart = /^(?:s?bin|shims|\.bin)$/.test(basename(programs)) && parent !== "/" && parent !== home
+  return isPart && !(home !== undefined && dirname(parent) === home && basename(parent).startsWith("."))
+    ? parent
+    : programs
+}
+
+/** Where programs that a directory links to lie. */
+const linkedFrom = (programs: string): ReadonlyArray<string> =>
+  attempt(() => NodeFs.readdirSync(programs, { withFileTypes: true }), [])
+    .filter((entry) => entry.isSymbolicLink()).slice(0, mostLinks)
+    .flatMap(({ name }) => {
+      const target = real(join(programs, name))
+      return target === undefined ? [] : [dirname(target)]
+    })
+
+/** Below /etc what only root may read: root in a sandbox could. */
+const hiddenOfSystem = (): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  let looked = 0
+  const look = (directory: string, depth: number): void => {
+    for (const name of attempt(() => NodeFs.readdirSync(directory), [])) {
+      if (looked++ > privateIn.most) return
+      const path = join(directory, name)
+      const stat = attempt(() => NodeFs.lstatSync(path), undefined)
+      if (stat === undefined || stat.isSymbolicLink()) continue
+      if ((stat.mode & 0o004) === 0) found.push(path)
+      else if (stat.isDirectory() && depth > 1) look(path, depth - 1)
+    }
+  }
+  look(privateIn.directory, privateIn.depth)
+  return found
+}
+
+/** What a command sees, all paths absolute. */
+export interface VisiblePlaces {
+  /** The system as it stands on this machine. */
+  readonly system: ReadonlyArray<string>
+  /** Toolchains and what the user adds: shown over the hidden home. */
+  readonly toolchains: ReadonlyArray<string>
+  /** What lies in them and is hidden. */
+  readonly hidden: ReadonlyArray<string>
+}
+
+/** Looks at the machine, once for each process. */
+export const visiblePlaces = (options: {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly home: string | undefined
+  /** What the user adds, absolute or with `~/`. */
+  readonly read: ReadonlyArray<string>
+  /** The program that runs Skein. */
+  readonly program: string
+}): VisiblePlaces => {
+  const { environment, home, program, read } = options
+  const seen = system.filter((path) => NodeFs.existsSync(path))
+  const paths = (environment["PATH"] ?? "").split(":").filter((path) => path.startsWith("/"))
+  const isTooMuch = (path: string) => path === "/" || (home !== undefined && isIn(home, path))
+  const programs = [...paths, dirname(program)].filter((path) => !seen.some((each) => isIn(path, each)))
+  const linked = programs.flatMap(linkedFrom).filter((path) => !seen.some((each) => isIn(path, each)))
+  const inHome = home === undefined ? [] : ofHome.map((name) => join(home, name))
+  const added = read.map((path) =>
+    home !== undefined && /^~(?=\/|$)/.test(path) ? join(home, path.slice(1)) : resolve(path)
+  )
+  const toolchains = [...programs, ...linked].map((path) => packageOf(path, home))
+    .filter((path) => !isTooMuch(path) && isDirectory(path))
+  const all = [...toolchains, ...inHome, ...added].filter((path) => NodeFs.existsSync(path))
+  // A link in the way leads nowhere in the sandbox: what it leads to is shown under both names.
+  const both = all.flatMap((path) => [path, real(path) ?? path]).filter((path) =>
+    !seen.some((each) => isIn(path, each))
+  )
+  return { system: seen, toolchains: outermost(both), hidden: hiddenOfSystem() }
+}
+
+/** Without what lies in another one. */
+export const outermost = (paths: ReadonlyArray<string>): ReadonlyArray<string> =>
+  [...new Set(paths)].filter((path, _, all) => !all.some((other) => other !== path && isIn(path, other)))

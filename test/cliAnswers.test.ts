@@ -1,0 +1,150 @@
+/** The built program where the sandbox answers instead of a person: what runs without a question, and what more is asked for. */
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, expect, it, vi } from "vitest"
+import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const works = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+/** A call of bash. */
+interface Line {
+  readonly command: string
+  readonly needs?: ReadonlyArray<string>
+}
+
+/** A model that makes these calls, one after the other, and then repeats all that it was told. */
+const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
+  const llm = await startLlm(({ messages }) => {
+    const told = messages.filter(({ role }) => role === "tool").map(({ content }) => String(content))
+    const line = lines[told.length]
+    return line === undefined
+      ? told.map((each) => each.trimEnd()).join("\n---\n")
+      : { calls: [{ tool: "bash", args: line }] }
+  })
+  const where = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, where.remove)
+  const directory = join(where.home, "config", "skein")
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, "skein.json"), JSON.stringify(config))
+  writeFileSync(join(where.project, "make.sh"), "echo made > made.txt && echo done\n")
+  const run = async (...flags: ReadonlyArray<string>) => {
+    const ended = await where.run(["run", "-m", "openai/m", ...flags, "go"])
+    return { ...ended, told: ended.stdout.trimEnd().split("\n---\n") }
+  }
+  return { ...where, run, made: () => existsSync(join(where.project, "made.txt")) }
+}
+
+const make = { command: "sh make.sh" }
+const refused = /needs a person's consent, and nobody can be asked here/
+
+it.skipIf(!works)("in `ask` a command runs on a tree that it can only read, and is told why it fails", async () => {
+  const { made, run } = await place([
+    { command: "sh -c 'echo hello; wc -c < make.sh; echo x > /tmp/mine'" },
+    { command: "cat /tmp/mine" },
+    make
+  ])
+  const { code, told: [first, second, third] } = await run()
+  expect({ code, first, second }).toEqual({ code: 0, first: "hello\n34", second: "x" })
+  expect(third).toMatch(
+    /Read-only file system\n\(exit code 2\)\n\[Sandbox: The project is read-only for this command\. If it has to change files, call again with needs: \["write"\]\.\]$/
+  )
+  expect(made()).toBe(false)
+})
+
+it.skipIf(!works)("in `ask` a command that says that it writes is asked for, as `bash_write`", async () => {
+  const asked = await place([{ ...make, needs: ["write"] }])
+  const { code, told } = await asked.run()
+  expect({ code, told }).toEqual({
+    code: 3,
+    told: [expect.stringMatching(/^Permission denied: bash_write \(sh make\.sh\)/)]
+  })
+  const allowed = await place([{ ...make, needs: ["write"] }], {
+    permission: { bash_write: { "sh make.sh": "allow" } }
+  })
+  expect(await allowed.run()).toMatchObject({ code: 0, told: ["done"] })
+  expect(allowed.made()).toBe(true)
+})
+
+it.skipIf(!works)(
+  "in `edits` and `auto` a command may change the tree, and what rules allow may in `ask` as well",
+  async () => {
+    for (const flags of [["--mode", "edits"], ["--auto"]]) {
+      const { made, run } = await place([make])
+      expect(await run(...flags)).toMatchObject({ code: 0, told: ["done"] })
+      expect(made()).toBe(true)
+    }
+    for (const bash of [{ "sh make.sh": "allow" }, "allow"]) {
+      const { made, run } = await place([make], { permission: { bash } })
+      expect(await run()).toMatchObject({ code: 0, told: ["done"] })
+      expect(made()).toBe(true)
+    }
+  }
+)
+
+it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call needs", async () => {
+  const { made, run } = await place([make, { ...make, needs: ["write"] }], { permission: { bash: "allow" } })
+  const { told: [first, second] } = await run("--mode", "plan")
+  expect(first).toContain("[Sandbox: The project is read-only here, because edits are denied.]")
+  expect(second).toContain("Edits are denied here: leave \"write\" out of needs.")
+  expect(made()).toBe(false)
+})
+
+it.skipIf(!works)("a rule of the user's that asks is heard, and `sandbox_ask` has everything asked for", async () => {
+  for (const config of [{ permission: { bash: { "sh *": "ask" } } }, { sandbox_ask: "always" }]) {
+    const { made, run } = await place([make], config)
+    expect(await run("--mode", "edits")).toMatchObject({ code: 3, told: [expect.stringMatching(refused)] })
+    expect(made()).toBe(false)
+  }
+})
+
+it.skipIf(!works)("`auto` grants the network and never credentials; nothing grants them by the way", async () => {
+  const lines = [
+    { command: "grep -c : /proc/net/dev", needs: ["network"] },
+    { command: "sh -c 'cat ~/.npmrc'", needs: ["credentials"] },
+    { command: "sh -c 'cat ~/.npmrc; env'" }
+  ]
+  const { home, run } = await place(lines)
+  writeFileSync(join(home, ".npmrc"), "secret")
+  const { told: [network, credentials, without] } = await run("--auto")
+  expect(Number(network)).toBe(
+    readFileSync("/proc/net/dev", "utf8").split("\n").filter((line) => line.includes(":")).length
+  )
+  expect(credentials).toMatch(/^Permission denied: bash_credentials/)
+  expect(without).toContain("No such file")
+  expect(without).not.toContain("sk-test")
+})
+
+it.skipIf(!works)("files that are asked for are hidden, and seen where somebody has allowed them", async () => {
+  const lines = [{ command: "grep -rh SECRET . || echo none" }, { command: "cat .env" }]
+  const hidden = await place(lines)
+  writeFileSync(join(hidden.project, ".env"), "SECRET=1\n")
+  const { told: [first, second] } = await hidden.run()
+  expect(first).not.toContain("SECRET=1")
+  expect(second).toMatch(/^Permission denied: read \(\.env\)/)
+  const shown = await place(lines, { permission: { read: { ".env": "allow" } } })
+  writeFileSync(join(shown.project, ".env"), "SECRET=1\n")
+  expect((await shown.run()).told).toEqual([expect.stringContaining("SECRET=1"), "SECRET=1"])
+})
+
+it.skipIf(!works)("a database in the tree is out of reach, and no command adds an approval to it (--db)", async () => {
+  const { project, run } = await place([
+    { command: "sh -c 'for f in skein.db skein.db-wal; do echo x >> $f; rm $f; mv $f y; done; ls y; cat skein.db'" },
+    { command: "sh -c 'echo forged > skein.db-journal'" }
+  ])
+  const { code, told: [first, second] } = await run("--mode", "edits", "--db", "./skein.db")
+  expect(code).toBe(0)
+  expect(first).toContain("skein.db: Permission denied")
+  expect(first).toContain("Device or resource busy")
+  expect(second).toContain("skein.db-journal is protected")
+  expect(existsSync(join(project, "skein.db-journal"))).toBe(false)
+  expect((await run("--mode", "edits", "--db", "./skein.db")).code).toBe(0)
+})
