@@ -5,7 +5,7 @@ import type { Need } from "./confinedAsks.ts"
 const signs: Readonly<Record<Need, RegExp>> = {
   write: /read-only file system|\bEROFS\b/i,
   network:
-    /could not resolve|name resolution|\b(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED)\b|network is unreachable|connection refused/i,
+    /could not resolve|name resolution|\b(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED)\b|network is unreachable|connection refused|couldn't connect to server|failed to connect/i,
   credentials:
     /permission denied \(publickey|could not read (?:username|password)|authentication failed|\bENEEDAUTH\b|authentication required/i
 }

@@ -6,10 +6,10 @@ import { attempt } from "../processes.ts"
 /** Where nobody looks: packages of others, and what git keeps. */
 const passed = new Set(["node_modules", ".git", ".hg", ".svn", "__pycache__", ".venv", "target"])
 
-/** How many directories are looked at, and how many files can be hidden. */
+/** The most directories that are read, and the most files that can be hidden. */
 const bounds = { directories: 5_000, files: 1_000 } as const
 
-/** No file has this name: whoever may not read it may read nothing in a directory. */
+/** No file has this name: a rule that forbids it forbids everything in the directory. */
 const anything = "\u0001"
 
 interface Listed {
