@@ -6,7 +6,7 @@ import { mayEdit } from "@skein/domain/Mode"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { environment } from "./Environment.ts"
-import { confinedAsks, Grants, onlyReads } from "./internal/bash/confinedAsks.ts"
+import { confinedAsks, Grants, readsOnly } from "./internal/bash/confinedAsks.ts"
 import { confinedHint } from "./internal/bash/confinedHint.ts"
 import { makeRepositories } from "./internal/bash/repository.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
@@ -116,7 +116,7 @@ export const makeBash: Effect.Effect<
       decided.set(input, {
         approved: needed.approved.filter((path) => !isPrivate(path)),
         reached: needed.reached.filter((path) => !isPrivate(path)),
-        onlyReads: onlyReads(needed.asks),
+        onlyReads: readsOnly(needed.asks),
         grants
       })
       return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))

@@ -52,6 +52,31 @@ const makeAbsolute = (path: Path.Path, home: string | undefined) => {
   }
 }
 
+/** Makes what protects files that are no matter of their name: Skein's own, and those that programs of the user go by. */
+const makeGuarded = Effect.fnUntraced(function*(
+  { home, own = [] }: { readonly home?: string | undefined; readonly own?: ReadonlyArray<string> },
+  realPath: (at: string) => Effect.Effect<string, ToolError>,
+  within: (directory: string, at: string) => boolean
+) {
+  const realOf = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
+  // Read at first use: the program starts without it.
+  const ours = yield* Effect.cached(Effect.gen(function*() {
+    const all = yield* Effect.forEach(own, realOf)
+    const realHome = home === undefined ? undefined : yield* realOf(home)
+    return (real: string, directory: string) =>
+      all.some((each) => within(each, real) && !within(each, directory))
+      || (realHome !== undefined && isProtectedInHome(real, directory, realHome))
+  }))
+  return (target: Target, caller: ToolCaller) =>
+    target.protected || target.place === "spill" || isPlan(target.shown)
+      ? Effect.succeed(target)
+      : Effect.zipWith(
+        ours,
+        realOf(caller.directory),
+        (isOurs, directory) => isOurs(target.real, directory) ? { ...target, protected: true } : target
+      )
+})
+
 /** Where the paths of calls lead. */
 export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
   /**
@@ -83,25 +108,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const within = (directory: string, at: string) =>
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
-        const realOf = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
-        // Looked for at first use: the program starts without it.
-        const ours = yield* Effect.cached(Effect.gen(function*() {
-          const own = yield* Effect.forEach(options.own ?? [], realOf)
-          const home = options.home === undefined ? undefined : yield* realOf(options.home)
-          return (real: string, directory: string) =>
-            own.some((each) => within(each, real) && !within(each, directory))
-            || (home !== undefined && isProtectedInHome(real, directory, home))
-        }))
-
-        /** What is no matter of its name: files of Skein's own, and those that programs of the user go by. */
-        const guarded = (target: Target, caller: ToolCaller) =>
-          target.protected || target.place === "spill" || isPlan(target.shown)
-            ? Effect.succeed(target)
-            : Effect.zipWith(
-              ours,
-              realOf(caller.directory),
-              (isOurs, directory) => isOurs(target.real, directory) ? { ...target, protected: true } : target
-            )
+        const protect = yield* makeGuarded(options, realPath, within)
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
 
@@ -119,7 +126,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
                     : outside(real, lexical, caller))
               })
             ),
-            Effect.flatMap((target) => guarded(target, caller))
+            Effect.flatMap((target) => protect(target, caller))
           )
 
         const inside = (directory: string, real: string, lexical: string, caller: ToolCaller): Target => {

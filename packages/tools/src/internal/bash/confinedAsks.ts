@@ -64,7 +64,7 @@ const isReading = (ask: PermissionAsk): boolean =>
   )
 
 /** Whether all of a line is known to read. */
-export const onlyReads = (asks: ReadonlyArray<PermissionAsk>): boolean =>
+export const readsOnly = (asks: ReadonlyArray<PermissionAsk>): boolean =>
   asks.every((ask) => ask.permission === "bash" ? isReading(ask) : ask.permission !== "edit")
 
 const withPatterns = (ask: PermissionAsk, patterns: ReadonlyArray<string>): ReadonlyArray<PermissionAsk> =>

@@ -14,7 +14,7 @@ const secrets: ReadonlyArray<readonly [found: RegExp, by: string]> = [
 ]
 
 /** What is said without credentials; `undefined` where there are none. */
-export const withoutCredentials = (text: string): string | undefined => {
+const withoutCredentials = (text: string): string | undefined => {
   const clean = secrets.reduce((said, [found, by]) => said.replace(found, by), text)
   return clean === text ? undefined : clean
 }
