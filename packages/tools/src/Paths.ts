@@ -52,6 +52,12 @@ const makeAbsolute = (path: Path.Path, home: string | undefined) => {
   }
 }
 
+/** Notes of a file inside whether it has other names. */
+const named = (target: Target): Effect.Effect<Target> =>
+  target.place === "inside"
+    ? Effect.map(hasOtherNames(target.real), (linked) => linked ? { ...target, linked } : target)
+    : Effect.succeed(target)
+
 /** Makes what protects files that are no matter of their name: Skein's own, and those that programs of the user go by. */
 const makeGuarded = Effect.fnUntraced(function*(
   { home, own = [] }: { readonly home?: string | undefined; readonly own?: ReadonlyArray<string> },
@@ -142,11 +148,6 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
             const place = within(kept, real) ? "spill" : "outside"
             return { real, shown: posix(real), place, protected: guarded, linked: false }
           })
-
-        const named = (target: Target): Effect.Effect<Target> =>
-          target.place === "inside"
-            ? Effect.map(hasOtherNames(target.real), (linked) => linked ? { ...target, linked } : target)
-            : Effect.succeed(target)
 
         const decide = (input: object, given: string, caller: ToolCaller) =>
           Effect.tap(Effect.flatMap(locate(given, caller), named), (target) => {
