@@ -1,6 +1,7 @@
 /** The built program: for every way in which a run ends, exit code, standard error, result and stored rows say the same. */
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
+import { within } from "./support/database.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -139,7 +140,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     text: "concluded",
     error: "steps",
     how: "steps",
-    stderr: /limit of steps \(--max-steps\)/
+    stderr: /step limit \(--max-steps\)/
   }],
   ["a budget that carries no request", {
     script: () => "never",
@@ -230,6 +231,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
 interface Rows {
   readonly session: { readonly turn: { readonly ended: { readonly how: string; readonly unclosed?: boolean } } }
   readonly children: ReadonlyArray<{ readonly id: string }>
+  readonly tasks: ReadonlyArray<{ readonly taskID: string; readonly outcome?: { readonly status: string } }>
   readonly messages: ReadonlyArray<{
     readonly info: { readonly role: string; readonly finish?: string; readonly time: { readonly completed?: number } }
     readonly parts: ReadonlyArray<{ readonly type: string; readonly state?: { readonly status: string } }>
@@ -241,6 +243,22 @@ interface Line {
   readonly type: string
   readonly properties: { readonly outcome: { readonly status: string } }
 }
+
+/** The rows of a session, read from the database itself. */
+const rowsOf = (database: string, id: string): Rows =>
+  within(database, (db) => {
+    const read = (sql: string) => db.prepare(sql).all().map(({ data }) => JSON.parse(String(data)))
+    const parts = db.prepare(`SELECT message_id, data FROM part WHERE session_id = '${id}' ORDER BY id`).all()
+    return {
+      session: read(`SELECT data FROM session WHERE id = '${id}'`)[0],
+      children: read(`SELECT data FROM session WHERE parent_id = '${id}' ORDER BY id`),
+      tasks: read(`SELECT data FROM run WHERE parent_id = '${id}' ORDER BY id`),
+      messages: read(`SELECT data FROM message WHERE session_id = '${id}' ORDER BY id`).map((info) => ({
+        info,
+        parts: parts.flatMap(({ data, message_id: message }) => message === info.id ? [JSON.parse(String(data))] : [])
+      }))
+    }
+  })
 
 /** What a run has left, each part by itself. */
 const left = async ({ config = {}, flags = [], script, signal }: End) => {
@@ -258,14 +276,12 @@ const left = async ({ config = {}, flags = [], script, signal }: End) => {
   const { code, stderr, stdout } = await running.ended
   const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Line)
   const result = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")
-  const shown = await place.run(["sessions", "show", result.sessionID, "--format", "json"])
-  const rows = JSON.parse(shown.stdout) as Rows
-  return { code, stderr, lines, result, place, ...rows }
+  return { code, stderr, lines, result, ...rowsOf(place.database, result.sessionID) }
 }
 
 describe("exit code, standard error, result and rows agree after", () => {
   it.each(ends)("%s", async (_, end) => {
-    const { children, code, lines, messages, place, result, session, stderr } = await left(end)
+    const { children, code, lines, messages, result, session, stderr, tasks } = await left(end)
     expect({ code, stderr }).toEqual({ code: end.code, stderr: expect.stringMatching(end.stderr) })
     expect(result).toMatchObject({ type: "result", exitCode: end.code, outcome: end.outcome })
     expect(result.finish).toBe(end.finish)
@@ -284,7 +300,6 @@ describe("exit code, standard error, result and rows agree after", () => {
     )
     expect(outcomes).toEqual(end.task === undefined ? [] : [end.task])
     if (end.task !== undefined) {
-      const tasks = JSON.parse((await place.run(["tasks", "--format", "json"])).stdout)
       expect(tasks).toMatchObject([{ taskID: children[0]?.id, outcome: { status: end.task } }])
     }
   })

@@ -40,11 +40,9 @@ describe("signals", () => {
       const { llm, place } = await world(() => ({ text: "I begin", hangs: true }))
       const running = place.start([...run, "--title", "t", "go"])
       await llm.asked(1)
-      const began = performance.now()
       running.child.kill(signal)
       await llm.wasCut
       const ended = await running.ended
-      expect(performance.now() - began).toBeLessThan(5_000)
       expect(ended).toMatchObject({ code, stdout: "" })
       const [, id] = /^skein: Stopped by (?:Ctrl-C|SIG\w+)\. Continue with `skein sessions resume (ses_\w+)`\.\n$/.exec(
         ended.stderr

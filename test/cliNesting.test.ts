@@ -53,31 +53,37 @@ it("refuses a call whose arguments are nested 2,500 deep, and goes on with the s
   await goesOn(place, await rootOf(place))
 })
 
-for (const status of ["pending", "running", "completed", "error"] as const) {
-  it(`goes on with a session in which a ${status} call is stored that is nested 20,000 deep`, async () => {
-    const levels = 20_000
-    const { place, prompt } = await world({ calls: [{ tool: "todowrite", args: { todos: [] } }] })
-    const crash = status === "pending" || status === "running" ? { SKEIN_FAILPOINT: "intent_after_commit:1" } : {}
+const levels = 20_000
+const states = {
+  pending: { status: "pending", input: deep(levels) },
+  running: { status: "running", input: "DEEP", time: { start: 1 } },
+  completed: {
+    status: "completed",
+    input: "DEEP",
+    output: "o",
+    title: "t",
+    metadata: { deep: "DEEP" },
+    time: { start: 1, end: 2 }
+  },
+  error: { status: "error", input: "DEEP", error: { tag: "x", message: "m" }, metadata: { deep: "DEEP" } }
+}
+
+for (const statuses of [["pending", "running"], ["completed", "error"]] as const) {
+  it(`goes on with a session in which ${statuses.join(" and ")} calls are stored that are nested 20,000 deep`, async () => {
+    const call = { tool: "todowrite", args: { todos: [] } }
+    const { place, prompt } = await world({ calls: [call, call] })
+    const crash = statuses[0] === "pending" ? { SKEIN_FAILPOINT: "intent_after_commit:1" } : {}
     const { signal } = await place.run(["run", "-m", "openai/m", "Begin."], { env: crash })
     expect(signal).toBe("SKEIN_FAILPOINT" in crash ? "SIGKILL" : null)
-    const state = {
-      pending: { status, input: deep(levels) },
-      running: { status, input: "DEEP", time: { start: 1 } },
-      completed: {
-        status,
-        input: "DEEP",
-        output: "o",
-        title: "t",
-        metadata: { deep: "DEEP" },
-        time: { start: 1, end: 2 }
-      },
-      error: { status, input: "DEEP", error: { tag: "x", message: "m" }, metadata: { deep: "DEEP" } }
-    }[status]
     within(place.database, (db) => {
-      const [row] = db.prepare("SELECT id, data FROM part WHERE type = 'tool'").all()
-      const part = JSON.parse(String(row?.["data"])) as object
-      const data = JSON.stringify({ ...part, state }).replaceAll("\"DEEP\"", deep(levels))
-      db.exec(`UPDATE part SET state = '${status}', data = '${data}' WHERE id = '${String(row?.["id"])}'`)
+      const rows = db.prepare("SELECT id, data FROM part WHERE type = 'tool' ORDER BY id").all()
+      expect(rows).toHaveLength(2)
+      for (const [i, row] of rows.entries()) {
+        const status = statuses[i] ?? "error"
+        const part = JSON.parse(String(row["data"])) as object
+        const data = JSON.stringify({ ...part, state: states[status] }).replaceAll("\"DEEP\"", deep(levels))
+        db.exec(`UPDATE part SET state = '${status}', data = '${data}' WHERE id = '${String(row["id"])}'`)
+      }
     })
     await goesOn(place, await rootOf(place))
     expect(await prompt("-c", "again")).toMatchObject({ code: 0, stdout: "I go on.\n" })

