@@ -2,7 +2,7 @@
 // builds the command line program.
 // npm runs it before `start`, `test`, `check`, `build` and `bench`, so it must need no dependency and cost next to
 // nothing when there is nothing to do.
-import { existsSync, readdirSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
 import { linkPackages, packagesIn } from "./linkPackages.mjs"
@@ -37,6 +37,22 @@ const holdsTheLock = () => {
   )
 }
 
+/** The packages whose install scripts may run, of those that are installed. */
+const packagesWithScripts = () =>
+  Object.entries(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).allowScripts)
+    .flatMap(([name, allowed]) => allowed === true && existsSync(join(root, "node_modules", name)) ? [name] : [])
+
+/**
+ * npm takes better-sqlite3, which comes compiled, for a package to compile when it installs it from package-lock.json. So
+ * no scripts run at first, and then those of the packages that need theirs.
+ */
+const installPackages = () => {
+  const { error, status } = npm(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+  if (error !== undefined || status !== 0) return { error, status }
+  const names = packagesWithScripts()
+  return names.length === 0 ? { error, status } : npm(["rebuild", "--no-audit", "--no-fund", ...names])
+}
+
 const install = async () => {
   const found = readStamp()
   const expected = expectedStamp()
@@ -52,15 +68,14 @@ const install = async () => {
       ? "installing dependencies with npm ci; a minute or two, once"
       : "package-lock.json or Node changed: installing again with npm ci"
   )
-  const { error, status } = npm(["ci", "--no-audit", "--no-fund"])
+  const { error, status } = installPackages()
   if (error !== undefined) fail(`npm could not be started (${error.message}). Run "npm ci" by hand to see why.`)
   if (status !== 0) {
     fail(
       "npm ci failed; its own message is above. It needs the npm registry, or a filled npm cache. Run the command again once it can be reached."
     )
   }
-  // npm runs the `prepare` script, which leaves the stamp, unless scripts are turned off.
-  if (readStamp() !== expected) await import("./prepare.mjs")
+  await import("./prepare.mjs")
   say(`installed in ${seconds(start)}`)
 }
 
