@@ -9,6 +9,7 @@ import * as Runtime from "effect/Runtime"
 import { Config } from "./Config.ts"
 import { makeRequestGate } from "./internal/governor/requestGate.ts"
 import { free, makePool, makeSlot } from "./internal/governor/slots.ts"
+import { makeAlarms } from "./internal/makeAlarms.ts"
 import type { LanguageModel } from "./Provider.ts"
 import type { Load, RequestGate } from "./RequestGate.ts"
 import type { Slot, SlotNews } from "./Slot.ts"
@@ -39,6 +40,7 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
       const clock = yield* Effect.clock
       const runtime = yield* Effect.runtime<never>()
       const pool = makePool(limits.concurrency, limits.process_concurrency)
+      const alarms = yield* makeAlarms
       const gates = new Map<string, RequestGate>()
       return {
         slot: (rootID, news) => makeSlot(pool, rootID, news),
@@ -47,7 +49,8 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
           const known = gates.get(limitKey)
           if (known !== undefined) return known
           const limit = provider?.[info.providerID]?.max_requests ?? limits.requests
-          const gate = makeRequestGate(limit, clock, (effect) => void Runtime.runFork(runtime)(effect, { scope }))
+          const fork = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { scope })
+          const gate = makeRequestGate(limit, clock, alarms.set, fork)
           gates.set(limitKey, gate)
           return gate
         },

@@ -21,6 +21,11 @@ export interface RequestGate {
   readonly hold: (duration: number) => void
   /** For how many more milliseconds nothing is sent. */
   readonly closedFor: () => number
+  /**
+   * Calls back once, at a time of `MonotonicClock.elapsed` in milliseconds; returns how to cancel that. The deadlines of
+   * requests share one timer.
+   */
+  readonly alarm: (at: number, ring: () => void) => () => void
   /** How many requests are in flight, and how many wait. */
   readonly load: () => Load
 }

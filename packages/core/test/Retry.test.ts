@@ -220,7 +220,7 @@ describe("a model that is silent", () => {
       const slow = { text: "abcdef", pieces: 6, delay: { connect: 9, first: 19, between: 29 } }
       const fine = yield* attempts([slow], { config: { deadlines, ...config } })
       expect(fine.result).toMatchObject(Either.right({ text: "abcdef" }))
-      const ends = yield* Effect.forEach([{ connect: 10 }, { first: 20 }, { between: 30 }], (delay) =>
+      const ends = yield* Effect.forEach([{ connect: 11 }, { first: 21 }, { between: 31 }], (delay) =>
         Effect.map(attempts([{ ...slow, delay }], { config: { deadlines, ...config } }), ({ at, result }) => [
           at,
           Either.isLeft(result) && result.left.message

@@ -3,9 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
-/** Receives a function that ends the race from outside; the first end counts. */
-type FromOutside<A, E> = (end: (exit: Exit.Exit<A, E>) => void) => void
-
 /**
  * Runs both at the same time and ends as the first of them does. Interrupts the other, or both if it is interrupted
  * itself, and waits for them to end. (`Effect.raceFirst` leaves that to the end of the fiber, which may have more to do
@@ -13,8 +10,7 @@ type FromOutside<A, E> = (end: (exit: Exit.Exit<A, E>) => void) => void
  */
 export const firstOf = <A, E, R, A2, E2, R2>(
   one: Effect.Effect<A, E, R>,
-  other: Effect.Effect<A2, E2, R2>,
-  fromOutside?: FromOutside<A | A2, E | E2>
+  other: Effect.Effect<A2, E2, R2>
 ): Effect.Effect<A | A2, E | E2, R | R2> =>
   Effect.uninterruptibleMask((restore) =>
     // As exits, their failures are not logged as unhandled.
@@ -25,7 +21,6 @@ export const firstOf = <A, E, R, A2, E2, R2>(
             const end = (exit: Exit.Exit<A | A2, E | E2>) => resume(Effect.succeed(exit))
             left.addObserver((exit) => end(Exit.flatten(exit)))
             right.addObserver((exit) => end(Exit.flatten(exit)))
-            fromOutside?.(end)
           })
         ).pipe(
           Effect.ensuring(Effect.suspend(() => {

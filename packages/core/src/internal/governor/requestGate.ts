@@ -8,6 +8,7 @@ import * as Random from "effect/Random"
 import { changeRequests, countWait } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 import type { RequestGate, Sender } from "../../RequestGate.ts"
+import type { Alarm } from "../makeAlarms.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */
@@ -128,6 +129,7 @@ class Gate {
 export const makeRequestGate = (
   limit: number,
   clock: Clock.Clock,
+  alarm: Alarm,
   fork: (effect: Effect.Effect<void>) => void
 ): RequestGate => {
   const gate = new Gate(limit, clock, fork)
@@ -149,6 +151,7 @@ export const makeRequestGate = (
       }),
     hold: (duration) => gate.hold(duration),
     closedFor: () => gate.closedFor(),
+    alarm,
     load: () => gate.load()
   }
 }

@@ -19,7 +19,7 @@ import {
   type ModelRequest,
   type RequestOrigin
 } from "../../Provider.ts"
-import { firstOf } from "../firstOf.ts"
+import { endable } from "../endable.ts"
 import { counted } from "./counted.ts"
 import { retryDelay } from "./retryDelay.ts"
 
@@ -33,6 +33,7 @@ const silence: Record<Phase, string> = {
 
 /** Asks once. Fails if the model does not connect, start or continue in time, or if its answer exceeds the limits. */
 const askOnce = (
+  gate: RequestGate,
   model: LanguageModel,
   request: ModelRequest,
   usual: Deadlines,
@@ -67,17 +68,24 @@ const askOnce = (
         meter.excess === undefined ? Effect.void : Effect.fail(answerTooLarge(model.info, meter.excess))
       )
     )
-    const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
-      const left = last + deadlines[phase] - elapsed(clock)
-      return left > 0
-        ? Effect.zipRight(Effect.sleep(Duration.millis(Math.min(left, shortest))), watch)
-        : Effect.fail(tooSlow(model, phase, deadlines[phase]))
-    })
+    // What is heard only notes the time: an alarm that rings too early is set again.
+    const watch = (end: (error: ModelError) => void) => {
+      let cancel = () => {}
+      const look = () => {
+        const now = elapsed(clock)
+        const left = last + deadlines[phase] - now
+        if (left > 0) cancel = gate.alarm(now + Math.min(left, shortest), look)
+        else end(tooSlow(model, phase, deadlines[phase]))
+      }
+      look()
+      return () => cancel()
+    }
     return Effect.ensuring(
-      firstOf(asked, watch, (end) => {
+      endable(asked, (end) => {
         cut = (error) => end(Exit.fail(error))
         // It may have exceeded the limits before this began to wait.
         if (meter.excess !== undefined) cut(answerTooLarge(model.info, meter.excess))
+        return watch(cut)
       }),
       Effect.sync(() => {
         over = true
@@ -141,7 +149,7 @@ export const modelCall = <E, F>(options: {
     }
   }
   const ask = (request: ModelRequest) =>
-    counted(model.info, origin.purpose, Effect.zipRight(askOnce(model, request, deadlines, bounds, emit), check))
+    counted(model.info, origin.purpose, Effect.zipRight(askOnce(gate, model, request, deadlines, bounds, emit), check))
   const sent = (request: ModelRequest) =>
     Effect.suspend(() => {
       if (!away) return ask(request)
@@ -149,7 +157,11 @@ export const modelCall = <E, F>(options: {
       return Effect.zipRight(resumed, ask(request))
     })
   // `hopeless` counts consecutive failures that are worth fewer tries than usual.
-  const tryFrom = (attempt: number, empty: number, hopeless: number): Effect.Effect<void, ModelError | E | F> => {
+  const tryFrom = (
+    attempt: number,
+    empty: number,
+    hopeless: number
+  ): Effect.Effect<void, ModelError | E | F> => {
     const trying = (request: ModelRequest) =>
       Effect.catchAll(sent(request), (error) =>
         error.retryable
