@@ -4,6 +4,8 @@ import { bwrapArguments, type Confinement } from "../../src/internal/sandbox/bwr
 const plain: Confinement = {
   strength: ["--unshare-all", "--cap-drop", "ALL"],
   system: ["/usr", "/etc"],
+  links: [["/bin", "usr/bin"]],
+  isRoot: true,
   temporary: "/p",
   home: ["/home/me", "/h"],
   visible: ["/d/spill"],
@@ -24,7 +26,21 @@ const base = (network: boolean) => [
   ...(network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
-  ...["--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc", "--dev", "/dev", "--proc", "/proc"],
+  ...[
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    "--ro-bind",
+    "/etc",
+    "/etc",
+    "--symlink",
+    "usr/bin",
+    "/bin",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc"
+  ],
   ...["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "mtrr"].flatMap((name) => [
     "--ro-bind-try",
     `/proc/${name}`,

@@ -220,12 +220,14 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         ...changes,
         strength,
         network: options.network || network,
-        system: directory === "/" ? ["/"] : machine.system,
+        ...(directory === "/" ? { system: ["/"], links: [] } : { system: machine.system, links: machine.links }),
+        isRoot: machine.isRoot,
         temporary: place.temporary,
         home: home === undefined || directory === "/" || isIn(home, directory)
           ? undefined
           : [home, credentials ? home : place.home],
-        visible: [...seen, ...agent],
+        // The tree is mounted over what lies in it.
+        visible: [...seen.filter((path) => path === directory || !isIn(path, directory)), ...agent],
         emptied,
         shown,
         replaced,
@@ -239,6 +241,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const limits: SandboxLimits = {
     network: options.network,
     answers: options.asks !== true,
+    // Paths are real: no link of the system is among them.
     sees: (path) =>
       [...machine.system, ...machine.toolchains].some((each) => isIn(path, each))
       && !machine.hidden.some((each) => isIn(path, each)),

@@ -9,20 +9,29 @@ const switches = ["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "m
 const each = (flag: string, paths: ReadonlyArray<string>): ReadonlyArray<string> =>
   paths.flatMap((path) => [flag, path, path])
 
-/** These places, to be read, with devices and processes of its own. */
-export const worldOf = (system: ReadonlyArray<string>): ReadonlyArray<string> => [
+/** What a command sees of the machine. */
+export interface World {
+  /** To be read; `/` for all of it. */
+  readonly system: ReadonlyArray<string>
+  /** Links of the system, such as /bin on most. */
+  readonly links: ReadonlyArray<readonly [path: string, to: string]>
+  /** Whether it runs as root, for whom the modes of files are no hindrance. */
+  readonly isRoot: boolean
+}
+
+/** That, with devices and processes of its own. */
+export const worldOf = ({ isRoot, links, system }: World): ReadonlyArray<string> => [
   ...each("--ro-bind", system),
+  ...links.flatMap(([path, to]) => ["--symlink", to, path]),
   ...["--dev", "/dev"],
   ...["--proc", "/proc"],
-  ...each("--ro-bind-try", switches)
+  ...isRoot ? each("--ro-bind-try", switches) : []
 ]
 
 /** What a command may do, all paths absolute and real. */
-export interface Confinement {
+export interface Confinement extends World {
   /** The flags that take everything from it, as far as bubblewrap can do that here. */
   readonly strength: ReadonlyArray<string>
-  /** What it sees of the machine; `/` for all of it. */
-  readonly system: ReadonlyArray<string>
   /** What it finds as /tmp. */
   readonly temporary: string
   /** What it finds as the home of the user; the home itself, to be read, where it is the same. */
@@ -57,7 +66,7 @@ export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> 
   ...(confinement.network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
-  ...worldOf(confinement.system),
+  ...worldOf(confinement),
   // Sockets of other programs lie here, and through them one could ask these to do what one may not do.
   ...["--tmpfs", "/run"],
   ...each("--ro-bind-try", confinement.network ? ["/run/systemd/resolve", "/run/resolvconf"] : []),

@@ -29,7 +29,7 @@ const attempt = (flags: ReadonlyArray<string>, environment: SandboxOptions["envi
   Effect.async<ReadonlyArray<string>, Failure>((resume) => {
     const child = execFile(
       "bwrap",
-      [...flags, "--die-with-parent", ...worldOf(["/"]), "--", ...proof],
+      [...flags, "--die-with-parent", ...worldOf({ system: ["/"], links: [], isRoot: true }), "--", ...proof],
       { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
       (error, out, complaints) => {
         const failed = (why: string, isRefused = false) => resume(Effect.fail({ why, isRefused }))

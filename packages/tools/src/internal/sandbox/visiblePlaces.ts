@@ -2,10 +2,13 @@
 import * as NodeFs from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { attempt } from "../processes.ts"
+import type { World } from "./bwrapArguments.ts"
 import { isIn } from "./within.ts"
 
 /** The system. What other users of the machine could not read is hidden in it. */
-const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys"]
+const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap"]
+  // What runtimes ask for their processors and memory; each mount below /sys would cost one here.
+  .concat(["/sys/devices/system", "/sys/fs/cgroup"])
 
 /** Where toolchains and their downloads lie in a home; credentials beside them (`.cargo/credentials.toml`) are left out. */
 const ofHome = [
@@ -80,8 +83,9 @@ const linkedFrom = (programs: string): ReadonlyArray<string> =>
       return target === undefined ? [] : [dirname(target)]
     })
 
-/** Below /etc what only root may read: root in a sandbox could. */
+/** Below /etc what only root may read: root in a sandbox could, and everybody else cannot anyway. */
 const hiddenOfSystem = (): ReadonlyArray<string> => {
+  if (process.getuid?.() !== 0) return []
   const found: Array<string> = []
   let looked = 0
   const look = (directory: string, depth: number): void => {
@@ -99,9 +103,7 @@ const hiddenOfSystem = (): ReadonlyArray<string> => {
 }
 
 /** What a command sees, all paths absolute. */
-export interface VisiblePlaces {
-  /** The system as it stands on this machine. */
-  readonly system: ReadonlyArray<string>
+export interface VisiblePlaces extends World {
   /** Toolchains and what the user adds: shown over the hidden home. */
   readonly toolchains: ReadonlyArray<string>
   /** What lies in them and is hidden. */
@@ -118,6 +120,10 @@ export const visiblePlaces = (options: {
   readonly program: string
 }): VisiblePlaces => {
   const { environment, home, program, read } = options
+  const links = system.flatMap((path) => {
+    const to = attempt(() => NodeFs.readlinkSync(path), undefined)
+    return to === undefined ? [] : [[path, to] as const]
+  })
   const seen = system.filter((path) => NodeFs.existsSync(path))
   const paths = (environment["PATH"] ?? "").split(":").filter((path) => path.startsWith("/"))
   const isTooMuch = (path: string) => path === "/" || (home !== undefined && isIn(home, path))
@@ -134,7 +140,13 @@ export const visiblePlaces = (options: {
   const both = all.flatMap((path) => [path, real(path) ?? path]).filter((path) =>
     !seen.some((each) => isIn(path, each))
   )
-  return { system: seen, toolchains: outermost(both), hidden: hiddenOfSystem() }
+  return {
+    system: seen.filter((path) => !links.some(([link]) => link === path)),
+    links,
+    isRoot: process.getuid?.() === 0,
+    toolchains: outermost(both),
+    hidden: hiddenOfSystem()
+  }
 }
 
 /** Without what lies in another one. */
