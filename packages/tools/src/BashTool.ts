@@ -128,7 +128,7 @@ export const makeBash: Effect.Effect<
         confinementOf(decided.get(input) ?? { onlyReads: false, grants: new Grants() }, context),
         ({ message }) => refusal("not_started", message)
       )
-      const { exit, output, timedOut } = yield* Effect.mapError(
+      const { exceeded, exit, output, timedOut } = yield* Effect.mapError(
         shell.run({
           command: input.command,
           words: input[positional]?.words ?? [],
@@ -147,6 +147,15 @@ export const makeBash: Effect.Effect<
             output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
           }`,
           { exit, timedOut }
+        )
+      }
+      if (exceeded !== undefined) {
+        return yield* refuse(
+          "exceeded",
+          `The sandbox ended the command. ${exceeded} ${
+            output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
+          }`,
+          { exit }
         )
       }
       const hint = limits === undefined ? "" : confinedHint(limits, {

@@ -17,6 +17,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   readonly confine: (place: SandboxPlace) => Effect.Effect<ReadonlyArray<string>, SandboxError, Scope.Scope>
   /** How commands are confined here; `undefined` where they run as they are. */
   readonly limits: Effect.Effect<SandboxLimits | undefined>
+  /** Ends when a confined command takes too much of the machine, with a sentence on what; `pid` is what was started. */
+  readonly watch: (pid: number) => Effect.Effect<string>
 }>() {
   /** Whether commands can be confined here at all; fails with why not. */
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
@@ -28,7 +30,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** Nothing is confined. */
   static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
     confine: () => Effect.succeed([]),
-    limits: Effect.succeed(undefined)
+    limits: Effect.succeed(undefined),
+    watch: () => Effect.never
   })
 
   /** Bubblewrap where it can be used; else commands run as they are, and the log says so at the first of them. */
@@ -43,7 +46,9 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
               onSuccess: ({ confine }) => confine(place),
               onFailure: () => Effect.succeed([])
             }),
-          limits: Effect.match(bwrap, { onSuccess: ({ limits }) => limits, onFailure: () => undefined })
+          limits: Effect.match(bwrap, { onSuccess: ({ limits }) => limits, onFailure: () => undefined }),
+          watch: (pid) =>
+            Effect.matchEffect(bwrap, { onSuccess: ({ watch }) => watch(pid), onFailure: () => Effect.never })
         }
       })
     )
@@ -54,7 +59,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
       Sandbox,
       Effect.map(
         Effect.flatten(bubblewrap(options)),
-        ({ confine, limits }) => ({ confine, limits: Effect.succeed(limits) })
+        ({ limits, ...bwrap }) => ({ ...bwrap, limits: Effect.succeed(limits) })
       )
     )
 }

@@ -38,6 +38,14 @@ export interface SandboxOptions {
   readonly read?: ReadonlyArray<string>
   /** Whether a person is asked before a command runs, as without a sandbox. */
   readonly asks?: boolean
+  /** What a command may take of the machine, where that differs from the usual. */
+  readonly bounds?: {
+    readonly processes?: number
+    /** Bytes. */
+    readonly memory?: number
+    /** Bytes in /tmp and the home. */
+    readonly files?: number
+  }
   /** Where `bwrap` is looked for. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }

@@ -29,6 +29,8 @@ export interface ShellEnd {
   /** The exit code; 128 and the number of the signal where a signal ended it, as shells count. */
   readonly exit: number
   readonly timedOut: boolean
+  /** What it took too much of, where the sandbox ended it for that: a sentence. */
+  readonly exceeded?: string
   /** What it wrote to both its outputs, in order; beginning and end where that is much. */
   readonly output: string
 }

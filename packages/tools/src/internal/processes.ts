@@ -30,6 +30,20 @@ const children = (pid: number): ReadonlyArray<number> =>
     )
   )
 
+/** The processes below one, at most one more than so many. Finds none where there is no /proc. */
+export const descendants = (pid: number, most: number): ReadonlyArray<number> => {
+  const found = new Set<number>()
+  const open = [pid]
+  for (let next = open.pop(); next !== undefined && found.size <= most; next = open.pop()) {
+    for (const child of children(next)) {
+      if (found.has(child)) continue
+      found.add(child)
+      open.push(child)
+    }
+  }
+  return [...found]
+}
+
 /** The processes below the leader of a group that have left the group. Finds none where there is no /proc. */
 export const strays = (leader: number): ReadonlyArray<Stray> => {
   const found: Array<Stray> = []

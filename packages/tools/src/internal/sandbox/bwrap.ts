@@ -19,6 +19,7 @@ import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
 import { watchProtected } from "./protectedWatch.ts"
 import { outermost, visiblePlaces } from "./visiblePlaces.ts"
+import { makeWatchBounds, usualBounds } from "./watchBounds.ts"
 import { between, isIn } from "./within.ts"
 import { cleanCopies, credentialFiles, identityOf } from "./withoutCredentials.ts"
 
@@ -252,7 +253,8 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       return isThere(temporaryOf(path)) ? !isTheirs || NodeFs.lstatSync(temporaryOf(path)).size > 0 : !isTheirs
     }
   }
-  return { confine, limits }
+  const watch = makeWatchBounds({ ...usualBounds(), ...options.bounds }, [place.temporary, place.home])
+  return { confine, limits, watch }
 })
 
 /** Where names are watched for: protected ones at the top of the tree, and files of Skein's own that are not there yet. */

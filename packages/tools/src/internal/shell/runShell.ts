@@ -88,6 +88,13 @@ const run = Effect.fnUntraced(function*(
     }))
   )
 
+  let exceeded: string | undefined
+  const watched = Effect.tap(sandbox.watch(child.pid), (reason) => {
+    exceeded = reason
+    return child.kill
+  })
+  if (confined.length > 0) yield* Effect.forkScoped(watched)
+
   const inTime = yield* Effect.timeoutOption(Deferred.await(child.ended), command.timeout)
   if (Option.isNone(inTime)) yield* child.stop
   yield* Effect.timeoutOption(Fiber.join(reader), linger)
@@ -99,6 +106,7 @@ const run = Effect.fnUntraced(function*(
   return {
     exit: code ?? 128 + constants.signals[signal ?? "SIGKILL"],
     timedOut: Option.isNone(inTime),
+    ...(exceeded === undefined ? {} : { exceeded }),
     output: buffer.text(writer.note)
   } satisfies ShellEnd
 })

@@ -24,6 +24,7 @@ interface Ended {
 
 /** A shell that runs. */
 export interface ShellProcess {
+  readonly pid: number
   readonly ended: Deferred.Deferred<Ended>
   /** The next piece of its output; none when nobody can write to it any more. One reader at a time. */
   readonly next: Effect.Effect<Option.Option<Buffer>>
@@ -83,7 +84,13 @@ const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
   })
 }
 
-const handle = (output: Readable, ended: Deferred.Deferred<Ended>, group: ProcessGroup): ShellProcess => ({
+const handle = (
+  pid: number,
+  output: Readable,
+  ended: Deferred.Deferred<Ended>,
+  group: ProcessGroup
+): ShellProcess => ({
+  pid,
   ended,
   next: pieces(output),
   stop: Effect.flatMap(Deferred.isDone(ended), (isDone) => isDone ? Effect.void : group.stop),
@@ -117,7 +124,7 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
               clock,
               isSandbox: start.confined.length > 0
             })
-            child.once("spawn", () => resume(Effect.succeed(handle(child.stdout, ended, group))))
+            child.once("spawn", () => resume(Effect.succeed(handle(pid, child.stdout, ended, group))))
           }
           child.on("error", (error: NodeJS.ErrnoException) =>
             stat(start.directory, (missing) =>

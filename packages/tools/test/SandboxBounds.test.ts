@@ -1,0 +1,66 @@
+/** What a sandboxed command may take of the machine. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { describe, expect, it } from "@effect/vitest"
+import * as NodeOwner from "@skein/tools/NodeOwner"
+import { Processes } from "@skein/tools/Processes"
+import type { SandboxOptions } from "@skein/tools/Sandbox"
+import { Shell } from "@skein/tools/Shell"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { layerIn, works, world } from "./support/sandbox.ts"
+
+/** Runs lines, one after the other, with these bounds. */
+const run = (bounds: NonNullable<SandboxOptions["bounds"]>, ...lines: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    const { repo, top } = yield* world
+    const processes = Processes.layer({ dataDirectory: path.join(top, "data"), environment: {} })
+    const layer = Shell.layer({ environment: { PATH: process.env["PATH"] } }).pipe(
+      Layer.provide(
+        Layer.mergeAll(layerIn(top, { bounds }), NodeFileSystem.layer, Layer.provide(processes, NodeOwner.layer))
+      )
+    )
+    const ends = yield* Effect.provide(
+      Effect.flatMap(Shell, (shell) =>
+        Effect.forEach(lines, (command) =>
+          shell.run({
+            command,
+            directory: repo,
+            timeout: 60_000,
+            spill: Effect.succeed(path.join(top, "spilled")),
+            watch: () => Effect.void
+          }))),
+      layer
+    )
+    return { ends, repo }
+  })
+
+describe.skipIf(!works)("a sandboxed command that takes too much is ended (needs bubblewrap)", () => {
+  it.scopedLive("by its processes, with all of them", () =>
+    Effect.gen(function*() {
+      const { ends: [end] } = yield* run({ processes: 20 }, "for i in {1..60}; do sleep 300 & done; echo begun; wait")
+      expect(end).toMatchObject({ exceeded: "It had more than 20 processes.", output: "begun\n", timedOut: false })
+    }))
+
+  it.scopedLive("by its memory", () =>
+    Effect.gen(function*() {
+      const { ends: [end] } = yield* run(
+        { memory: 40 * 1024 ** 2 },
+        "x=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 300; echo $x"
+      )
+      expect(end).toMatchObject({ exceeded: "It used more than 40 MB of memory." })
+    }))
+
+  it.scopedLive("by what it leaves in its /tmp, where later commands can make room", () =>
+    Effect.gen(function*() {
+      const { ends: [filled, fine], repo } = yield* run(
+        { files: 10 * 1024 ** 2 },
+        "head -c 30000000 /dev/urandom > /tmp/big; sleep 300",
+        "rm /tmp/big; sleep 1; echo removed"
+      )
+      expect(filled).toMatchObject({ exceeded: expect.stringContaining("Its /tmp and home hold more than 10 MB.") })
+      expect(fine).toEqual({ exit: 0, timedOut: false, output: "removed\n" })
+      expect(fs.readdirSync(repo)).not.toContain("big")
+    }))
+})
