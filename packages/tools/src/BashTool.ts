@@ -12,7 +12,7 @@ import { makeRepositories } from "./internal/bash/repository.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
 import { Shell } from "./Shell.ts"
-import type { ShellCommand } from "./ShellCommand.ts"
+import type { ShellCommand, ShellEnd } from "./ShellCommand.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
 /** Milliseconds that a command may run: when it does not say, and at most. */
@@ -81,6 +81,17 @@ const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decid
     credentials: grants.has("credentials")
   }))
 
+/** Refuses a command that did not end by itself, with what it wrote until then. */
+const refuseUnended = ({ exceeded, exit, output, timedOut }: ShellEnd, timeout: number) => {
+  const wrote = output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
+  if (timedOut) {
+    return refuse("timeout", `The command ran longer than ${timeout} ms and was killed. ${wrote}`, { exit, timedOut })
+  }
+  return exceeded === undefined
+    ? Effect.void
+    : refuse("exceeded", `The sandbox ended the command. ${exceeded} ${wrote}`, { exit })
+}
+
 /** Makes `bash`. */
 export const makeBash: Effect.Effect<
   Tool<BashInput>,
@@ -128,7 +139,7 @@ export const makeBash: Effect.Effect<
         confinementOf(decided.get(input) ?? { onlyReads: false, grants: new Grants() }, context),
         ({ message }) => refusal("not_started", message)
       )
-      const { exceeded, exit, output, timedOut } = yield* Effect.mapError(
+      const ended = yield* Effect.mapError(
         shell.run({
           command: input.command,
           words: input[positional]?.words ?? [],
@@ -140,24 +151,8 @@ export const makeBash: Effect.Effect<
         }),
         ({ message }) => refusal("not_started", message)
       )
-      if (timedOut) {
-        return yield* refuse(
-          "timeout",
-          `The command ran longer than ${timeout} ms and was killed. ${
-            output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
-          }`,
-          { exit, timedOut }
-        )
-      }
-      if (exceeded !== undefined) {
-        return yield* refuse(
-          "exceeded",
-          `The sandbox ended the command. ${exceeded} ${
-            output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
-          }`,
-          { exit }
-        )
-      }
+      yield* refuseUnended(ended, timeout)
+      const { exit, output, timedOut } = ended
       const hint = limits === undefined ? "" : confinedHint(limits, {
         exit,
         output,

@@ -39,8 +39,8 @@ const run = (bounds: NonNullable<SandboxOptions["bounds"]>, ...lines: ReadonlyAr
 describe.skipIf(!works)("a sandboxed command that takes too much is ended (needs bubblewrap)", () => {
   it.scopedLive("by its processes, with all of them", () =>
     Effect.gen(function*() {
-      const { ends: [end] } = yield* run({ processes: 20 }, "for i in {1..60}; do sleep 300 & done; echo begun; wait")
-      expect(end).toMatchObject({ exceeded: "It had more than 20 processes.", output: "begun\n", timedOut: false })
+      const { ends: [end] } = yield* run({ processes: 20 }, "for i in {1..60}; do sleep 300 & done; wait")
+      expect(end).toMatchObject({ exceeded: "It had more than 20 processes.", timedOut: false })
     }))
 
   it.scopedLive("by its memory", () =>
