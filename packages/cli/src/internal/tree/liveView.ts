@@ -180,7 +180,7 @@ export class LiveView {
 
   #offer(columns: number): ReadonlyArray<string> {
     return this.#looks.hasKeys && this.waitedFor.length > 0
-      ? [this.#style.dim(fit("Ctrl+B moves the subagents to the background: the agent goes on", columns - 1))]
+      ? [this.#style.dim(fit("Ctrl+B moves the subagents to the background; the agent continues", columns - 1))]
       : []
   }
 

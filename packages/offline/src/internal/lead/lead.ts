@@ -145,9 +145,9 @@ export const leadSurvey = (turn: Turn, tools: Toolbox): Decision => {
     const parts = partsOf(modules)
     const sent = parts.flatMap((part) => tools.task(`Survey of ${part.label}`, writeBrief(part, modules, words)))
     return {
-      text: `${found.files.length} files in ${modules.length} modules: ${sent.length} ${
-        sent.length === 1 ? "subagent looks" : "subagents look"
-      } at ${sent.length === 1 ? "them" : "a part each"}.`,
+      text: `${found.files.length} files in ${modules.length} modules: ${
+        sent.length === 1 ? "one subagent surveys them" : `${sent.length} subagents survey one part each`
+      }.`,
       calls: [...topReads(found.files, tools), ...sent]
     }
   }
