@@ -59,7 +59,9 @@ describeDecisions("expansions that are written strangely", "ask", [
   "echo a@(b|c)",
   "((ls); ls)",
   "echo $((ls); ls)",
-  "cat <<A $(ls\nls)\nA\nA"
+  "cat <<A $(ls\nls)\nA\nA",
+  "ls <&-\"a b\"",
+  "ls >&-a"
 ])
 
 const strict = [

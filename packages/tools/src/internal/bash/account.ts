@@ -207,7 +207,8 @@ class Account {
     if (target === undefined) return this.#hold(false, pos)
     this.#hold(this.#isDescriptor(pos, descriptor?.end ?? pos), pos)
     this.#hold(this.#blanked(descriptor?.end ?? pos, target.pos) === operator && target.end === end, pos)
-    // What closes a descriptor is read as a word as well.
+    // The shell takes the dash that closes a descriptor for a sign, and reads on behind it.
+    this.#hold(!operator.endsWith("&") || !target.text.startsWith("-") || target.text === "-", target.pos)
     this.#word(target, "plain")
   }
 
