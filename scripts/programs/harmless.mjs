@@ -148,7 +148,8 @@ export const programs = {
   "git ls-tree": { head: "git" },
   "git merge": {
     head: "acts git",
-    omit: "-e --edit -S --gpg-sign -s --strategy -X --strategy-option -F --file --verify-signatures"
+    omit: "-e --edit -S --gpg-sign -s --strategy -X --strategy-option -F --file --verify-signatures",
+    add: "--no-ff --no-commit --no-edit --no-squash --no-stat"
   },
   "git merge-base": { head: "git" },
   "git mv": { head: "acts look" },

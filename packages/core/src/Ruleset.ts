@@ -78,7 +78,10 @@ export const allowsInFull = ({ action, pattern }: Rule): boolean => action !== "
 /** Whether a rule spells out how a command begins, so that its wildcard stands only for what follows. */
 export const namesBeginning = ({ pattern }: Rule, beginning: string): boolean => {
   const [named = ""] = pattern.split(/[*?]/, 1)
-  return named === beginning || named.startsWith(`${beginning} `)
+  if (named === beginning || named.startsWith(`${beginning} `)) return true
+  // A rule may name the directory of what is run.
+  const rest = beginning.slice(named.length)
+  return named.endsWith("/") && named.includes(" ") && beginning.startsWith(named) && !/\.\.|\s/.test(rest)
 }
 
 /** Whether a rule is specific, and not a catch-all. */

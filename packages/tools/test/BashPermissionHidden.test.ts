@@ -61,7 +61,14 @@ describeDecisions("expansions that are written strangely", "ask", [
   "echo $((ls); ls)",
   "cat <<A $(ls\nls)\nA\nA",
   "ls <&-\"a b\"",
-  "ls >&-a"
+  "ls >&-a",
+  "x=--compress-program=y; sort $\\\nx",
+  "ls \"$\\\nx\"",
+  "cat <<A\n$\\\n(ls)\nA",
+  "x\\\n=1 ls",
+  "ls 2\\\n>x",
+  "(\\\n(1))",
+  "echo $(\\\n(1))"
 ])
 
 const strict = [

@@ -1,5 +1,6 @@
 /** What the rules say of a line of bash, for tests: the tool's own questions, decided by the real broker. */
 import { Permission, type Subject } from "@skein/core/Permission"
+import { evaluate } from "@skein/core/Ruleset"
 import * as Skein from "@skein/core/Skein"
 import type { SessionID } from "@skein/domain/Id"
 import { type Action, fromConfig, type PermissionConfig } from "@skein/domain/Rule"
@@ -41,7 +42,7 @@ export const decided = (command: string, rules: PermissionConfig = wide) =>
     const { decide } = yield* Permission
     const subject: Subject = { session, path: ["build"], mode: "ask", rules: fromConfig(rules), ceilings: [] }
     const answers = yield* Effect.forEach(
-      yield* asks("bash", { command }),
+      yield* asks("bash", { command }, { reading: (path) => evaluate(subject.rules, "read", path) ?? "ask" }),
       (ask) => decide(subject, { name: "bash", permission: "bash" }, ask)
     )
     return answers.reduce<Action>((a, b) => (strictness[a] >= strictness[b] ? a : b), "allow")

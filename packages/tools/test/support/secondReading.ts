@@ -180,7 +180,7 @@ class SecondReader {
     this.#blanks()
     const from = this.#at
     const word = this.#word()
-    if (from === this.#at) this.#giveUp()
+    if (from === this.#at || this.#is("<(") || this.#is(">(")) this.#giveUp()
     if (sign === "<<" || sign === "<<-") {
       const source = this.#text.slice(from, this.#at)
       if (word === undefined) this.#giveUp()
@@ -228,6 +228,8 @@ class SecondReader {
           return
         }
         if (skipped.has(source)) {
+          // Behind a pipe it is a program.
+          if (source === "time" && /\|&?\s*$/.test(this.#text.slice(0, from))) this.#giveUp()
           if (source === "time") this.#options()
           continue
         }

@@ -59,7 +59,7 @@ class Account {
     let tokens = ""
     let at = from
     while (at < to) {
-      const afterEdge = at === 0 || edge.test(this.#text.charAt(at - 1))
+      const afterEdge = this.#isEdge(at)
       if (this.#text.charAt(at) === "#") {
         const end = this.#text.indexOf("\n", at)
         this.#hold(afterEdge, at)
@@ -105,6 +105,12 @@ class Account {
     return at
   }
 
+  /** Whether a word would begin here; line ends behind a backslash are as good as not there. */
+  #isEdge(at: number): boolean {
+    if (this.#text.slice(Math.max(at - 2, 0), at) === "\\\n") return this.#isEdge(at - 2)
+    return at === 0 || edge.test(this.#text.charAt(at - 1))
+  }
+
   #gap(from: number, to: number, gap: string, ends = false): void {
     this.#hold(from <= to && expression(gap).test(this.#tokens(from, to, ends)), from)
   }
@@ -127,7 +133,8 @@ class Account {
       const before = parts[n - 1]
       if (isText(before) && isText(part) && gaps[n] !== "\\| ") this.#hold(this.#isApart(at, part.pos), part.pos)
       // Digits right before a redirection are its descriptor.
-      if (before?.type === "Word" && at === part.pos && "operator" in part) {
+      const joined = /^(?:\\\n)*$/.test(this.#text.slice(at, part.pos))
+      if (before?.type === "Word" && joined && "operator" in part) {
         this.#hold(!/^(?:\d+|\{\w+\})$/.test(before.text), at)
       }
       this.node(part)
@@ -149,7 +156,8 @@ class Account {
     switch (node.type) {
       case "Command": {
         const parts = [...node.prefix, ...node.name === undefined ? [] : [node.name], ...node.suffix]
-        this.#hold(node.name === undefined || !reserved.has(node.name.text), pos)
+        const name = node.name?.text.replaceAll("\\\n", "") ?? ""
+        this.#hold(!reserved.has(name) && !/^[A-Za-z_]\w*(?:\[.*\])?\+?=/s.test(name), pos)
         return this.#sequence(parts, [], pos, end)
       }
       case "Function":
@@ -157,7 +165,7 @@ class Account {
         break
       case "Subshell":
         // Two of them begin arithmetic.
-        this.#hold(this.#text.charAt(pos + 1) !== "(", pos)
+        this.#hold(!/^\((?:\\\n)*\(/.test(this.#text.slice(pos, end)), pos)
         break
       case "Word":
         return this.#word(node, "plain")
@@ -319,7 +327,7 @@ class Account {
     this.#pending = []
     if (text.startsWith("`")) this.#backticks(text, script, pos, end)
     else {
-      this.#hold(/^[$<>]\((?!\()[^]*\)$/.test(text), pos)
+      this.#hold(/^[$<>]\((?!(?:\\\n)*\()[^]*\)$/.test(text), pos)
       this.script(script, pos + 2, end - 1, false)
     }
     this.#pending = outer

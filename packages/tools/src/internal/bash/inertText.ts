@@ -3,10 +3,10 @@
 /** Where literal text stands. */
 export type Place = "plain" | "quoted" | "document" | "braced" | "bracedQuoted" | "pattern"
 
-// A dollar sign is itself where nothing follows it that it could begin.
-const dollar = String.raw`\$(?![\w{(\[@*#?!$-])`
+// A dollar sign is itself where nothing follows it that it could begin; a line end behind a backslash is as good as not there.
+const dollar = String.raw`\$(?![\w{(\[@*#?!$-]|\\\n)`
 
-const bareDollar = String.raw`\$(?![\w{(\['"@*#?!$-])`
+const bareDollar = String.raw`\$(?![\w{(\['"@*#?!$-]|\\\n)`
 
 const texts: Readonly<Record<Place, RegExp>> = {
   plain: new RegExp(String.raw`(?:\\[^]|[^ \t\n\\'"${"`"}$;&|<>()]|${bareDollar})*`, "y"),

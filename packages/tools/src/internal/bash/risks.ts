@@ -84,7 +84,7 @@ const inert = new Set([
 
 /** Builtins that at most set harmless variables or change the directory, which is followed: `builtinRisks` holds them to that. */
 const readingBuiltins = new Set(
-  `: [ break cd continue declare echo exit export false local printf pwd read readonly return set shift test times true typeset unset
+  `: [ break cd command continue declare echo exit export false local printf pwd read readonly return set shift test times true typeset unset
   wait`.split(/\s+/)
 )
 
@@ -134,11 +134,11 @@ const isAnchoredOutput = (output: Argument["output"]): boolean =>
   output?.kind === "paths" && output.whole && output.below.every((path) => !path.startsWith("-"))
 
 /** Whether what only the shell knows may stand here. */
-const mayStand = (name: string, { kind, operand, word }: Named<Argument>): boolean => {
+const mayStand = (name: string, { kind, operand, word }: Named<Argument>, still: boolean): boolean => {
   const { glob, output, source } = word
   if (word.fixed || output?.kind === "word") return true
   if (glob !== undefined || output?.kind === "paths") {
-    const isSafe = calm.has(name) || isAnchoredOutput(output) || (glob !== undefined && isAnchored(glob))
+    const isSafe = still || calm.has(name) || isAnchoredOutput(output) || (glob !== undefined && isAnchored(glob))
     return operand && takesFiles.has(kind) && isSafe && !writesSecond.has(name)
   }
   return !operand && kind === "text" && /^"[^"@*]*"$/.test(source)
@@ -150,12 +150,12 @@ const urlRisk = (text: string): Risk =>
     : `${text} may be another kind of address than one of the web`
 
 /** What a call with a table does more than that says. */
-const tableRisk = ({ call, name, table }: KnownCall<Argument>): Risk => {
+const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): Risk => {
   if (call.unknown !== undefined) {
     return `${call.unknown} is not among the arguments of ${name} that are known to be harmless`
   }
   for (const each of call.named) {
-    if (!mayStand(name, each)) return `${each.word.source} is not known before it runs`
+    if (!mayStand(name, each, still && !table.acts)) return `${each.word.source} is not known before it runs`
     const { kind, text } = each
     if (kind === "target" && /[=]/.test(text)) return `${name} may be given another shell by ${text}`
     if (kind === "url" && urlRisk(text) !== undefined) return urlRisk(text)
@@ -215,13 +215,17 @@ const subcommandRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
   return found ? `${name} ${sub} runs or changes more than this project says` : undefined
 }
 
-/** What a call does more than its name says, and whether it only reads. */
-export const judge = (program: string, args: ReadonlyArray<Argument>): Judged => {
+/**
+ * What a call does more than its name says, and whether it only reads. `still`: nothing in its line changes which files there
+ * are, so that those found for a pattern are those that it is given.
+ */
+export const judge = (program: string, args: ReadonlyArray<Argument>, still: boolean): Judged => {
   const name = nameInTables(program)
   const isPlain = !program.includes("/")
   if (isQuestion(args) && isPlain && tellsVersion(name)) return { risk: undefined, reads: true }
   const words = [program, ...args.map(({ text }) => text)]
   const withBeginning = (risk: Risk): Judged => ({ risk, beginning: beginningOf(words), reads: false })
+  if (name === "env" && args.length === 0) return { risk: undefined, reads: isPlain }
   if (name === "find") return findJudged(args)
   if (name === "xargs") return xargsJudged(args)
   const before = subcommandRisk(name, args)
@@ -230,12 +234,12 @@ export const judge = (program: string, args: ReadonlyArray<Argument>): Judged =>
   if (own !== undefined) return { risk: own, reads: false }
   if (name === "git") {
     const { known, reads, risk } = gitCall(args)
-    const found = risk ?? (known === undefined ? undefined : tableRisk(known))
+    const found = risk ?? (known === undefined ? undefined : tableRisk(known, still))
     return { risk: found, reads: reads && found === undefined && isPlain, known }
   }
   const known = knownCall(program, args)
   if (known !== undefined) {
-    const risk = tableRisk(known)
+    const risk = tableRisk(known, still)
     return { risk, reads: risk === undefined && !known.table.acts && isPlain, known }
   }
   if (hasSubcommands(name)) return withBeginning(`${name} ${args[0]?.text ?? ""} may run other programs`)

@@ -1,5 +1,6 @@
 /** Takes a command line apart into what rules are asked about: each program that it would run, with its arguments. */
 import { eachOf } from "./loops.ts"
+import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
 import { judge, runsWhatItIsGiven } from "./risks.ts"
@@ -101,9 +102,9 @@ class Dismantler {
   }
 }
 
-const invocation = ({ args, program, risk: known, settings: given }: Step): Invocation => {
+const invocation = ({ args, program, risk: known, settings: given }: Step, still: boolean): Invocation => {
   const words = [plainWord(program), ...args]
-  const judged = judge(program, args)
+  const judged = judge(program, args, still)
   const settings = given.filter(({ name }) => !(judged.reads && isUnknownToReaders(name))).map(({ source }) => source)
   const set = settings.length === 0 ? undefined : `${settings.join(" ")} changes what ${program} does`
   const risk = known ?? set ?? judged.risk
@@ -127,7 +128,10 @@ export const takeApart = (text: string): Parts => {
   for (const command of eachOf(line)) dismantler.command(command)
   const { also, steps } = dismantler
   const moving = steps.filter(({ program }) => movers.has(program))
-  const invocations = steps.map(invocation)
+  const writes = line.opened.some((each) => each.writes && !isStream(each.target.text))
+  const loose = steps.map((step) => invocation(step, true))
+  const isStill = !writes && loose.every(({ reads }) => reads)
+  const invocations = isStill ? loose : steps.map((step) => invocation(step, false))
   for (const [at, { pattern }] of invocations.entries()) {
     const step = steps[at] as Step
     const plain = said([plainWord(step.program), ...step.args])

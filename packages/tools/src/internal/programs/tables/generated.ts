@@ -143,7 +143,7 @@ export const generated: Readonly<Record<string, string>> = {
   "git ls-tree":
     "[git] --abbrev? --format: --full-name --full-tree --long --name-only --name-status --object-only -d -l -r -t -z",
   "git merge":
-    "[acts git] --abort --allow-unrelated-histories --autostash --cleanup: --commit --continue --ff --ff-only --into-name: --log? --message: --no-verify --overwrite-ignore --progress --quiet --quit --rerere-autoupdate --signoff --squash --stat --summary --verbose -m: -n -q -v",
+    "[acts git] --abort --allow-unrelated-histories --autostash --cleanup: --commit --continue --ff --ff-only --into-name: --log? --message: --no-commit --no-edit --no-ff --no-squash --no-stat --no-verify --overwrite-ignore --progress --quiet --quit --rerere-autoupdate --signoff --squash --stat --summary --verbose -m: -n -q -v",
   "git merge-base": "[git] --all --fork-point --independent --is-ancestor --octopus -a",
   "git mv": "[acts look] --dry-run --force --sparse --verbose -f -k -n -v",
   "git name-rev": "[git] --all --always --annotate-stdin --exclude: --name-only --refs: --stdin --tags --undefined",

@@ -111,7 +111,7 @@ export const written: Readonly<Record<string, string>> = {
   hash: "[text] -t -l",
   history: "[text]",
   ps:
-    "[text] -a -A -d -e -f -F -j -l -L -M -T -u: -U: -p: -o: -C: -t: -H -w -x -y --forest --sort: --no-headers --headers --ppid:",
+    "[acts text] -a -A -d -e -f -F -j -l -L -M -T -u: -U: -p: -o: -C: -t: -H -w -x -y --forest --sort: --no-headers --headers --ppid:",
   pgrep: "[acts text] -a -c -d: -f -i -l -n -o -u: -x -P: -v",
   lsof: "[acts look] -i? -n -P -p: -t -u:",
   xxd: "[read write] -a -b -c: -C -d -e -E -g: -i -l: -n: -o: -p -ps -s: -u",

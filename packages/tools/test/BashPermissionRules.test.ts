@@ -1,0 +1,57 @@
+/** Rules as people write them: a wildcard behind what an interpreter runs counts, one in its place does not. */
+import { describe, expect, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { decided, layerDecisions } from "./support/decisions.ts"
+
+const cases: ReadonlyArray<readonly [rule: string, allowed: ReadonlyArray<string>, asked: ReadonlyArray<string>]> = [
+  ["npx *", ["npx --version"], ["npx vitest", "npx -y evil"]],
+  ["npx vitest *", ["npx vitest", "npx vitest run a.test.ts"], [
+    "npx vitestx",
+    "npx -p evil vitest",
+    "npx -c 'vitest'",
+    "npx -y vitest"
+  ]],
+  ["npm run *", ["npm run build", "npm run test -- --watch"], ["npm exec x", "npm --prefix x run y"]],
+  ["npm exec vitest *", ["npm exec vitest run"], ["npm exec evil"]],
+  ["python -m pytest *", ["python -m pytest -x", "python -m pytest"], [
+    "python -m http.server",
+    "python -c 'x'",
+    "python x.py"
+  ]],
+  ["python *", [], ["python -m pytest", "python x.py", "python -c x"]],
+  ["python -c *", [], ["python -c 'print(1)'"]],
+  ["python3 scripts/gen.py *", ["python3 scripts/gen.py --fast"], ["python3 scripts/other.py"]],
+  ["python3 scripts/*", ["python3 scripts/gen.py a"], ["python3 scripts/../x.py", "python3 -i scripts/gen.py"]],
+  ["node --version", ["node --version"], ["node x.js"]],
+  ["node scripts/build.mjs *", ["node scripts/build.mjs a"], [
+    "node -r ./x scripts/build.mjs",
+    "node --import ./x scripts/build.mjs"
+  ]],
+  ["docker ps*", ["docker ps", "docker ps -a"], ["docker run x", "docker -H x ps"]],
+  ["docker *", [], ["docker run --privileged x", "docker exec x y", "docker ps"]],
+  ["docker compose ps*", ["docker compose ps"], ["docker compose run x", "docker compose -f x ps"]],
+  ["uv run pytest *", ["uv run pytest -q"], ["uv run python x.py"]],
+  ["uv run python *", [], ["uv run python x.py", "uv run python -c x"]],
+  ["uv run python -m pytest *", ["uv run python -m pytest -q"], ["uv run python -m x"]],
+  ["bash scripts/x.sh *", ["bash scripts/x.sh a"], ["bash -c 'x'", "bash scripts/y.sh"]],
+  ["bash *", [], ["bash -c 'x'", "bash x.sh"]],
+  ["bash -c *", [], ["bash -c 'x'"]],
+  ["go run ./cmd/x *", ["go run ./cmd/x a"], ["go run ./cmd/y"]],
+  ["cargo run *", ["cargo run -- a"], ["cargo install x", "cargo --config x run"]],
+  ["sudo *", [], ["sudo ls", "sudo apt update"]],
+  ["ssh host *", [], ["ssh host uptime"]],
+  ["env *", [], ["env -S 'x y'", "env -C x y"]],
+  ["git *", ["git commit -m x"], ["git evil", "git bisect run x"]],
+  ["cmake --build *", ["cmake --build build"], ["cmake -P x.cmake"]]
+]
+
+describe("a rule", () => {
+  layer(layerDecisions)((it) => {
+    it.effect.each(cases)("%s", ([rule, allowed, asked]) =>
+      Effect.gen(function*() {
+        const rules = { read: "allow", bash: { "*": "ask", [rule]: "allow" } } as const
+        for (const line of allowed) expect(yield* decided(line, rules), line).toBe("allow")
+        for (const line of asked) expect(yield* decided(line, rules), line).toBe("ask")
+      }))
+  })
+})

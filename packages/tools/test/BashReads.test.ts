@@ -1,0 +1,121 @@
+/** What rules say of reading a file holds for the commands that open it, as far as their arguments tell. */
+import { describe, expect, layer } from "@effect/vitest"
+import { defaultRules } from "@skein/core/Agent"
+import { fromConfig } from "@skein/domain/Rule"
+import * as Effect from "effect/Effect"
+import { decided, layerDecisions } from "./support/decisions.ts"
+import { Workspace } from "./workspace.ts"
+
+/** A tree with a file of secrets, one of them deep. */
+const prepare = Effect.map(Workspace, ({ write }) => {
+  for (const file of [".env", "src/a.ts", "src/b.ts", "deep/er/.env.local", "conf/secret.txt", "clean/a.txt"]) {
+    write(file, "a\n")
+  }
+})
+
+const asked = [
+  "cat .env",
+  "cat ./.env",
+  "cat src/../.env",
+  "head -1 .env",
+  "grep KEY .env",
+  "grep -r KEY .",
+  "grep -rn KEY deep",
+  "grep -r KEY",
+  "rg -u KEY",
+  "rg --hidden KEY",
+  "rg -uu KEY .",
+  "rg -g '.e*' KEY",
+  "rg --iglob '.ENV' KEY",
+  "rg KEY .env",
+  "rg -f .env src",
+  "grep -f .env src/a.ts",
+  "sort .env",
+  "cut -d= -f2 .env",
+  "sed -n p .env",
+  "awk 1 .env",
+  "jq . .env",
+  "xxd .env",
+  "base64 .env",
+  "diff .env src/a.ts",
+  "diff -N . src",
+  "cmp .env src/a.ts",
+  "less .env",
+  "strings .env",
+  "cat < .env",
+  "cat .e*",
+  "cp .env x && cat x",
+  "mv .env x",
+  "find . -name '.env*' -exec cat {} +",
+  "find . -type f -exec cat {} \\;",
+  "find . -type f | xargs cat",
+  "git grep --no-index KEY",
+  "git diff --no-index .env src/a.ts",
+  "git blame --contents .env src/a.ts",
+  "git show HEAD:.env",
+  "git log -p -- .env",
+  "git diff .env",
+  "cat $(find . -type f)",
+  "for f in $(find . -type f); do cat \"$f\"; done",
+  "wc -l $(git ls-files)",
+  "echo .env | xargs cat",
+  "cat .env | wc -l",
+  "date -r .env",
+  "unknowntool .env",
+  "unknowntool --file=.env"
+]
+
+const free = [
+  "grep -rn KEY src",
+  "grep -rn KEY clean",
+  "rg KEY",
+  "rg -n KEY src",
+  "rg -g '*.ts' -i KEY src",
+  "find . -name '*.ts' -exec grep KEY {} +",
+  "find src -type f | xargs grep KEY",
+  "cat src/*.ts",
+  "ls -la",
+  "stat .env",
+  "find . -name '.env*'",
+  "git status",
+  "wc -l src/a.ts"
+]
+
+describe("rules of reading", () => {
+  layer(layerDecisions)((it) => {
+    const wide = fromConfig({ bash: { "cp *": "allow", "mv *": "allow", "unknowntool *": "allow", "git *": "allow" } })
+
+    it.effect("hold for what commands open", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const allowed = yield* Effect.filter(asked, (line) =>
+          Effect.map(decided(line, [...defaultRules, ...wide]), (found) => found === "allow"))
+        expect(allowed).toEqual([])
+      }))
+
+    it.effect("ask for nothing that is not read", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const questions = yield* Effect.filter(free, (line) =>
+          Effect.map(decided(line, defaultRules), (found) => found !== "allow"))
+        expect(questions).toEqual([])
+      }))
+
+    it.effect("deny what they deny, whatever its name", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const rules = [...defaultRules, ...fromConfig({ read: { "conf/*": "deny" } })]
+        for (
+          const line of [
+            "cat conf/secret.txt",
+            "grep -r a conf",
+            "grep -r a .",
+            "rg a",
+            "rg a conf",
+            "find . -name '*.txt' -exec cat {} +"
+          ]
+        ) expect(yield* decided(line, rules), line).toBe("deny")
+        expect(yield* decided("grep -r a src", rules)).toBe("allow")
+      }))
+  })
+})
