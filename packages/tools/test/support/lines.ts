@@ -217,24 +217,6 @@ const { list } = FastCheck.letrec<Record<Kind, string>>((tie) => ({
   ) => each.map(([command, next], at) => (at === each.length - 1 ? command : command + next)).join(""))
 }))
 
-/** What a sign is exchanged for: what the shell takes a line apart by. */
-const strange = one(..."\"'\\$`(){}[]<>|&;#!*?~=\n\t\r -".split(""), "$(", "${", "<<", "\\\n", "'\"", "")
-
-/** Lines in which some signs are others, so that little of them means what it did. */
-const spoilt: Text = FastCheck.tuple(
-  list,
-  FastCheck.array(FastCheck.tuple(FastCheck.nat(400), strange), { minLength: 1, maxLength: 3 })
-)
-  .map(([line, changes]) =>
-    changes.reduce(
-      (text, [at, sign]) => text.slice(0, at % (text.length + 1)) + sign + text.slice(at % (text.length + 1) + 1),
-      line
-    )
-  )
-
-/** Lines that mostly mean something. */
-export const lines: Text = FastCheck.oneof({ arbitrary: list, weight: 3 }, { arbitrary: spoilt, weight: 1 })
-
 /** What stands in a place where a command is, of which nobody can say what it runs. */
 const unknown = one(
   "$x a",
