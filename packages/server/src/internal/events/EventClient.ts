@@ -17,6 +17,8 @@ export class EventClient {
   constructor(response: ServerResponse, place: string) {
     this.#response = response
     this.#place = place
+    // The end of the connection is the end of the stream: each frame then is one write, and not three.
+    response.removeHeader("Transfer-Encoding")
     response.writeHead(200, {
       "Content-Type": "text/event-stream; charset=utf-8",
       "X-Accel-Buffering": "no",

@@ -4,8 +4,8 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { Event } from "@skein/domain/Event"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { Audience } from "./Audience.ts"
 import { cursorOf } from "./cursor.ts"
-import type { EventClient } from "./EventClient.ts"
 import { frameOf } from "./frames.ts"
 import type { TreeFeed } from "./TreeFeed.ts"
 import { pageSize } from "./TreeFeed.ts"
@@ -27,16 +27,14 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
   function*() {
     const bus = yield* Bus
     const storage = yield* SessionStorage
-    const clients = new Set<EventClient>()
+    const audience = new Audience()
     const stored = yield* Effect.makeLatch(false)
     const turn = yield* Effect.makeSemaphore(1)
     let passing: Array<Event> = []
     let position: number | undefined
 
     const send = (event: Event, place?: string) => {
-      if (clients.size === 0) return
-      const frame = frameOf(event, place)
-      for (const client of clients) client.send(frame, place)
+      if (!audience.isEmpty) audience.tell(frameOf(event, place), place)
     }
 
     yield* bus.listen({ all: true }, (event) => {
@@ -80,8 +78,8 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
     return {
       ready,
       position: () => position ?? 0,
-      join: (client) => void clients.add(client),
-      leave: (client) => void clients.delete(client),
+      join: (client) => audience.join(client),
+      leave: (client) => audience.leave(client),
       catchUp
     }
   }

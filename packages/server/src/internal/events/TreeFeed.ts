@@ -6,8 +6,9 @@ import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { Audience } from "./Audience.ts"
 import type { EventClient } from "./EventClient.ts"
-import { type Frame, frameOf } from "./frames.ts"
+import { frameOf } from "./frames.ts"
 import { GrowingParts } from "./GrowingParts.ts"
 
 /** How many stored events are read at a time. */
@@ -30,7 +31,7 @@ export interface TreeFeed {
 }
 
 class Deliveries {
-  readonly clients = new Set<EventClient>()
+  readonly audience = new Audience()
   readonly growing = new GrowingParts()
   /** Events that came before one with a smaller number. */
   readonly held = new Map<number, Event>()
@@ -38,10 +39,9 @@ class Deliveries {
 
   #send(event: Event, id?: number): void {
     this.growing.see(event)
-    if (this.clients.size === 0) return
+    if (this.audience.isEmpty) return
     const place = id === undefined ? undefined : String(id)
-    const frame: Frame = frameOf(event, place)
-    for (const client of this.clients) client.send(frame, place)
+    this.audience.tell(frameOf(event, place), place)
   }
 
   /** Takes an event from the bus; says whether one before it is missing. */
@@ -139,10 +139,10 @@ export const makeTreeFeed = (
       ready,
       position: () => deliveries.position ?? 0,
       join: (client) => {
+        deliveries.audience.join(client)
         for (const event of deliveries.growing.now) client.send(frameOf(event))
-        deliveries.clients.add(client)
       },
-      leave: (client) => void deliveries.clients.delete(client),
+      leave: (client) => deliveries.audience.leave(client),
       catchUp
     }
   })
