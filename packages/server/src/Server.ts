@@ -19,6 +19,7 @@ import { makeLogins } from "./internal/login/Logins.ts"
 import { makeTokenCheck } from "./internal/login/token.ts"
 import { leaveAll, resumeAll } from "./internal/recover.ts"
 import { ServerState } from "./internal/ServerState.ts"
+import { makeStreams } from "./internal/streams.ts"
 import type { ListenFailed } from "./ListenFailed.ts"
 import type { ServerOptions } from "./ServerOptions.ts"
 
@@ -49,6 +50,7 @@ const make = (options: ServerOptions) =>
       shutdown: Effect.asVoid(Deferred.succeed(over, undefined))
     })
     const handler = yield* Effect.provideService(makeHandler, ServerState, state)
+    const streams = yield* Effect.provideService(makeStreams, Scope.Scope, scope)
     const checkToken = makeTokenCheck(options.token)
     const gate = makeGate({
       hostname: options.hostname,
@@ -56,7 +58,9 @@ const make = (options: ServerOptions) =>
       publicPaths,
       isAuthentic: (request) => checkToken(request) || logins.has(request)
     })
-    listening.answer(gate, handler)
+    listening.answer(gate, (request, response) => {
+      if (!streams(request, response)) handler(request, response)
+    })
     if (options.resume) yield* Effect.forkIn(resumeAll, scope)
     const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname
     return {

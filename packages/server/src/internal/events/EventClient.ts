@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
 import { mostUnread } from "../../ServerOptions.ts"
+import { safeHeaders } from "../respond.ts"
 import { type Frame, opening, resetFrame } from "./frames.ts"
 
 /** How long a client has to read what was sent before it is cut off, in milliseconds. */
@@ -20,6 +21,7 @@ export class EventClient {
     // The end of the connection is the end of the stream: each frame then is one write, and not three.
     response.removeHeader("Transfer-Encoding")
     response.writeHead(200, {
+      ...safeHeaders,
       "Content-Type": "text/event-stream; charset=utf-8",
       "X-Accel-Buffering": "no",
       Connection: "close"
@@ -70,7 +72,7 @@ export class EventClient {
   get drained(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isOver || !this.#response.writableNeedDrain) return Effect.void
-      return Effect.timeoutTo(this.#once("drain"), {
+      return Effect.timeoutTo(this.#drain(), {
         duration: patience,
         onSuccess: () => undefined,
         onTimeout: () => this.reset()
@@ -78,21 +80,15 @@ export class EventClient {
     })
   }
 
-  /** Waits until the connection is closed. */
-  get closed(): Effect.Effect<void> {
-    return Effect.suspend(() => this.#response.destroyed ? Effect.void : this.#once("close"))
-  }
-
-  /** Waits for an event of the connection, or for its end. */
-  #once(event: "close" | "drain"): Effect.Effect<void> {
+  /** Waits until the connection takes more, or is closed. */
+  #drain(): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
-      const release = () => void this.#response.off(event, done).off("close", done)
+      const release = () => void this.#response.off("drain", done).off("close", done)
       const done = () => {
         release()
         resume(Effect.void)
       }
-      this.#response.on(event, done)
-      if (event !== "close") this.#response.on("close", done)
+      this.#response.on("drain", done).on("close", done)
       return Effect.sync(release)
     })
   }

@@ -1,5 +1,5 @@
 /** Follows the events of a tree, or of all: replays what is stored, and goes over to live without a gap or a double. */
-import { problem, type problems } from "@skein/api/Problem"
+import { problem } from "@skein/api/Problem"
 import { type LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
@@ -43,23 +43,23 @@ type Begin =
   | { readonly _tag: "After"; readonly place: number }
   | { readonly _tag: "Reset"; readonly reason: ResetReason }
 
-const live: Begin = { _tag: "Live" }
+const badPlace = problem(
+  400,
+  "BadPlace",
+  "`from` is not the id of an event. Leave it out, or send an id that you got."
+)
 
 const beginAt = (
   { from, lastEventID }: Wanted,
   { read }: Numbering,
   { first, last }: { readonly first: number; readonly last: number }
-): Effect.Effect<Begin, typeof problems[400]["Type"]> => {
+): Begin | typeof badPlace => {
   const text = lastEventID === undefined || lastEventID === "" ? from : lastEventID
-  if (text === undefined) return Effect.succeed(live)
+  if (text === undefined) return { _tag: "Live" }
   const place = read(text)
-  if (place === undefined && text === from) {
-    return Effect.fail(
-      problem(400, "BadPlace", "`from` is not the id of an event. Leave it out, or send an id that you got.")
-    )
-  }
-  if (place === undefined || place > last) return Effect.succeed({ _tag: "Reset", reason: "unknown" })
-  return Effect.succeed(place + 1 < first ? { _tag: "Reset", reason: "too_old" } : { _tag: "After", place })
+  if (place === undefined && text === from) return badPlace
+  if (place === undefined || place > last) return { _tag: "Reset", reason: "unknown" }
+  return place + 1 < first ? { _tag: "Reset", reason: "too_old" } : { _tag: "After", place }
 }
 
 interface Place {
@@ -106,7 +106,10 @@ const replay = (
     return Effect.void
   })
 
-/** Sends a client events until it goes away. */
+/**
+ * Sends a client what it has missed, and makes it one of those who are live. Gives what is to be called once the client has
+ * gone away.
+ */
 export const follow = Effect.fnUntraced(function*(
   response: ServerResponse,
   feed: TreeFeed,
@@ -114,12 +117,12 @@ export const follow = Effect.fnUntraced(function*(
   wanted: Wanted
 ) {
   const storage = yield* SessionStorage
-  const begin = yield* beginAt(wanted, numbering, yield* storage.eventRange(numbering.rootID))
+  const range = yield* storage.eventRange(numbering.rootID)
+  const begin = beginAt(wanted, numbering, range)
+  if ("status" in begin) return yield* Effect.fail(begin)
   const place: Place = { at: begin._tag === "After" ? begin.place : feed.position() }
   const client = new EventClient(response, numbering.write(place.at))
   if (begin._tag === "Reset") client.replay(resetFrame(begin.reason, numbering.write(place.at)))
-  yield* Effect.ensuring(
-    Effect.zipRight(replay(client, feed, numbering, place), client.closed),
-    Effect.sync(() => feed.leave(client))
-  )
+  yield* replay(client, feed, numbering, place)
+  return () => feed.leave(client)
 })

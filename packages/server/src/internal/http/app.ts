@@ -13,6 +13,8 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { safeHeaders } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { projectRoutes } from "../routes/projects.ts"
 import { publicRoutes, serverRoutes } from "../routes/server.ts"
@@ -104,10 +106,16 @@ const routes = Layer.mergeAll(
   projectRoutes
 )
 
+const headers = Object.entries(safeHeaders)
+
 /** Makes the function that answers requests of Node. */
 export const makeHandler = Effect.gen(function*() {
   const app = yield* HttpApiBuilder.httpApp
-  return yield* NodeHttpServer.makeHandler(finished(app))
+  const handle = yield* NodeHttpServer.makeHandler(finished(app))
+  return (request: IncomingMessage, response: ServerResponse) => {
+    for (const [name, value] of headers) response.setHeader(name, value)
+    handle(request, response)
+  }
 }).pipe(
   Effect.provide(
     Layer.mergeAll(Layer.provide(HttpApiBuilder.api(Api), routes), problems).pipe(

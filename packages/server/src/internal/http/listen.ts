@@ -5,13 +5,16 @@ import type * as Scope from "effect/Scope"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
-import { refuse, refuseSocket, safeHeaders } from "./respond.ts"
+import { refuse, refuseSocket } from "../respond.ts"
 
 /** How many clients there may be at once. */
 const mostConnections = 20_000
 
 /** How long a connection may be silent, in milliseconds. */
 const silence = 120_000
+
+/** A connection that broke needs no answer, and must not end the process. */
+const ignoreBroken = () => undefined
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -78,9 +81,7 @@ export const listen = (
       port: typeof address === "object" && address !== null ? address.port : port,
       answer: (gate, handler) => {
         const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-          // A connection that broke needs no answer, and must not end the process.
-          response.on("error", () => undefined)
-          for (const [name, value] of safeHeaders) response.setHeader(name, value)
+          response.on("error", ignoreBroken)
           const refused = gate(request)
           if (refused !== undefined) return refuse(request, response, refused)
           // How long an answer takes is up to the route.

@@ -7,11 +7,9 @@ import { Api } from "@skein/api/Api"
 import { problem } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
 import { pid } from "node:process"
-import { Feeds } from "../events/Feeds.ts"
-import { byLog, follow } from "../events/follow.ts"
 import { prove } from "../login/token.ts"
 import { ServerState } from "../ServerState.ts"
-import { asProblem } from "./toProblem.ts"
+import { answeredBefore } from "./answeredBefore.ts"
 
 const badCode = problem(
   401,
@@ -51,16 +49,4 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
     .handle("shutdown", () =>
       Effect.flatMap(ServerState, ({ shutdown }) =>
         shutdown))
-    .handleRaw("events", ({ headers, request, urlParams }) =>
-      Effect.scoped(Effect.gen(function*() {
-        const feeds = yield* Feeds
-        const feed = yield* asProblem(feeds.ofAll)
-        const response = NodeHttpServerRequest.toServerResponse(request)
-        const wanted = { from: urlParams.from, lastEventID: headers["last-event-id"] }
-        yield* Effect.catchTag(follow(response, feed, byLog, wanted), "StorageError", (error) =>
-          Effect.zipRight(
-            Effect.logWarning("Events could not be read", error.message),
-            Effect.sync(() => response.destroy())
-          ))
-        return HttpServerResponse.empty()
-      }))))
+    .handleRaw("events", () => answeredBefore))

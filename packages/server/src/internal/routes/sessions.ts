@@ -1,7 +1,5 @@
 /** Implements the routes of sessions. */
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Api } from "@skein/api/Api"
 import type { CreateSession } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
@@ -11,9 +9,8 @@ import { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { listCursor } from "../events/cursor.ts"
-import { Feeds } from "../events/Feeds.ts"
-import { byTree, follow } from "../events/follow.ts"
 import { ServerState } from "../ServerState.ts"
+import { answeredBefore } from "./answeredBefore.ts"
 import { pendingAsks } from "./asks.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { findSession, listed } from "./find.ts"
@@ -105,25 +102,6 @@ const create = Effect.fnUntraced(function*(
   return info
 })
 
-const events = Effect.fnUntraced(function*({ headers, path, request, urlParams }: {
-  readonly headers: { readonly "last-event-id"?: string | undefined }
-  readonly path: { readonly id: string }
-  readonly request: Parameters<typeof NodeHttpServerRequest.toServerResponse>[0]
-  readonly urlParams: { readonly from?: string | undefined }
-}) {
-  const feeds = yield* Feeds
-  const { rootID } = yield* asProblem(findSession(path.id))
-  const wanted = { from: urlParams.from, lastEventID: headers["last-event-id"] }
-  const response = NodeHttpServerRequest.toServerResponse(request)
-  const feed = yield* asProblem(feeds.ofTree(rootID))
-  yield* Effect.catchTag(follow(response, feed, byTree(rootID), wanted), "StorageError", (error) =>
-    Effect.zipRight(
-      Effect.logWarning("Events could not be read", error.message),
-      Effect.sync(() => response.destroy())
-    ))
-  return HttpServerResponse.empty()
-}, Effect.scoped)
-
 /** Does something with a session that is there. */
 const withSession = <A, E extends ServiceError>(
   id: string,
@@ -152,7 +130,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
         return { items: yield* asProblem(storage.todos(id)) }
       }))
     .handle("tree", ({ path }) => tree(path.id))
-    .handleRaw("events", events)
+    .handleRaw("events", () => answeredBefore)
     .handle("create", ({ payload }) => create(payload))
     .handle("change", ({ path, payload }) =>
       withSession(path.id, (session, id) =>

@@ -4,13 +4,13 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
 /** What every response says to browsers: keep it, frame it, run it or guess its type nowhere. */
-export const safeHeaders: ReadonlyArray<readonly [string, string]> = [
-  ["Cache-Control", "no-store"],
-  ["Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"],
-  ["Cross-Origin-Resource-Policy", "same-origin"],
-  ["Referrer-Policy", "no-referrer"],
-  ["X-Content-Type-Options", "nosniff"]
-]
+export const safeHeaders: Readonly<Record<string, string>> = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff"
+}
 
 const extraHeaders = (status: number): Readonly<Record<string, string>> =>
   status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
@@ -19,6 +19,7 @@ const extraHeaders = (status: number): Readonly<Record<string, string>> =>
 export const refuse = (request: IncomingMessage, response: ServerResponse, refused: Problem): void => {
   const body = JSON.stringify(refused)
   response.writeHead(refused.status, {
+    ...safeHeaders,
     "Content-Type": problemType,
     "Content-Length": Buffer.byteLength(body),
     Connection: "close",
