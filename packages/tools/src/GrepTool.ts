@@ -2,6 +2,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { bound } from "@skein/core/Spill"
 import { define, type PermissionAsk, type Tool, type ToolError } from "@skein/core/Tool"
+import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { isOutside, lookAsks } from "./internal/asks.ts"
@@ -20,7 +21,7 @@ const maximumColumns = 500
 const description =
   `Finds a regular expression (ripgrep's syntax, without look-around) in files. Gives path:line:text, or only the paths
 (mode files), or path:count (mode count), sorted by path; ${limits.usual} lines at most unless limit says otherwise. Lines longer than
-${maximumColumns} characters are cut. Leaves out what .gitignore names, binary files, and .env files.`
+${maximumColumns} characters are cut. Leaves out what .gitignore names, binary files, .env files, and files that the rules do not let you read.`
 
 const Parameters = Schema.Struct({
   pattern: Schema.NonEmptyString.annotations({ description: "The regular expression" }),
@@ -118,12 +119,22 @@ const linkedIn = (directory: string, target: Target, found: ReadonlyArray<Line>)
     (names) => new Set(names)
   )
 
+/** No file has this name: what rules say of it, they say of files in general. */
+const anyFile = "\u0001"
+
+/** Which files of a directory are searched: where each file takes a question, the one for the search was it. */
+const readable = (action: (path: string) => Action) => {
+  const isAsked = action(anyFile) === "ask" ? "ask" : "allow"
+  return (path: string) => ["allow", isAsked].includes(action(path))
+}
+
 /** Searches a file or a directory, and stops where as much is found as may be shown. */
 const find = (
   ripgrep: typeof Ripgrep.Service,
   { glob, limit = limits.usual, mode = "content", pattern }: GrepInput,
   target: Target,
-  inDirectory: boolean
+  inDirectory: boolean,
+  mayRead: (path: string) => boolean
 ) =>
   lookingIn(target, ({ forOthers, path }) => {
     const found: Array<Line> = []
@@ -146,6 +157,8 @@ const find = (
       each: (record) => {
         const [name = "", ...text] = record.split("\0")
         const shown = inDirectory ? below(target, name) : target.shown
+        // Without a word: that something was left out would tell that it matches.
+        if (inDirectory && !mayRead(shown)) return true
         const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
         bytes += Buffer.byteLength(line) + 1
         isCut = found.length === limit || bytes > bound.bytes - 1_024
@@ -202,7 +215,8 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
           : Effect.flatMap(paths.decide(input, input.path ?? ".", caller), (target) => asks(fs, input, target)),
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.path ?? ".", context)
-        const searched = yield* find(ripgrep, input, target, yield* isDirectory(fs, target))
+        const action = yield* Effect.mapError(context.readAction, cannot("look in", target.shown))
+        const searched = yield* find(ripgrep, input, target, yield* isDirectory(fs, target), readable(action))
         const { end, found, isCut, linked } = searched
         yield* fault(input, end)
         const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)

@@ -99,6 +99,27 @@ describe("grep", () => {
       expect((yield* call("grep", { pattern: "NEEDLE", path: ".env" })).output).toBe(".env:1:NEEDLE=needle")
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect.each(
+    [
+      { general: "allow", particular: "deny", found: ["src/index.ts"] },
+      { general: "allow", particular: "ask", found: ["src/index.ts"] },
+      { general: "ask", particular: "ask", found: ["src/index.ts", "src/lib/deep.ts"] },
+      { general: "ask", particular: "deny", found: ["src/index.ts"] },
+      { general: "deny", particular: "allow", found: ["src/lib/deep.ts"] }
+    ] as const
+  )(
+    "shows what the rules let be read: $general, but $particular in a directory",
+    ({ found, general, particular }) =>
+      Effect.gen(function*() {
+        const { call } = yield* tree
+        const action = (path: string) => path.startsWith("src/lib/") ? particular : general
+        const { output } = yield* call("grep", { pattern: "needle", path: "src", mode: "files" }, {
+          readAction: Effect.succeed(action)
+        })
+        expect(output).toBe(found.join("\n"))
+      }).pipe(Effect.provide(Workspace.layer))
+  )
+
   it.effect("stops at its limits and says so", () =>
     Effect.gen(function*() {
       const { call, write } = yield* Workspace
