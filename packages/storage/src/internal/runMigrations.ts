@@ -6,6 +6,8 @@ import type * as SqlConnection from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import type { Compiler } from "@effect/sql/Statement"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import * as Stream from "effect/Stream"
 import type { Connection } from "./dialect.ts"
 
@@ -58,6 +60,8 @@ export const runMigrations = (
     const message = `${applied.length} migrations were applied instead of ${list.length - made}`
     return yield* new SqlError({ cause: new Error(message), message })
   }).pipe(
+    // The Migrator logs each migration as DEBUG: in a new database all of them, which nobody who debugs a run looks for.
+    Logger.withMinimumLogLevel(LogLevel.Info),
     Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
     // The Migrator dies of a migration that fails.
     Effect.catchAllDefect((defect) =>
