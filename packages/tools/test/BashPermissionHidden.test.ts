@@ -66,7 +66,9 @@ describeDecisions("expansions that are written strangely", "ask", [
   "ls \"$\\\nx\"",
   "cat <<A\n$\\\n(ls)\nA",
   "x\\\n=1 ls",
-  "ls 2\\\n>x",
+  "ls 2\\\n>&1",
+  "2\\\n>&1 ls",
+  "cat <<A\n$(echo # \\\nb)\nls)\nA",
   "(\\\n(1))",
   "echo $(\\\n(1))"
 ])

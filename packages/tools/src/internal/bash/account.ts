@@ -98,6 +98,9 @@ class Account {
         strip(line) === name.value && (name.quoted || !/(?:^|[^\\])(?:\\\\)*\\$/.test(before))
       this.#hold(lines.findIndex((line, n) => isEnd(line, lines[n - 1])) === lines.length - 1, body.pos)
       this.#hold(/^\n?$/.test(this.#text.charAt(closing.end)), closing.end)
+      // The shell joins such lines before it reads what is in them: a comment may go on in the next one.
+      const isJoined = !name.quoted && this.#text.slice(body.pos, body.end).includes("\\\n")
+      this.#hold(!isJoined || (body.parts ?? []).every(({ type }) => type === "Literal"), body.pos)
       if (body.parts !== undefined) this.#fill(body.parts, body.pos, body.end, "document")
       else this.#hold(name.quoted || isInert(this.#text, body.pos, body.end, "document"), body.pos)
       at = Math.min(closing.end + 1, this.#text.length)
@@ -135,7 +138,7 @@ class Account {
       // Digits right before a redirection are its descriptor.
       const joined = /^(?:\\\n)*$/.test(this.#text.slice(at, part.pos))
       if (before?.type === "Word" && joined && "operator" in part) {
-        this.#hold(!/^(?:\d+|\{\w+\})$/.test(before.text), at)
+        this.#hold(!/^(?:\d+|\{\w+\})$/.test(before.text.replaceAll("\\\n", "")), at)
       }
       this.node(part)
       at = part.end

@@ -61,7 +61,7 @@ export interface Line {
 const maximumLength = 131_072
 
 /** How deep substitutions may stand in one another, and how many characters of them are read: each is read anew. */
-const substituted = { depth: 16, length: 4 * maximumLength, count: 2_000 }
+const substituted = { depth: 16, length: 4 * maximumLength, count: 1_000 }
 
 /** How many nodes of a line are checked: those of about five thousand commands. */
 const maximumNodes = 30_000

@@ -131,7 +131,9 @@ export const takeApart = (text: string): Parts => {
   const writes = line.opened.some((each) => each.writes && !isStream(each.target.text))
   const loose = steps.map((step) => invocation(step, true))
   const isStill = !writes && loose.every(({ reads }) => reads)
-  const invocations = isStill ? loose : steps.map((step) => invocation(step, false))
+  const invocations = loose.map((each, at) =>
+    isStill || each.args.every(({ fixed }) => fixed) ? each : invocation(steps[at] as Step, false)
+  )
   for (const [at, { pattern }] of invocations.entries()) {
     const step = steps[at] as Step
     const plain = said([plainWord(step.program), ...step.args])
