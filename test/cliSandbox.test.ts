@@ -137,7 +137,9 @@ it("where a sandbox is insisted on, nothing begins without", async () => {
   expect(llm.requests).toEqual([])
   const checked = await doctor(bare())
   expect(checked.code).toBe(1)
-  expect(checked.stdout).toMatch(/^missing +sandbox +bubblewrap is not installed.*\n? *(.*apt install bubblewrap)/m)
+  expect(checked.stdout).toMatch(
+    /^missing +sandbox +bubblewrap is not installed: .*one that you allow may do anything that you can.*\n? *(.*apt install bubblewrap)/m
+  )
 })
 
 it("a bubblewrap that the system does not let work is none, and doctor says why", async () => {

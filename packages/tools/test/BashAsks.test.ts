@@ -46,7 +46,7 @@ layer(Workspace.layer)((it) => {
       fs.symlinkSync("real", at("soft"))
       fs.linkSync(at("b"), at("hard"))
       expect(yield* asked("echo x > soft/a 2>> soft/../log 3>&1")).toEqual([
-        { permission: "edit", patterns: ["real/a", "log"], always: ["*"] },
+        { permission: "edit", patterns: ["real/a", "log"], always: ["real/**", "log"] },
         expect.objectContaining({ permission: "bash" })
       ])
       expect(yield* asked("cd real && echo x > c")).toMatchObject([{ permission: "edit", patterns: ["real/c"] }, {}])
@@ -104,7 +104,7 @@ layer(Workspace.layer)((it) => {
       expect(yield* offered("npm run build -- --fast; ls -la")).toEqual(["npm run build *", "ls *"])
       expect(yield* offered("rm -r build")).toEqual(["rm -r build"])
       expect(yield* offered("git --no-pager log")).toEqual(["git --no-pager log"])
-      expect(yield* offered("python3 -m pytest")).toEqual(["python3 -m pytest"])
+      expect(yield* offered("python3 -m pytest")).toEqual(["python3 -m pytest *"])
       for (
         const command of [
           "git log $(cat a)",

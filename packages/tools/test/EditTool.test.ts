@@ -20,7 +20,7 @@ describe("edit", () => {
       expect(result.asks).toEqual([{
         permission: "edit",
         patterns: ["a.ts"],
-        always: ["*"],
+        always: ["a.ts"],
         metadata: { filePath: "a.ts", diff: "-two\n+2\n+2" }
       }])
     }).pipe(Effect.provide(Workspace.layer)))

@@ -35,7 +35,11 @@ describe("patch", () => {
       expect(fs.readdirSync(at(".")).toSorted()).toEqual(["a.ts", "dir", "moved"])
       expect(result.output).toBe("The patch was applied:\nM a.ts\nA dir/new.ts\nA moved/old.ts\nD old.ts\nD gone.ts")
       expect(result.asks).toMatchObject([
-        { permission: "edit", patterns: ["a.ts", "dir/new.ts", "old.ts", "moved/old.ts", "gone.ts"], always: ["*"] }
+        {
+          permission: "edit",
+          patterns: ["a.ts", "dir/new.ts", "old.ts", "moved/old.ts", "gone.ts"],
+          always: ["a.ts", "dir/**", "old.ts", "moved/**", "gone.ts"]
+        }
       ])
     }).pipe(Effect.provide(Workspace.layer)))
 

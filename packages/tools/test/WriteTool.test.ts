@@ -15,7 +15,7 @@ describe("write", () => {
         {
           permission: "edit",
           patterns: ["a/b/c.ts"],
-          always: ["*"],
+          always: ["a/b/**"],
           metadata: { filePath: "a/b/c.ts", diff: "+hello" }
         }
       ])

@@ -33,11 +33,18 @@ const revoke = command({
   load: () => load().then(({ revokePermission }) => revokePermission)
 })
 
+const suggest = command({
+  name: "suggest",
+  summary: "Proposes rules for what you allowed by hand three times or more in this project",
+  flags: { ...listingFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags },
+  load: () => import("../internal/list/suggest.ts").then(({ suggestPermissions }) => suggestPermissions)
+})
+
 /** Lists and revokes approvals. */
 export const permissions = command({
   name: "permissions",
   summary: "Lists and revokes approvals",
   flags,
-  commands: [list, revoke],
+  commands: [list, revoke, suggest],
   load: () => load().then(({ listPermissions }) => listPermissions)
 })

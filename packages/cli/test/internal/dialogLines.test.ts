@@ -25,6 +25,18 @@ const linesOf = (dialog: Dialog, size: Parameters<typeof view>[1] = {}) =>
   view(new Desk(dialog).wait(quiet), size).lines
 
 describe("a question for permission", () => {
+  it("for what a command needs shows the command, and what it would get", () => {
+    const metadata = { command: "npm install && ls", reason: "It may use the network." }
+    const asked = bash("npm install && ls", { permission: "bash_network", patterns: ["npm install"], metadata })
+    expect(linesOf(asked, { columns: 90 }).slice(0, 5)).toEqual([
+      "? build > general asks for permission: bash_network",
+      "  task: Look around",
+      "  why: It may use the network.",
+      "  ▌ npm install && ls",
+      "    asked for: npm install"
+    ])
+  })
+
   it("says who asks, for which task, which of how many, what would run, why, and what always would allow", () => {
     const desk = new Desk(bash("git log | head", { patterns: ["git log", "head"] }), permission("per_2")).wait(quiet)
     expect(view(desk, { columns: 90 }).lines).toEqual([

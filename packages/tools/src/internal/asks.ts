@@ -60,6 +60,11 @@ export const lookAsks = (
     { permission, patterns: [options.pattern], always: asRules([options.pattern]), metadata: options.metadata }
   ]
 
+/** What `always` allows of edits: what lies beside the file, or a file at the top alone. */
+const besides = (path: string): string => parentOf(path) === "" || !path.includes("/") ? path : `${parentOf(path)}/**`
+
+const offersOf = (path: string): ReadonlyArray<string> => /[*?]/.test(path) ? [] : [besides(path)]
+
 /** What a call needs that changes these files. */
 export const changeAsks = (
   targets: ReadonlyArray<Target>,
@@ -75,6 +80,6 @@ export const changeAsks = (
     ),
     targets.some((target) => target.protected)
       ? { permission: "edit", patterns, always: [], metadata, protected: true }
-      : { permission: "edit", patterns, always: ["*"], metadata }
+      : { permission: "edit", patterns, always: [...new Set(patterns.flatMap(offersOf))], metadata }
   ]
 }

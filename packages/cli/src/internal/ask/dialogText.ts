@@ -32,7 +32,7 @@ const textOf = (value: unknown): string => typeof value === "string" ? value : J
 
 /** What would happen, in the words of the call: a command as it is, else what rules see of it. */
 export const subjectOf = ({ metadata: { command }, patterns, permission }: PermissionRequest): string =>
-  permission === "bash" && typeof command === "string" ? command : patterns.join("\n")
+  /^bash(?:_|$)/.test(permission) && typeof command === "string" ? command : patterns.join("\n")
 
 const reasonOf = ({ metadata: { reason, reasons } }: PermissionRequest): string => {
   if (typeof reason === "string" && reason !== "") return reason

@@ -70,6 +70,10 @@ export const checkShell: Effect.Effect<Check> = Effect.map(probe("bash", ["--ver
   ...(works ? {} : { fix: install("bash", "bash") })
 }))
 
+/** What it means to have no sandbox. */
+export const unconfined =
+  "you are asked for commands, and one that you allow may do anything that you can: read your keys, use the network, outlive the session"
+
 /** Bubblewrap: whether it is there, and whether the system lets it work. */
 export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
   const base = { name: "sandbox", essential: false } as const
@@ -77,7 +81,7 @@ export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
     return {
       ...base,
       state: "warn",
-      detail: `there is none on ${process.platform}: commands are asked for instead`
+      detail: `there is none on ${process.platform}: ${unconfined}`
     } satisfies Check
   }
   const there = yield* probe("bwrap", ["--version"])
@@ -85,7 +89,7 @@ export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
     return {
       ...base,
       state: "missing",
-      detail: "bubblewrap is not installed: commands run without a sandbox, and are asked for",
+      detail: `bubblewrap is not installed: ${unconfined}`,
       fix: "Get it with: apt install bubblewrap"
     } satisfies Check
   }
@@ -95,7 +99,7 @@ export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
     onFailure: ({ message }): Check => ({
       ...base,
       state: "warn",
-      detail: `${message}; commands run without a sandbox, and are asked for`,
+      detail: `${message}; ${unconfined}`,
       fix: "User namespaces may be turned off: see `man bwrap`"
     })
   })

@@ -13,7 +13,7 @@ import { settle, type Settled, storage } from "../app.ts"
 import { formatBytes } from "../bytes.ts"
 import { directoryOf } from "../place.ts"
 import type { Check } from "./check.ts"
-import { checkSandbox } from "./checkMachine.ts"
+import { checkSandbox, unconfined } from "./checkMachine.ts"
 
 const shownDatabase = (database: string): string =>
   isPostgres(database)
@@ -64,7 +64,7 @@ export const checkConfined = (directory: string | undefined) =>
         name: "sandbox",
         state: "warn",
         essential: false,
-        detail: "\"sandbox\" is \"off\": commands run without one"
+        detail: `"sandbox" is "off": ${unconfined}`
       } satisfies Check
     }
     const found: Check = yield* checkSandbox

@@ -67,14 +67,42 @@ const mayObeyInput = ({ args, program, risk }: Invocation): boolean => {
 
 const isWord = (text: string | undefined): text is string => text !== undefined && /^[\w:@.-]+$/.test(text)
 
-const ruleFor = ({ args, pattern, program, risk }: Invocation): string => {
-  if (risk !== undefined || weighty.has(program)) return pattern
+const startsWith = (program: string, words: ReadonlyArray<string>): string | undefined =>
+  !/[*?]/.test(program) && words.every((text) => isWord(text) && !text.startsWith("-"))
+    ? [program, ...words, "*"].join(" ") :
+    undefined
+
+/** `git -C packages/a status` in any directory beside that one. */
+const elsewhere = ({ args, program }: Invocation): string | undefined => {
+  const [flag, place, word] = args.map(({ text }) => text)
+  if (program !== "git" || flag !== "-C" || place === undefined || !isWord(word) || word.startsWith("-")) {
+    return undefined
+  }
+  if (!/^(?!\.\.)[\w.@-]+(?:\/(?!\.\.)[\w.@-]+)*$/.test(place)) return undefined
+  const beside = place.includes("/") ? `${place.slice(0, place.lastIndexOf("/"))}/*` : place
+  return `git -C ${beside} ${word} *`
+}
+
+/** What lets a program run others is named, and the word behind it that says what to do: `npx vitest run *`. */
+const carried = ({ beginning, pattern }: Invocation): string | undefined => {
+  // A script is a matter of its own: what it does by other arguments nobody knows.
+  const isNamed = beginning !== undefined && pattern.startsWith(beginning) && / [\w@:-]+(?:\/[\w-]+)?$/.test(beginning)
+  if (!isNamed || /[*?]/.test(beginning)) return undefined
+  const [next = ""] = pattern.slice(beginning.length).trim().split(" ", 1)
+  return /^[a-z][a-z:-]*$/.test(next) ? `${beginning} ${next} *` : `${beginning} *`
+}
+
+/** The rule for one program; the call itself, unless that would say more than it names. */
+const ruleFor = (invocation: Invocation): string | undefined => {
+  const { args, pattern, program, risk } = invocation
+  const itself = /[*?]/.test(pattern) ? undefined : pattern
+  if (weighty.has(program)) return itself
+  if (risk !== undefined) return carried(invocation) ?? itself
   const [first] = args
   const words = subcommands[`${program} ${first?.text}`] ?? subcommands[program] ?? 0
   const leading = args.slice(0, words).map(({ text }) => text)
-  return leading.length === words && leading.every((text) => isWord(text) && !text.startsWith("-"))
-    ? [program, ...leading, "*"].join(" ")
-    : pattern
+  return (leading.length === words && words > 0 ? startsWith(program, leading) : undefined)
+    ?? elsewhere(invocation) ?? (words === 0 ? startsWith(program, []) : undefined) ?? itself
 }
 
 /** The rules; none where the line is not all known, or where a rule would say more than it names. */
@@ -82,5 +110,5 @@ export const offersFor = ({ invocations, settings, unclear }: Parts): ReadonlyAr
   const known = unclear === undefined && settings.length === 0 &&
     invocations.every((each) => each.args.every(({ fixed }) => fixed) && !mayObeyInput(each))
   const rules = invocations.map(ruleFor)
-  return known && rules.every((rule) => !/[*?]/.test(rule.replace(/ \*$/, ""))) ? [...new Set(rules)] : []
+  return known && rules.every((rule) => rule !== undefined) ? [...new Set(rules)] : []
 }
