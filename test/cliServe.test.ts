@@ -191,7 +191,10 @@ describe("a server that ends in the middle of work", () => {
       })
       expect(session).toMatchObject({ id: expect.stringMatching(/^ses_/) })
       const before = first.follow(session.id, "0", () => false)
-      expect(await first.send(`/v1/sessions/${session.id}/prompt`, { text: "Find it" })).toMatchObject({ status: 202 })
+      const prompt = (server: typeof first) =>
+        server.send(`/v1/sessions/${session.id}/prompt`, { text: "Find it" }, "POST", { "idempotency-key": "once" })
+      const accepted = await prompt(first)
+      expect(accepted).toMatchObject({ status: 202 })
       await llm.asked(9)
       isCut = true
       if (how === "SIGKILL") first.child.kill("SIGKILL")
@@ -207,6 +210,8 @@ describe("a server that ends in the middle of work", () => {
       expect(new Set(settled).size).toBe(8)
       const { json: messages } = await second.send(`/v1/sessions/${session.id}/messages`)
       expect(messages.items.at(-1).parts).toContainEqual(expect.objectContaining({ text: "all found" }))
+      // The client does not know whether its prompt had come through.
+      expect(await prompt(second)).toEqual(accepted)
       const whole = await second.follow(
         session.id,
         "0",

@@ -47,12 +47,18 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
   if (found === undefined) throw new Error("The server has no file")
   const { token, url } = found
 
-  const send = async (path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
+  const send = async (
+    path: string,
+    body?: unknown,
+    method = body === undefined ? "GET" : "POST",
+    headers: Readonly<Record<string, string>> = {}
+  ) => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" })
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })

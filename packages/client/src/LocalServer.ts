@@ -12,9 +12,9 @@ import { join } from "node:path"
 /** How long a server may take to prove that it is the right one, in milliseconds. */
 const patience = 3_000
 
-/** Where the file of a server is; `database` is the canonical name of the database, without a password. */
-export const fileOf = (dataDirectory: string, database: string): string =>
-  join(dataDirectory, "servers", `${createHash("sha256").update(database).digest("hex").slice(0, 16)}.json`)
+/** Where the file of a server is, among those of all servers; `database` is the canonical name of the database, without a password. */
+export const fileOf = (directory: string, database: string): string =>
+  join(directory, `${createHash("sha256").update(database).digest("hex").slice(0, 16)}.json`)
 
 const decode = Schema.decodeUnknown(Schema.parseJson(ServerFile))
 

@@ -26,8 +26,8 @@ export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   readonly database: string
   /** Texts that were too long for a model, in a directory for each session. */
   readonly spill: string
-  /** The url, process and token of a running server. */
-  readonly server: string
+  /** The URL, process and token of each running server, in a file for each database. */
+  readonly servers: string
   /** The git worktrees of isolated tasks. */
   readonly worktrees: string
 }>() {
@@ -63,7 +63,7 @@ const make = Effect.fnUntraced(function*(options: { readonly database?: string }
     state: yield* base("XDG_STATE_HOME", ".local/state"),
     database: database === ":memory:" || /^postgres(ql)?:\/\//i.test(database) ? database : resolve(database),
     spill: join(data, "spill"),
-    server: join(data, "server.json"),
+    servers: join(data, "servers"),
     worktrees: join(data, "worktrees")
   }
 })

@@ -21,7 +21,7 @@ it.effect("keeps to the home directory where nothing else is said", () =>
       state: "/h/.local/state/skein",
       database: "/h/.local/share/skein/skein.db",
       spill: "/h/.local/share/skein/spill",
-      server: "/h/.local/share/skein/server.json",
+      servers: "/h/.local/share/skein/servers",
       worktrees: "/h/.local/share/skein/worktrees"
     })
   }))

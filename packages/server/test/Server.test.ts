@@ -99,7 +99,6 @@ describe("a session over HTTP", () => {
       const made: Array<string> = []
       for (const title of ["a", "b", "c"]) {
         made.push((yield* api.sessions.create({ payload: { directory, title } })).id)
-        yield* Effect.sleep(2)
       }
       const first = yield* api.sessions.list({ urlParams: { limit: 2 } })
       expect(first.items.map(({ title }) => title)).toEqual(["c", "b"])

@@ -20,5 +20,5 @@ const canonicalName = (database: string): string =>
 /** The file that tells of the server of this database. */
 export const serverFile = Effect.map(
   DataDirs,
-  ({ data, database }) => LocalServer.fileOf(data, canonicalName(database))
+  ({ database, servers }) => LocalServer.fileOf(servers, canonicalName(database))
 )

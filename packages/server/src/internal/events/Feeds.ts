@@ -56,15 +56,16 @@ export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Fe
       })
       const all = yield* RcMap.make({ lookup: () => Effect.flatMap(makeLogFeed, watched) })
 
-      const pulse = Effect.gen(function*() {
-        yield* Effect.sleep(beat)
+      const pulse = Effect.sync(() => {
         for (const client of clients) client.send(heartbeat)
-        yield* Effect.forEach(open, (feed) => feed.catchUp, { discard: true })
-      }).pipe(
-        Effect.catchAll((error) => Effect.logWarning("Events could not be read", error.message)),
-        Effect.forever
+      })
+      // Other processes may store events of a tree that is watched here.
+      const catchUp = Effect.catchAll(
+        Effect.forEach(open, (feed) => feed.catchUp, { discard: true }),
+        (error) => Effect.logWarning("Events could not be read", error.message)
       )
-      yield* Effect.forkScoped(pulse)
+      // The heart beats also while the database does not answer.
+      for (const each of [pulse, catchUp]) yield* Effect.forkScoped(Effect.forever(Effect.delay(each, beat)))
 
       return {
         // What can fail is not in the lookups: they would keep the failure.
