@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Live } from "../live/Live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 import { missingResult } from "./makePrompt.ts"
 
 /** The message for a call to which nothing happened. */
@@ -58,4 +59,17 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
     live.info
   )
   live.history.clearUnbegun()
+})
+
+/** Ends a turn that a crash interrupted and that must not continue. */
+export const closeStopped = Effect.fnUntraced(function*(live: Live) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const { turn } = live.info
+  if (turn === undefined) return
+  yield* table.history(live)
+  yield* closeTurn(live)
+  const now = yield* Clock.currentTimeMillis
+  const at = turn.ended?.at ?? now
+  yield* journal.commit([live.record.change(now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
 })

@@ -81,6 +81,12 @@ export class Live implements BudgetedSession {
     return this.run.running
   }
 
+  /** Whether a turn is stored as under way. While no loop runs, only a crash can have left it like that. */
+  get hasOpenTurn(): boolean {
+    const { turn } = this.info
+    return turn !== undefined && turn.ended === undefined
+  }
+
   /** What it does just now. */
   get status(): SessionStatus {
     return this.#status

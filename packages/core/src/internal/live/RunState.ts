@@ -21,7 +21,6 @@ export class RunState {
   #running: Running | undefined
   #slot: Slot
   #lastTurn: Exit.Exit<Turn, PromptError> | undefined
-  #resumes = false
   #stops = 0
   #stoppedBy: string | undefined
   #halts = 0
@@ -67,18 +66,6 @@ export class RunState {
   /** Notes how a turn ended. */
   turnEnded(exit: Exit.Exit<Turn, PromptError>): void {
     this.#lastTurn = exit
-  }
-
-  /** Makes the next turn continue the one that a crash interrupted. */
-  resumeNext(): void {
-    this.#resumes = true
-  }
-
-  /** Whether this turn continues one that a crash interrupted; true only once. */
-  takeResume(): boolean {
-    const resumes = this.#resumes
-    this.#resumes = false
-    return resumes
   }
 
   /** How often it was stopped, directly or from above: runs requested before that do not begin. */

@@ -184,17 +184,11 @@ export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
       : Effect.void
   )
 
-/** Whether a turn is stored as under way: in a session that does nothing, that is what a crash has left. */
-export const hasOpenTurn = ({ info: { turn } }: Live): boolean => turn !== undefined && turn.ended === undefined
-
 /** Continues what a crash left of a session: the interrupted turn, and unread messages. */
 export const continueTurn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
-    if (hasOpenTurn(live)) {
-      live.run.resumeNext()
-      return Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
-    }
+    if (live.hasOpenTurn) return Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
     // News wakes nobody who was stopped; what somebody asked for after the stop does.
     const wasStopped = live.info.turn?.ended?.how === "stopped"
     return wasStopped && live.inbox.rows.every(({ kind }) => kind === "note" || kind === "notification")

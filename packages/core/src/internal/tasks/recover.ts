@@ -9,17 +9,15 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
-import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
-import { closeTurn } from "../conversation/closeTurn.ts"
+import { closeStopped, closeTurn } from "../conversation/closeTurn.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { hasOpenTurn } from "../runner/runner.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"
@@ -75,7 +73,7 @@ const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolea
     yield* Clock.currentTimeMillis
   )
   // Its turn ends with it: nothing would continue it.
-  if (hasOpenTurn(child) || isStopping(child.info)) yield* closeStopped(child)
+  if (child.hasOpenTurn || isStopping(child.info)) yield* closeStopped(child)
   else yield* closeTurn(child)
   const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
   const exit = yield* Effect.exit(settling)
@@ -99,7 +97,7 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
   if (partID === undefined) return false
   const table = yield* SessionTable
   const parent = yield* findParent(parentID)
-  if (!hasOpenTurn(parent)) return false
+  if (!parent.hasOpenTurn) return false
   const messages = yield* table.history(parent)
   return messages.some(({ parts }) =>
     parts.some((part) => part.id === partID && part.type === "tool" && part.state.status === "running")
@@ -107,19 +105,6 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
 })
 
 const isStopping = ({ turn }: SessionInfo): boolean => turn?.ended?.unclosed === true
-
-/** A turn that was interrupted after it, or what is above it, was stopped. */
-const closeStopped = Effect.fnUntraced(function*(live: Live) {
-  const table = yield* SessionTable
-  const journal = yield* Journal
-  const { turn } = live.info
-  if (turn === undefined) return
-  yield* table.history(live)
-  yield* closeTurn(live)
-  const now = yield* Clock.currentTimeMillis
-  const at = turn.ended?.at ?? now
-  yield* journal.commit([live.record.change(now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
-})
 
 /** A session to recover; undefined if it was deleted meanwhile, or cannot be read, which is logged. */
 const openIfReadable = (id: SessionID) =>

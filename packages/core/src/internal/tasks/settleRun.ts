@@ -11,6 +11,7 @@ import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
+import { closeStopped } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -78,6 +79,16 @@ const outcomeOf = Effect.fnUntraced(function*(parent: Live, task: RunningTask, e
   } as Outcome
 })
 
+/** Ends the turn that a crash interrupted in this run, if the run ends before it could continue: no later run may. */
+const closeInterrupted = Effect.fnUntraced(
+  function*({ live, row }: RunningTask) {
+    const { turn } = live.info
+    const isOfRun = turn !== undefined && turn.began >= (row.time.started ?? Number.POSITIVE_INFINITY)
+    if (isOfRun && live.hasOpenTurn && live.running === undefined) yield* closeStopped(live)
+  },
+  Effect.catchAll(logUnstored("The turn of a task could not be closed"))
+)
+
 /** Stores the outcome of a run and delivers it: to the call that waits, or to the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
@@ -102,6 +113,7 @@ export const settleRun = Effect.fnUntraced(function*(
   const { row: run } = task
   // The next holder of the tree continues the run, and its worktree.
   if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
+  yield* closeInterrupted(task)
   const outcome = yield* outcomeOf(parent, task, end, start)
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
   const isDone = end.status === "completed"

@@ -12,7 +12,7 @@ import { firstOf } from "../firstOf.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask, StopRequest } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { continueParts, hasOpenTurn, mostAgain } from "../runner/runner.ts"
+import { continueParts, mostAgain } from "../runner/runner.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { asParts } from "../runner/submitPrompt.ts"
 import { runEnds } from "../sessionHooks/turnHooks.ts"
@@ -48,7 +48,7 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
   const started = row.time.started ?? Number.POSITIVE_INFINITY
   const wasPrompted = (turn !== undefined && turn.began >= started)
     || live.inbox.rows.some(({ kind, time }) => kind === "prompt" && time.created >= started)
-  if (hasOpenTurn(live) || (wasPrompted && live.inbox.wantsAnswer)) yield* runner.resume(live)
+  if (live.hasOpenTurn || (wasPrompted && live.inbox.wantsAnswer)) yield* runner.resume(live)
   // Other messages to the task, or another interrupted turn, are not what this run was asked for.
   if (!wasPrompted) return yield* attempt(live, prompt, request)
   yield* runner.rest(live)

@@ -129,9 +129,11 @@ export const runTurn = Effect.fnUntraced(
   function*(live: Live) {
     const table = yield* SessionTable
     const known = live.messages !== undefined
-    const resumes = live.run.takeResume()
+    // Whatever starts the loop: a turn that a crash interrupted comes first. A task that must conclude does not continue it.
+    const { hasOpenTurn } = live
+    const resumes = hasOpenTurn && !live.assignment.isConcluding
     const messages = yield* table.history(live)
-    if (!known && !resumes) yield* closeTurn(live)
+    if (!resumes && (hasOpenTurn || !known)) yield* closeTurn(live)
     const before = live.info.usage.subtree
     live.tasks.beginTurn()
     const resumed = resumes ? yield* resumeTurn(live, yield* outputOfTurn(live)) : undefined
