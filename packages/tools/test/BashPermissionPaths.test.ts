@@ -28,6 +28,8 @@ describeDecisions("paths that lead outside", "deny", [
   "cat /etc/$x",
   "cat /etc/*",
   "cat ~/x",
+  "find . -exec cat {} +",
+  "find . | xargs cat",
   "cat $HOME/x",
   "cat ../x",
   "cat src/../../x",

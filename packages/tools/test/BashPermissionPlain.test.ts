@@ -119,6 +119,6 @@ describeDecisions("plain commands", "allow", [
   "(cd src; git log)",
   "git -C src status",
   "FOO=1 git status",
-  "find . -exec cat {} +",
+  "find src -exec cat {} +",
   "less a.txt"
 ])

@@ -8,7 +8,17 @@ import { Workspace } from "./workspace.ts"
 
 /** A tree with a file of secrets, one of them deep. */
 const prepare = Effect.map(Workspace, ({ write }) => {
-  for (const file of [".env", "src/a.ts", "src/b.ts", "deep/er/.env.local", "conf/secret.txt", "clean/a.txt"]) {
+  for (
+    const file of [
+      ".env",
+      "two/.env",
+      "src/a.ts",
+      "src/b.ts",
+      "deep/er/.env.local",
+      "conf/secret.txt",
+      "clean/a.txt"
+    ]
+  ) {
     write(file, "a\n")
   }
 })
@@ -61,6 +71,8 @@ const asked = [
   "echo .env | xargs cat",
   "cat .env | wc -l",
   "date -r .env",
+  "diff . two",
+  "git show :0:.env",
   "unknowntool .env",
   "unknowntool --file=.env"
 ]

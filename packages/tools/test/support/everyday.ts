@@ -123,7 +123,7 @@ git tag -l 'v1.*'
 git tag --sort=-creatordate
 git config --get user.name
 git config user.email
-git config --list
+git config --get core.editor
 git worktree list
 git rev-parse HEAD
 git rev-parse --abbrev-ref HEAD

@@ -161,7 +161,11 @@ class SecondReader {
       else if (this.#is("`") || this.#is("$")) {
         this.#expansion(false)
         value = undefined
-      } else value = add(value, this.#text.charAt(this.#at++))
+      } else {
+        const sign = this.#text.charAt(this.#at++)
+        // Braces and homes are exchanged by the shell.
+        value = /[{~]/.test(sign) ? undefined : add(value, sign)
+      }
       if (this.#is("<(") || this.#is(">(")) {
         this.#at += 2
         this.#nested()

@@ -24,6 +24,10 @@ export interface ReadBelow {
   readonly names: ReadonlyArray<string>
   /** Whether any name is handed on as it is. */
   readonly whole: boolean
+  /** Whether a program is given the names, and so follows links. */
+  readonly given: boolean
+  /** Whether hidden directories are among those that the names are of. */
+  readonly all: boolean
 }
 
 /** What a call opens. */
@@ -52,7 +56,12 @@ const known = (named: Named<Argument>, acts: boolean): ReadonlyArray<NamedFile> 
       return [looks(false)]
     case "git":
       // A name of a branch may be one of a file too.
-      return [looks("maybe"), ...text.includes(":") ? [looks("maybe", text.slice(text.indexOf(":") + 1))] : []]
+      return [
+        looks("maybe"),
+        ...text.includes(":")
+          ? [looks("maybe", text.slice(text.indexOf(":") + 1)), looks("maybe", text.slice(text.lastIndexOf(":") + 1))]
+          : []
+      ]
     case "text":
       return acts && operand
         ? [looks("maybe"), ...text.includes("=") ? [looks("maybe", text.slice(text.indexOf("=") + 1))] : []]
@@ -67,9 +76,10 @@ const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
   const named = (call?.named ?? []).flatMap((each) => known(each, !reads))
   const directories = program === "git" ? gitCall(args).directories : []
   const operands = (call?.named ?? []).filter(({ kind }) => kind === "read" || kind === "below")
-  const isBelow = (kind: string) => kind === "below" || call?.below === true
+  // Of two directories diff compares the files.
+  const isBelow = (kind: string) => kind === "below" || call?.below === true || program === "diff"
   const tops = operands.filter(({ kind, operand, word }) => operand && isBelow(kind) && word.output === undefined)
-  const all = { hidden: call?.hidden === true, names: [], whole: true }
+  const all = { hidden: call?.hidden === true, names: [], whole: true, given: false, all: false }
   const below = tops.map(({ text, word }): ReadBelow => ({ ...all, directory: home(text), word }))
   return {
     named: [...named, ...directories.map((word) => ({ word, text: word.text, tells: false as const }))],
@@ -81,7 +91,14 @@ const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
 const ofOutputs = ({ args }: Invocation): ReadonlyArray<ReadBelow> =>
   args.flatMap(({ output }) =>
     output?.kind === "paths"
-      ? output.below.map((directory) => ({ directory, hidden: true, names: output.names, whole: output.whole }))
+      ? output.below.map((directory) => ({
+        directory,
+        hidden: true,
+        names: output.names,
+        whole: output.whole,
+        given: true,
+        all: output.all
+      }))
       : []
   )
 

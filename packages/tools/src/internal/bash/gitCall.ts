@@ -55,6 +55,9 @@ const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
   const [first] = operandsOf(known)
   switch (sub) {
     case "config":
+      // All settings together, and some by name, tell what git sends to servers.
+      return !has(known, /^(?:--list|-l|--get-regexp)$/) &&
+        !operandsOf(known).some((key) => /header|credential|token|password|insteadof|proxy|cookie/i.test(key))
     case "worktree":
       return true
     case "remote":

@@ -31,7 +31,7 @@ const harmlessWord = ([program = "", ...args]: ReadonlyArray<string>): boolean =
   }
 }
 
-const everywhere: Output = { kind: "paths", below: ["."], whole: false, names: [] }
+const everywhere: Output = { kind: "paths", below: ["."], all: false, whole: false, names: [] }
 
 /** Paths of files, one a line. */
 const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
@@ -55,7 +55,11 @@ const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
           !call.call.options.some((each) =>
             /^(?:-c|-o|--json|-p|--pretty|--replace|-r|--color)$/.test(each) && program.text === "rg"
           )
-        ? { ...everywhere, below: belowOf(call.call.named.flatMap(({ kind, text }) => kind === "text" ? [] : [text])) }
+        ? {
+          ...everywhere,
+          all: program.text === "grep",
+          below: belowOf(call.call.named.flatMap(({ kind, text }) => kind === "text" ? [] : [text]))
+        }
         : undefined
     case "fd":
       return isKnown ? everywhere : undefined
@@ -63,7 +67,7 @@ const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
       const found = findCall(args)
       const plain = found.unknown === undefined && found.runs.length === 0 &&
         !given.some((each) => /^-(?:printf|ls|fprint.*)$/.test(each))
-      return plain ? { ...everywhere, below: belowOf(texts(found.starts)), names: found.names } : undefined
+      return plain ? { ...everywhere, all: true, below: belowOf(texts(found.starts)), names: found.names } : undefined
     }
     default:
       return undefined

@@ -4,7 +4,7 @@ import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
 import { isOutside } from "../asks.ts"
-import { mayBeProtected } from "../protectedNames.ts"
+import { isProtected, mayBeProtected } from "../protectedNames.ts"
 import { filesOf, type ReadBelow } from "./callFiles.ts"
 import { makeGlobs } from "./globs.ts"
 import { isStream, writesOperands } from "./operands.ts"
@@ -79,14 +79,14 @@ const withFiles = Effect.fnUntraced(function*(
     const paths = yield* found(argument)
     const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
     // A program takes what begins like an option for one.
-    if (hidden || paths.some((path) => path.startsWith("-"))) touched.guarded.add(invocation.pattern)
+    if (hidden || paths.some((path) => /^[-+]/.test(path))) touched.guarded.add(invocation.pattern)
     for (const path of paths) args.push(plainWord(path))
   }
   return { ...invocation, args }
 })
 
 /** Names that the shell takes apart, or a program for an option. */
-const isStrangeName = (path: string): boolean => /[\s*?[\]{}\\'"]|(?:^|\/)-/.test(path)
+const isStrangeName = (path: string): boolean => /[\s*?[\]{}\\'"]|^[-+]/.test(path)
 
 /** What the checks of one line share. */
 interface Looking {
@@ -101,20 +101,33 @@ const textsOf = ({ found }: Looking, text: string, word: Argument | undefined) =
   word?.glob === undefined ? Effect.succeed([text]) : Effect.map(found(word), (paths) => [text, ...paths])
 
 /** Checks what is read below a directory, of which rules may name some. */
-const below = Effect.fnUntraced(function*(looking: Looking, each: ReadBelow, targets: ReadonlyArray<Target>) {
+const below = Effect.fnUntraced(function*(
+  looking: Looking,
+  { pattern }: Invocation,
+  each: ReadBelow,
+  targets: ReadonlyArray<Target>
+) {
+  const { touched } = looking
   for (const { place, real, shown } of targets) {
     if (place !== "inside") continue
-    looking.touched.read.add(shown)
-    const files = yield* looking.treeFiles(real, each.hidden)
-    if (files === undefined) looking.touched.doubt(`${shown} has more files than can be looked at.`)
-    for (const file of files ?? []) {
-      if (!each.whole && isStrangeName(file)) {
-        looking.touched.doubt(`${file} may be taken for more than the name of a file.`)
-      }
-      const name = file.slice(file.lastIndexOf("/") + 1)
-      if (each.names.length > 0 && !each.names.some((pattern) => Wildcard.glob(pattern, name))) continue
+    touched.read.add(shown)
+    const tree = yield* looking.treeFiles(real, each.hidden)
+    if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
+    const links = new Set(tree?.links)
+    for (const file of tree?.files ?? []) {
       const path = shown === "." ? file : `${shown}/${file}`
-      if (looking.reading(path) !== "allow") looking.touched.read.add(path)
+      if (each.given && !each.all && /(?:^|\/)\.git\//.test(path)) continue
+      if (!each.whole && isStrangeName(file)) touched.doubt(`${file} may be taken for more than the name of a file.`)
+      const name = file.slice(file.lastIndexOf("/") + 1)
+      if (each.names.length > 0 && !each.names.some((one) => Wildcard.glob(one, name))) continue
+      if (looking.reading(path) !== "allow") touched.read.add(path)
+      if (!each.given) continue
+      if (isProtected(path)) touched.guarded.add(pattern)
+      if (!links.has(file)) continue
+      for (const target of yield* targetsOf(looking.places, touched, `${real}/${file}`)) {
+        touched.looked(target)
+        if (target.place === "inside") touched.read.add(target.shown)
+      }
     }
   }
 })
@@ -143,7 +156,7 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
     for (const path of yield* textsOf(looking, each.directory, each.word)) {
       const targets = yield* targetsOf(looking.places, looking.touched, path)
       for (const target of targets) looking.touched.looked(target)
-      yield* below(looking, each, targets)
+      yield* below(looking, invocation, each, targets)
     }
   }
 })

@@ -15,18 +15,26 @@ const entriesOf = (directory: string): Effect.Effect<ReadonlyArray<Dirent>> =>
     )
   })
 
-/** Paths relative to the directory, with `/`; `undefined` where there are more than are read. */
-export type TreeFiles = (directory: string, hidden: boolean) => Effect.Effect<ReadonlyArray<string> | undefined>
+/** The files below a directory, by their paths relative to it, with `/`. */
+interface Tree {
+  readonly files: ReadonlyArray<string>
+  /** Those of them that are links. */
+  readonly links: ReadonlyArray<string>
+}
+
+/** Lists them; `undefined` where there are more than are read. */
+export type TreeFiles = (directory: string, hidden: boolean) => Effect.Effect<Tree | undefined>
 
 /** Makes it for one line. */
 export const makeTreeFiles = (): TreeFiles => {
   let left = maximumEntries
-  const known = new Map<string, ReadonlyArray<string>>()
+  const known = new Map<string, Tree>()
   return (top, hidden) =>
     Effect.gen(function*() {
       const found = known.get(`${hidden} ${top}`)
       if (found !== undefined) return found
       const files: Array<string> = []
+      const links: Array<string> = []
       const directories = [""]
       for (let at = directories.pop(); at !== undefined; at = directories.pop()) {
         for (const entry of yield* entriesOf(`${top}/${at}`)) {
@@ -34,9 +42,11 @@ export const makeTreeFiles = (): TreeFiles => {
           if (!hidden && entry.name.startsWith(".")) continue
           if (entry.isDirectory()) directories.push(`${at}${entry.name}/`)
           else files.push(`${at}${entry.name}`)
+          if (entry.isSymbolicLink()) links.push(`${at}${entry.name}`)
         }
       }
-      known.set(`${hidden} ${top}`, files)
-      return files
+      const tree = { files, links }
+      known.set(`${hidden} ${top}`, tree)
+      return tree
     })
 }

@@ -12,6 +12,8 @@ export type Output =
     readonly below: ReadonlyArray<string>
     /** Whether each is handed on as one argument, whatever is in it. */
     readonly whole: boolean
+    /** Whether hidden directories such as that of git are among those. */
+    readonly all: boolean
     /** Patterns of the names that they may have; any where there is none. */
     readonly names: ReadonlyArray<string>
   }
@@ -37,7 +39,7 @@ export const readWord = (word: Word): Argument => {
   const { parts, text: source, value } = word
   const fixed = parts === undefined ? source === "[" || !isPattern(source) : parts.every(isFixed)
   // Only the user's own home has a known path.
-  const strange = /(?:^|[=:])~[^/]/.test(source)
+  const strange = /^~[^/]|[=:]~(?!\/)/.test(source)
   const text = fixed && source.includes("<<") ? parts?.map(plainText).join("") ?? value : value
   const argument = { text, source, fixed: fixed && !strange, tilde: source.startsWith("~") }
   const glob = argument.fixed || strange || parts === undefined ? undefined : globOf(parts)

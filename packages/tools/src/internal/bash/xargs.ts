@@ -56,7 +56,7 @@ export const commandsForEach = (
     const { names, runs, starts, unknown } = findCall(args)
     if (unknown !== undefined) return []
     const below = starts.length === 0 ? ["."] : starts.map(({ text }) => text)
-    return runs.map((words) => filled(words, "{}", { kind: "paths", below, whole: true, names }))
+    return runs.map((words) => filled(words, "{}", { kind: "paths", below, all: true, whole: true, names }))
   }
   const found = program === "xargs" ? xargsCall(args) : undefined
   if (found === undefined) return []

@@ -1,7 +1,7 @@
 /** Knows the programs of awk that have no way to write, to run, or to choose what they read. */
 
 /** Conditions in parentheses, in which `>` compares. */
-const condition = /\b(?:if|while)\s*\([^()"'/{}]*\)/g
+const condition = /\b(?:if|while)\s*\([^()"'/{}#\n\\]*\)/g
 
 /** Whether a program only reads what it is given, and prints. */
 export const isReadingProgram = (program: string): boolean => {

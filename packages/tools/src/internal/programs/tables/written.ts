@@ -43,7 +43,7 @@ const packages =
   --parallel --stream --no-optional --latest --production`
 
 const compiler =
-  `[acts at words read] -c -S -E -o> -w -v -s -r -x: -g* -O* -D* -U* -I*/ -L*/ -l* -m32 -m64 -march=* -mtune=* -mcpu=*
+  `[acts at words read] -c -S -E -o> -w -v -s -r -x: -g -g0 -g1 -g2 -g3 -ggdb -ggdb3 -gdwarf* -gsplit-dwarf -O* -D* -U* -I*/ -L*/ -l* -m32 -m64 -march=* -mtune=* -mcpu=*
   -Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wunused* -Wuninitialized -Wmissing* -Wformat*
   -Wno-* -Werror=* -Wcast* -Wstrict* -Wundef -Wvla -Wdeprecated* -Wimplicit* -Wreturn-type -Wswitch* -Wparentheses -Wpointer*
   -std=* -ansi -pedantic -pedantic-errors -pipe -pthread -shared -static -static-pie -pie -no-pie -nostdinc -nostdlib
@@ -85,8 +85,7 @@ export const written: Readonly<Record<string, string>> = {
     --no-messages --null-data --crlf --one-file-system --include-zero --line-buffered --block-buffered --context-separator:
     --field-match-separator: --field-context-separator: --no-context-separator --engine: --auto-hybrid-regex --no-unicode --mmap
     --no-mmap --no-hidden --no-follow --binary --debug --trace --stop-on-nonmatch --path-separator: --hyperlink-format:`,
-  fd:
-    `[text below here skipsHidden] -H. --hidden. -I --no-ignore -u. --unrestricted. -s -i -g -F -a -p -0 -1 -q -d: -t: -e: -E: -c: -j: -S:
+  fd: `[text look] -H -I --no-ignore -u. --unrestricted. -s -i -g -F -a -p -0 -1 -q -d: -t: -e: -E: -c: -j: -S:
     --case-sensitive --ignore-case --glob --fixed-strings --absolute-path --full-path --print0 --quiet --max-depth: --min-depth:
     --exact-depth: --type: --extension: --exclude: --color: --threads: --size: --changed-within: --changed-before: --max-results:
     --strip-cwd-prefix --list-details -l`,
