@@ -3,6 +3,7 @@ import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AgentWish } from "./internal/model/generateAgent.ts"
@@ -145,7 +146,7 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
   /** All agents, hidden ones too, sorted by name. */
   readonly all: ReadonlyArray<AgentInfo>
   /** The agent of this name; the error lists the agents that exist. */
-  readonly get: (name: string) => Effect.Effect<AgentInfo, AgentNotFound>
+  readonly get: (name: string) => Either.Either<AgentInfo, AgentNotFound>
   /** The rules for an agent's own calls: defaults, then the configured rules for all, then its own. */
   readonly rules: (agent: AgentInfo) => Ruleset
   /** The rules that an agent passes down to everything below it. */
@@ -172,7 +173,7 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
           const found = byName.get(name)
           const wrong = broken.find((each) => each.name === name)
           return found === undefined
-            ? Effect.fail(
+            ? Either.left(
               new AgentNotFound({
                 name,
                 ...(wrong === undefined ? {} : { fault: wrong.message }),
@@ -184,7 +185,7 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
 ${wrong.message}`
               })
             )
-            : Effect.succeed(found)
+            : Either.right(found)
         },
         rules: ({ name }) => rules.get(name) ?? [],
         ceiling: ({ name }) => ceilings.get(name) ?? []

@@ -25,7 +25,7 @@ export const changing = (...versions: ReadonlyArray<Agents>) => {
           get all() {
             return now().all
           },
-          get: (name: string) => Effect.suspend(() => now().get(name)),
+          get: (name: string) => now().get(name),
           rules: (each: AgentInfo) => now().rules(each),
           ceiling: (each: AgentInfo) => now().ceiling(each)
         }

@@ -2,9 +2,11 @@
 import { modeOf } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as JSONSchema from "effect/JSONSchema"
-import { Agent } from "../../Agent.ts"
+import { Agent, type AgentNotFound } from "../../Agent.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { ToolSpec } from "../../Provider.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
@@ -26,34 +28,33 @@ export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCal
 })
 
 /** The current rules for a session's calls. */
-const look = Effect.fnUntraced(function*(live: Acting) {
-  const agents = yield* Agent
-  const own = yield* agents.get(live.info.agent)
+const look = (agents: Context.Tag.Service<Agent>, live: Acting): Either.Either<Subject, AgentNotFound> => {
+  const own = agents.get(live.info.agent)
   const ceilings: Array<Ruleset> = [...live.assignment.ceilings]
   for (let each: Acting | undefined = live; each !== undefined; each = each.parent) {
     if (each.info.permission.length > 0) ceilings.push(each.info.permission)
-    const ceiling = agents.ceiling(yield* agents.get(each.info.agent))
+    const agent = agents.get(each.info.agent)
+    if (Either.isLeft(agent)) return Either.left(agent.left)
+    const ceiling = agents.ceiling(agent.right)
     if (ceiling.length > 0) ceilings.push(ceiling)
   }
   const mode = modeOf((live.parent?.root ?? live).info)
-  return { session: live.info, path: pathOf(live), mode, rules: agents.rules(own), ceilings } satisfies Subject
-})
+  return Either.map(
+    own,
+    (agent) => ({ session: live.info, path: pathOf(live), mode, rules: agents.rules(agent), ceilings })
+  )
+}
 
 const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]
 
 /** The rules for a session's calls: its agent's, and the ceilings of it and of all above. */
 export const subjectOf = Effect.fnUntraced(function*(live: Acting) {
-  const table = yield* SessionTable
-  const first = yield* look(live)
-  const subject: Subject = {
-    ...first,
+  const context = yield* Effect.context<Agent | SessionTable>()
+  const first = yield* look(Context.get(context, Agent), live)
+  const now = Effect.map(Agent, (agents) =>
     // An agent that no longer exists may do nothing.
-    now: Effect.catchTag(
-      table.inProject(live, look(live)),
-      "AgentNotFound",
-      () => Effect.succeed({ ...first, ceilings: [everything] })
-    )
-  }
+    Either.getOrElse(look(agents, live), (): Subject => ({ ...first, ceilings: [everything] })))
+  const subject: Subject = { ...first, now: Context.get(context, SessionTable).inProject(live, now) }
   return subject
 })
 

@@ -1,5 +1,6 @@
 /** The calls of an answer that can start with it: valid ones that the rules alone permit. */
 import type { ToolPart } from "@skein/domain/Part"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { Hooks } from "../../Hooks.ts"
@@ -38,11 +39,12 @@ export const startCalls = Effect.fnUntraced(function*(
   caller: ToolCaller,
   structuredOutput: StructuredOutput | undefined
 ) {
-  const tools = yield* Tools
-  const permission = yield* Permission
-  const hooks = yield* Hooks
+  const context = yield* Effect.context<Tools | Permission | Hooks | Leases>()
+  const tools = Context.get(context, Tools)
+  const permission = Context.get(context, Permission)
+  const hooks = Context.get(context, Hooks)
+  const epoch = Context.get(context, Leases).epoch(live.info.rootID)
   const clock = yield* Effect.clock
-  const epoch = (yield* Leases).epoch(live.info.rootID)
   const parts = [...answered.calls]
   const history = [...(live.messages ?? []), { parts }]
 

@@ -1,4 +1,5 @@
 /** One tool call from the model's words to its result: it is authorised, executed and settled. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
@@ -17,12 +18,13 @@ const perform = (call: CallRecord, tool: AnyTool) =>
 
 /** Runs one call to its end. Fails only if storage does: everything else that goes wrong becomes the call's result. */
 export const toolCall = Effect.fnUntraced(function*(options: CallOptions) {
+  const context = yield* Effect.context<Tools | Permission | Journal | Hooks | Leases>()
   const call = new CallRecord(options, {
-    tools: yield* Tools,
-    permission: yield* Permission,
-    journal: yield* Journal,
-    hooks: yield* Hooks,
-    leases: yield* Leases,
+    tools: Context.get(context, Tools),
+    permission: Context.get(context, Permission),
+    journal: Context.get(context, Journal),
+    hooks: Context.get(context, Hooks),
+    leases: Context.get(context, Leases),
     clock: yield* Effect.clock
   })
   const made = Effect.suspend(() => {

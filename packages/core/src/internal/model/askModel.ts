@@ -4,7 +4,7 @@ import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message
 import type { Part, ToolPart } from "@skein/domain/Part"
 import type { SessionStatus } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Bus } from "../../Bus.ts"
@@ -158,12 +158,13 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   live: Live,
   question: Question<E, R>
 ) {
+  const context = yield* Effect.context<Ids | Journal | Bus | Governor | Config>()
   const services: AskServices = {
-    ids: yield* Ids,
-    journal: yield* Journal,
-    bus: yield* Bus,
-    governor: yield* Governor,
-    config: yield* Config,
+    ids: Context.get(context, Ids),
+    journal: Context.get(context, Journal),
+    bus: Context.get(context, Bus),
+    governor: Context.get(context, Governor),
+    config: Context.get(context, Config),
     points: yield* Failpoints,
     clock: yield* Effect.clock,
     runtime: yield* Effect.runtime<never>()

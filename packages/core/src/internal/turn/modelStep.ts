@@ -4,6 +4,7 @@ import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message
 import type { ModelRef } from "@skein/domain/Model"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
@@ -159,12 +160,12 @@ export const modelStep = Effect.fnUntraced(function*(
   stepInTurn: number,
   structuredOutput: StructuredOutput | undefined
 ) {
-  const agents = yield* Agent
-  const agent = yield* agents.get(live.info.agent)
+  const context = yield* Effect.context<Agent | Config | Instructions>()
+  const agent = yield* Context.get(context, Agent).get(live.info.agent)
   const refs = yield* candidates(live, agent)
   const own = yield* promptFor(live, agent)
-  const instructions = yield* Effect.flatMap(Instructions, ({ of }) => of(live.info.directory))
-  const { settings: { limits } } = yield* Config
+  const instructions = yield* Context.get(context, Instructions).of(live.info.directory)
+  const { settings: { limits } } = Context.get(context, Config)
   const mostSteps = agent.steps ?? (live.parent === undefined ? undefined : limits.subagent_steps)
   const isAtLimit = mostSteps !== undefined && stepInTurn + 1 >= mostSteps
   const { isConcluding } = live.assignment
