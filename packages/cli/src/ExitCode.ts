@@ -2,11 +2,13 @@
 
 /** What each exit code means; a signal adds 128 to its number. */
 export const ExitCode = {
+  /** The agent answered, or the command did its work. A call that a rule denied does not change this. */
   done: 0,
+  /** A model, a session or the command itself failed, or the answer was empty. */
   failed: 1,
   /** The command line, the config, or the database is not usable as it is. */
   usage: 2,
-  /** Something was not permitted. */
+  /** A permission that nobody could give, such as a question without a terminal. Also: you or a hook said no. */
   denied: 3,
   /** A limit of steps, a budget, or the time was used up. */
   limit: 4,
