@@ -58,7 +58,7 @@ const stop = command({
 
 const clean = command({
   name: "clean",
-  summary: "Removes the worktrees of tasks, except those with work that exists nowhere else",
+  summary: "Removes the worktrees of tasks whose work also exists elsewhere, for example because it is merged",
   flags: {
     "dry-run": { type: "switch", description: "Shows what would be removed and kept, and removes nothing" },
     force: { type: "switch", description: "Also removes those with work that exists nowhere else" },
