@@ -30,7 +30,7 @@ export const median = (values) => {
 }
 
 /** @param {{ readonly project: string, readonly latency: number }} config */
-const startModel = async (config) => {
+export const startModel = async (config) => {
   const program = fileURLToPath(new URL("mockModel.mjs", import.meta.url))
   const model = spawn(process.execPath, [program, JSON.stringify(config)], {
     stdio: ["ignore", "pipe", "inherit", "ipc"]

@@ -1,7 +1,7 @@
 // @ts-check
 // A server of the built program, in a home of its own.
 import { spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -19,18 +19,33 @@ export const cpuOf = (pid) => {
 /** Resident memory of a process, in MB. @param {number} pid */
 export const memoryOf = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
 
-/** Starts a server; `close` ends it and removes its home. */
-export const serve = async () => {
+/** A home with a project, and the environment of a program in it. @param {{ readonly model?: string }} [options] */
+export const makeHome = ({ model } = {}) => {
   const home = mkdtempSync(join(tmpdir(), "skein-bench-server-"))
   const project = join(home, "project")
   mkdirSync(project)
-  const child = spawn(process.execPath, [
-    "--max-semi-space-size=8",
-    join(root, "packages/cli/bin/skein.js"),
-    "serve"
-  ], {
+  mkdirSync(join(home, ".config", "skein"), { recursive: true })
+  // The ceilings that a large fan-out would reach are raised.
+  const limits = { concurrency: 1_000, process_concurrency: 1_000, max_tasks: 10_000, answer: { calls: 10_000 } }
+  writeFileSync(join(home, ".config", "skein", "skein.json"), JSON.stringify({ limits }))
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: home,
+    XDG_DATA_HOME: join(home, "data"),
+    ...(model === undefined ? {} : { OPENAI_BASE_URL: model, OPENAI_API_KEY: "sk-bench" })
+  }
+  return { home, project, env }
+}
+
+/** The program as the system starts it. */
+export const program = ["--max-semi-space-size=8", join(root, "packages/cli/bin/skein.js")]
+
+/** Starts a server; `close` ends it and removes its home. @param {ReturnType<typeof makeHome>} [at] */
+export const serve = async (at = makeHome()) => {
+  const { env, home, project } = at
+  const child = spawn(process.execPath, [...program, "serve"], {
     cwd: project,
-    env: { PATH: process.env["PATH"], HOME: home, XDG_DATA_HOME: join(home, "data") },
+    env,
     stdio: ["ignore", "pipe", "inherit"]
   })
   await new Promise((resolve) => child.stdout.once("data", resolve))
