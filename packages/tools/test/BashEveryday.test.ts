@@ -25,6 +25,19 @@ describe("everyday commands", () => {
         expect(everyday.filter(({ typically }) => !typically).length).toBeLessThanOrEqual(12)
       }))
 
+    it.effect("in a sandbox are asked for at most 25 times in mode ask, and 5 times in mode edits, by default", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const questions = (mode: "ask" | "edits") =>
+          Effect.filter(
+            everyday,
+            ({ command }) => Effect.map(decided(command, defaultRules, mode), (found) => found !== "allow")
+          )
+        const [inAsk, inEdits] = [yield* questions("ask"), yield* questions("edits")]
+        expect(inAsk.length, JSON.stringify(inAsk)).toBeLessThanOrEqual(25)
+        expect(inEdits.length, JSON.stringify(inEdits)).toBeLessThanOrEqual(5)
+      }))
+
     it.effect("are allowed and asked for as the table says", () =>
       Effect.gen(function*() {
         yield* prepare

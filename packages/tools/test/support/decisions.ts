@@ -3,10 +3,13 @@ import { Permission, type Subject } from "@skein/core/Permission"
 import { evaluate } from "@skein/core/Ruleset"
 import * as Skein from "@skein/core/Skein"
 import type { SessionID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
 import { type Action, fromConfig, type PermissionConfig } from "@skein/domain/Rule"
 import { make } from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { confinedAsks, Grants } from "../../src/internal/bash/confinedAsks.ts"
+import type { SandboxLimits } from "../../src/SandboxPlace.ts"
 import { Workspace } from "../workspace.ts"
 
 const id = "ses_1" as SessionID
@@ -35,16 +38,31 @@ const wide: PermissionConfig = {
 
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 
-/** The strictest answer to all that a line asks for. */
-export const decided = (command: string, rules: PermissionConfig = wide) =>
+/** A sandbox that holds: it sees the system, and has no network. */
+const limits: SandboxLimits = {
+  network: false,
+  answers: true,
+  sees: (path) => path.startsWith("/usr/"),
+  isPrivate: (path) => path.startsWith("/tmp/skein-private")
+}
+
+/** The strictest answer to all that a line asks for; in a mode with a sandbox, or else without one. */
+export const decided = (command: string, rules: PermissionConfig = wide, sandboxed?: Mode) =>
   Effect.gen(function*() {
     const { asks } = yield* Workspace
     const { decide } = yield* Permission
-    const subject: Subject = { session, path: ["build"], mode: "ask", rules: fromConfig(rules), ceilings: [] }
-    const answers = yield* Effect.forEach(
-      yield* asks("bash", { command }, { reading: (path) => evaluate(subject.rules, "read", path) ?? "ask" }),
-      (ask) => decide(subject, { name: "bash", permission: "bash" }, ask)
-    )
+    const subject: Subject = {
+      session,
+      path: ["build"],
+      mode: sandboxed ?? "ask",
+      rules: fromConfig(rules),
+      ceilings: []
+    }
+    const needed = yield* asks("bash", { command }, {
+      reading: (path) => evaluate(subject.rules, "read", path) ?? "ask"
+    })
+    const asked = sandboxed === undefined ? needed : confinedAsks(needed, [], limits, new Grants())
+    const answers = yield* Effect.forEach(asked, (ask) => decide(subject, { name: "bash", permission: "bash" }, ask))
     return answers.reduce<Action>((a, b) => (strictness[a] >= strictness[b] ? a : b), "allow")
   })
 

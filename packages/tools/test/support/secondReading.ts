@@ -196,7 +196,7 @@ class SecondReader {
   /** `time -p` is a word of the grammar as well. */
   #options(): void {
     this.#blanks()
-    if (/^-(?:p|-)(?=[\s<>&|;])/.test(this.#text.slice(this.#at, this.#at + 3))) this.#at += 2
+    if (/^-(?:p|-)(?=[\s<>&|;]|$)/.test(this.#text.slice(this.#at, this.#at + 3))) this.#at += 2
   }
 
   #forLoop(): void {

@@ -79,10 +79,17 @@ export const bashAsks = Effect.fnUntraced(function*(
     )
   )
   const reads = [...touched.read]
+  const searched = [...touched.searched].filter((path) => !touched.read.has(path))
   const asks = [
     ...external,
     ...(changed.length === 0 ? [] : changeAsks(changed, { metadata })),
     ...(reads.length === 0 ? [] : [{ permission: "read", patterns: reads, always: asRules(reads), metadata }]),
+    ...(searched.length === 0 ? [] : [{
+      permission: "read",
+      patterns: searched,
+      always: asRules(searched),
+      metadata: { ...metadata, searched: true }
+    }]),
     bashAsk(call, parts, touched, metadata)
   ]
   // What is not all known must not become a rule.

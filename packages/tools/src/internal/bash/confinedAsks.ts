@@ -119,9 +119,8 @@ export const confinedAsks = (
         return withPatterns(ask, ask.patterns.filter((path) => !isPrivate(path)))
       case "read": {
         // What lies below a directory that is searched is hidden where it may not be read.
-        const named = String(ask.metadata["command"] ?? "").includes(".env")
-        const left = named ? ask.patterns : ask.patterns.filter((path) => !/(?:^|\/)\.env$/.test(path))
-        return withPatterns(ask, left).map((each) => ({ ...each, allowed: grants.reads(left) }))
+        if (ask.metadata["searched"] === true) return []
+        return [{ ...ask, allowed: grants.reads(ask.patterns) }]
       }
       default:
         return [ask]

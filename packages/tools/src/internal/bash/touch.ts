@@ -18,6 +18,8 @@ export class Touched {
   readonly changed = new Map<string, Target>()
   readonly outside = new Map<string, Target>()
   readonly read = new Set<string>()
+  /** What is read below directories that are searched, and rules do not allow. */
+  readonly searched = new Set<string>()
   /** What outside may be changed by who does more than read, and the directories outside that the line goes to. */
   readonly reached = new Set<string>()
   readonly entered = new Set<string>()
@@ -120,7 +122,7 @@ const below = Effect.fnUntraced(function*(
       if (!each.whole && isStrangeName(file)) touched.doubt(`${file} may be taken for more than the name of a file.`)
       const name = file.slice(file.lastIndexOf("/") + 1)
       if (each.names.length > 0 && !each.names.some((one) => Wildcard.glob(one, name))) continue
-      if (looking.reading(path) !== "allow") touched.read.add(path)
+      if (looking.reading(path) !== "allow") touched.searched.add(path)
       if (!each.given) continue
       if (isProtected(path)) touched.guarded.add(pattern)
       if (!links.has(file)) continue
