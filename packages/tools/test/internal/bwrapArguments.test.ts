@@ -96,6 +96,6 @@ it("the network is shared only where it is allowed, and the home only to be read
   }
   expect(bwrapArguments({ ...plain, ...none, home: ["/home/me", "/home/me"] })).toEqual([
     ...base(false),
-    ...["--ro-bind", "/home/me", "/home/me", "--remount-ro", "/", "--chdir", "/w", "--"]
+    ...["--ro-bind-try", "/home/me", "/home/me", "--remount-ro", "/", "--chdir", "/w", "--"]
   ])
 })

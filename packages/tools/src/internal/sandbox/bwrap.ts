@@ -17,7 +17,7 @@ import { type Guarded, guardedPlaces, isOfProject, protectedAtTop, watchedAtTop 
 import { makeMaskedFiles } from "./maskedFiles.ts"
 import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
-import { watchProtected } from "./protectedWatch.ts"
+import { WatchedPaths, watchProtected } from "./protectedWatch.ts"
 import { outermost, visiblePlaces } from "./visiblePlaces.ts"
 import { makeWatchBounds, usualBounds } from "./watchBounds.ts"
 import { between, isIn } from "./within.ts"
@@ -78,6 +78,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const spill = join(options.dataDirectory, "spill")
   // What the commands that run now may make, though it is protected.
   const consents = new Set<ReadonlyArray<string>>()
+  const watchedPaths = new WatchedPaths()
 
   /** What may be changed in a tree that is not only read, and around it. */
   const changing = (
@@ -145,7 +146,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       })
       const watched = yield* Effect.forEach(
         watchedPlaces(directory, watchedAtTop(isHome), ownPlaces),
-        ([at, names]) => watchProtected({ directory: at, isApproved, names })
+        ([at, names]) => watchProtected({ directory: at, isApproved, names, all: watchedPaths })
       )
       yield* Effect.addFinalizer(() =>
         Effect.forEach(
@@ -197,8 +198,14 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       try: () => NodeFs.realpathSync(given.directory),
       catch: () => new SandboxError({ message: `the directory ${given.directory} is gone` })
     })
+    const isPlaceholder = placeholders.known()
     const guarded = yield* Effect.mapError(
-      guardedPlaces({ directory, approved, home, isPlaceholder: placeholders.known() }),
+      guardedPlaces({
+        directory,
+        approved,
+        home,
+        isPlaceholder: (path) => watchedPaths.has(path) || isPlaceholder(path)
+      }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
     // Nobody works in the whole machine: where the tree is all there is, it may only be read.

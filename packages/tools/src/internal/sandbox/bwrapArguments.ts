@@ -34,7 +34,7 @@ export interface Confinement extends World {
   readonly strength: ReadonlyArray<string>
   /** What it finds as /tmp. */
   readonly temporary: string
-  /** What it finds as the home of the user; the home itself, to be read, where it is the same. */
+  /** What it finds as the home of the user; the home itself to be read, if there is one, where both are the same. */
   readonly home: readonly [path: string, by: string] | undefined
   /** What it sees besides: toolchains, and what somebody has consented to. */
   readonly visible: ReadonlyArray<string>
@@ -96,5 +96,5 @@ export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> 
 const homeOf = (home: Confinement["home"]): ReadonlyArray<string> => {
   if (home === undefined) return []
   const [path, by] = home
-  return path === by ? ["--ro-bind", path, path] : ["--bind", by, path]
+  return path === by ? ["--ro-bind-try", path, path] : ["--bind", by, path]
 }

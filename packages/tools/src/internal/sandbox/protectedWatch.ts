@@ -13,9 +13,29 @@ const mostKept = 3
 
 const isThere = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** The names that are missing in a directory now, but for what is approved. */
-const missingIn = (directory: string, names: ReadonlyArray<string>, isApproved: (path: string) => boolean) =>
-  new Set(names.filter((name) => !isThere(join(directory, name)) && !isApproved(join(directory, name))))
+/**
+ * The paths that commands of this process are watched for, and how many commands. What another command is just making
+ * counts as missing, too: nobody has approved that.
+ */
+export class WatchedPaths {
+  readonly #counts = new Map<string, number>()
+
+  has(path: string): boolean {
+    return this.#counts.has(path)
+  }
+
+  add(paths: ReadonlyArray<string>): void {
+    for (const path of paths) this.#counts.set(path, (this.#counts.get(path) ?? 0) + 1)
+  }
+
+  remove(paths: ReadonlyArray<string>): void {
+    for (const path of paths) {
+      const left = (this.#counts.get(path) ?? 1) - 1
+      if (left === 0) this.#counts.delete(path)
+      else this.#counts.set(path, left)
+    }
+  }
+}
 
 /** Watches until the scope closes. Gives what looks a last time and tells what was taken away. */
 export const watchProtected = (options: {
@@ -24,12 +44,18 @@ export const watchProtected = (options: {
   readonly names: ReadonlyArray<string>
   /** Asked at each event: another call may have consent for what appears. */
   readonly isApproved: (path: string) => boolean
+  readonly all: WatchedPaths
 }) =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => {
-        const { directory, isApproved, names } = options
-        const missing = missingIn(directory, names, isApproved)
+        const { all, directory, isApproved, names } = options
+        const missing = new Set(names.filter((name) => {
+          const path = join(directory, name)
+          return (all.has(path) || !isThere(path)) && !isApproved(path)
+        }))
+        const paths = [...missing].map((name) => join(directory, name))
+        all.add(paths)
         const taken = new Map<string, Array<string>>()
         const take = (name: string) => {
           const path = join(directory, name)
@@ -47,9 +73,13 @@ export const watchProtected = (options: {
           undefined
         )
         watcher?.on("error", () => watcher.close())
-        return { directory, missing, take, taken, watcher }
+        return { directory, missing, paths, take, taken, watcher }
       }),
-      ({ watcher }) => Effect.sync(() => watcher?.close())
+      ({ paths, watcher }) =>
+        Effect.sync(() => {
+          watcher?.close()
+          options.all.remove(paths)
+        })
     ),
     ({ directory, missing, take, taken }) => (): ReadonlyArray<string> => {
       for (const name of missing) take(name)
