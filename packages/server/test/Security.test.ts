@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { document } from "@skein/api/Api"
 import { Server } from "@skein/server/Server"
 import * as Effect from "effect/Effect"
+import * as Tracer from "effect/Tracer"
 import { createHmac } from "node:crypto"
 import { connect } from "node:net"
 import { client, post, raw, send, serving, token } from "./support/server.ts"
@@ -302,6 +303,35 @@ describe("a login", () => {
       expect(yield* as(pair, key)).toBe(401)
       expect(yield* as(other.pair, other.key)).toBe(200)
     }).pipe(provide))
+})
+
+it.live("writes neither token nor login into the traces of requests", () => {
+  const seen: Array<string> = []
+  const tracer = Tracer.make({
+    context: (f) => f(),
+    span: (name, parent, context, links, startTime, kind) => ({
+      _tag: "Span",
+      name,
+      parent,
+      context,
+      links,
+      kind,
+      spanId: "span",
+      traceId: "trace",
+      sampled: true,
+      status: { _tag: "Started", startTime },
+      attributes: new Map(),
+      attribute: (key, value) => void seen.push(`${key}=${String(value)}`),
+      event: () => undefined,
+      addLinks: () => undefined,
+      end: () => undefined
+    })
+  })
+  return Effect.gen(function*() {
+    yield* send("/v1/asks", { headers: { cookie: "skein-1=half-one", "skein-key": "half-two" } })
+    expect(seen).toContain("http.request.method=GET")
+    for (const secret of [token, "half-one", "half-two"]) expect(seen.join("\n")).not.toContain(secret)
+  }).pipe(provide, Effect.withTracer(tracer))
 })
 
 it.live("proves that it has the token without being sent it", () =>

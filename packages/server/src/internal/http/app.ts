@@ -1,6 +1,7 @@
 /** Puts the routes together as an application of HTTP, whose every failure is a problem and never a stack. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as Headers from "@effect/platform/Headers"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import type * as HttpApp from "@effect/platform/HttpApp"
@@ -106,14 +107,19 @@ const routes = Layer.mergeAll(
   projectRoutes
 )
 
-const headers = Object.entries(safeHeaders)
+const safe = Object.entries(safeHeaders)
 
 /** Makes the function that answers requests of Node. */
 export const makeHandler = Effect.gen(function*() {
   const app = yield* HttpApiBuilder.httpApp
-  const handle = yield* NodeHttpServer.makeHandler(finished(app))
+  // Traces have the headers of requests, but for those that authenticate.
+  const handle = yield* Effect.locallyWith(
+    NodeHttpServer.makeHandler(finished(app)),
+    Headers.currentRedactedNames,
+    (names) => [...names, "skein-key"]
+  )
   return (request: IncomingMessage, response: ServerResponse) => {
-    for (const [name, value] of headers) response.setHeader(name, value)
+    for (const [name, value] of safe) response.setHeader(name, value)
     handle(request, response)
   }
 }).pipe(
