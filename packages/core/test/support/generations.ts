@@ -7,7 +7,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { expect } from "vitest"
-import { type Death, lastingStorage, type Life, lonely, process } from "./mortal.ts"
+import { type Death, lastingStorage, type Life, lonely, process, slowed } from "./mortal.ts"
 import { simulate } from "./simulate.ts"
 import { root } from "./tree.ts"
 
@@ -21,6 +21,8 @@ export interface Generation {
   readonly tools?: (life: Life) => ReadonlyArray<AnyTool>
   /** After how many milliseconds or at which commit it dies; it comes to its end where absent. */
   readonly dies?: number | Death
+  /** How long each read of storage takes (ms); no time if absent. */
+  readonly latency?: number
   readonly program: (id: SessionID, script: Scripted.Scripted) => Effect.Effect<unknown, unknown, Services>
 }
 
@@ -34,14 +36,14 @@ export const generations = (
   const all: ReadonlyArray<Generation> = [{ ...first, program: () => first.program }, ...others]
   const program = Effect.gen(function*() {
     const inner = yield* lastingStorage
-    for (const [n, { dies, options, program: work, scripts, tools = () => [] }] of all.entries()) {
+    for (const [n, { dies, latency, options, program: work, scripts, tools = () => [] }] of all.entries()) {
       yield* process(inner, typeof dies === "number" ? "by hand" : dies, (life, storage) =>
         Effect.gen(function*() {
           const script = Scripted.make(scripts)
           const layer = SkeinTest.layer(script, {
             ...options,
             tools: tools(life),
-            storage,
+            storage: latency === undefined ? storage : slowed(storage, latency),
             owner: lonely(`process ${n}`)
           })
           const context = yield* Layer.build(layer)

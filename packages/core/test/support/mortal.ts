@@ -77,3 +77,16 @@ export const process = <A, E, R>(
       Effect.as(Deferred.await(died), Option.none<A>())
     )
   })
+
+/** Storage whose reads take some milliseconds, as those of a database do. */
+export const slowed = (storage: Layer.Layer<SessionStorage>, ms: number): Layer.Layer<SessionStorage> =>
+  Layer.map(storage, (context) => {
+    const members = Object.entries(Context.get(context, SessionStorage)).map(([name, member]) => [
+      name,
+      typeof member === "function" && name !== "commit"
+        ? (...given: ReadonlyArray<never>) =>
+          Effect.delay((member as unknown as (...all: ReadonlyArray<never>) => Effect.Effect<unknown>)(...given), ms)
+        : member
+    ])
+    return Context.make(SessionStorage, Object.fromEntries(members) as Context.Tag.Service<SessionStorage>)
+  })

@@ -1,5 +1,6 @@
 /** Owns which tasks a session has started, and the queue of its own runs. */
 import type { RunID, SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
 
 /** The tasks of one session. */
 export class TaskList<Task> {
@@ -9,6 +10,7 @@ export class TaskList<Task> {
   #claims = 0
   #spawns = 0
   #consents: Set<string> | undefined
+  #recovery: Effect.Semaphore | undefined
 
   /** The unsettled tasks that it started, oldest first. */
   get running(): ReadonlyArray<Task> {
@@ -47,6 +49,11 @@ export class TaskList<Task> {
     const at = this.#line?.indexOf(task) ?? -1
     if (at >= 0) this.#line?.splice(at, 1)
     return at
+  }
+
+  /** Recovers its stored runs one after the other: a call and the recovery of the tree may want the same one. */
+  get recovery(): Effect.Semaphore {
+    return this.#recovery ??= Effect.unsafeMakeSemaphore(1)
   }
 
   /** Notes a task whose session is deleted once the outcome of this run was read. */

@@ -44,7 +44,8 @@ export const makeTasks = Effect.gen(function*() {
         if (row === undefined) return undefined
         if (row.background) return { status: "accepted", taskID: row.taskID, runID: row.id } satisfies Accepted
         if (row.outcome !== undefined) return yield* Effect.as(progress.settled(row.outcome), row.outcome)
-        return yield* joinRun(yield* continueRun(row, progress), progress)
+        const found = yield* continueRun(row, progress)
+        return "live" in found ? yield* joinRun(found, progress) : yield* Effect.as(progress.settled(found), found)
       })
     )
 

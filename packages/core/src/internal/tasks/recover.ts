@@ -45,19 +45,43 @@ const continued = Effect.fnUntraced(function*(row: TaskRun) {
 const withoutAgent = ({ agent }: TaskRun): string =>
   `The agent ${agent} is not there any more, so its task could not go on. Define it again, or ask another agent.`
 
-/** Recovers a stored run, unless this process has done so already. */
-export const continueRun = Effect.fnUntraced(function*(row: TaskRun, progress: TaskProgress | undefined) {
-  const { agent, child, parent } = yield* continued(row)
-  const known = parent.tasks.running.find((task) => task.row.id === row.id)
-  if (known !== undefined) return known
-  if (agent._tag === "None") return yield* new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
-  return yield* restartRun({ parent, child, agent: agent.value }, row, progress)
-})
+/**
+ * Recovers a run as it is now, which may be later than it was read: another fiber may have recovered it, and it may even
+ * have settled since. It is looked for in memory first: there it stays until its outcome is stored.
+ */
+const once = <A, E, R>(
+  row: TaskRun,
+  recovered: (run: Effect.Effect.Success<ReturnType<typeof continued>>) => Effect.Effect<A, E, R>
+) =>
+  Effect.flatMap(continued(row), (run) => {
+    const { tasks } = run.parent
+    const current = Effect.gen(function*() {
+      const known = tasks.running.find((task) => task.row.id === row.id)
+      if (known !== undefined) return known
+      const { rows } = yield* (yield* SessionStorage).runs({ taskID: row.taskID })
+      const outcome = rows.find(({ id }) => id === row.id)?.outcome
+      return outcome ?? (yield* recovered(run))
+    })
+    return tasks.recovery.withPermits(1)(current)
+  })
+
+/** Continues a stored run, unless this process has done so already; its outcome if it has settled. */
+export const continueRun = (row: TaskRun, progress: TaskProgress | undefined) =>
+  once(row, ({ agent, child, parent }) =>
+    agent._tag === "None"
+      ? new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
+      : restartRun({ parent, child, agent: agent.value }, row, progress))
 
 /** Gives a run its outcome, without further work. */
-const settle = Effect.fnUntraced(function*(row: TaskRun, end: End, wakes: boolean) {
+const settle = (row: TaskRun, end: End, wakes: boolean) => once(row, (run) => settleOnce(run, row, end, wakes))
+
+const settleOnce = Effect.fnUntraced(function*(
+  { agent, child, parent }: Effect.Effect.Success<ReturnType<typeof continued>>,
+  row: TaskRun,
+  end: End,
+  wakes: boolean
+) {
   const table = yield* SessionTable
-  const { agent, child, parent } = yield* continued(row)
   // Any agent will do: it is not asked any more.
   const any = agent._tag === "Some"
     ? agent.value
@@ -135,7 +159,9 @@ const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionI
   const { by, reason } = row.stop ?? {}
   // Runs below find that their caller was stopped.
   const end = (how: End, wakes: boolean) =>
-    Effect.map(settle(row, how, wakes), ({ live: { info } }) => void infos.set(info.id, info))
+    Effect.map(settle(row, how, wakes), (task) => {
+      if ("live" in task) infos.set(task.row.taskID, task.live.info)
+    })
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
   if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside(), false)
   // A run that a program abandoned has nobody to notify.
