@@ -110,6 +110,8 @@ export interface OpenAiCompatibleOptions {
   readonly keyless?: boolean | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly models?: ModelConfigs | undefined
+  /** The default model if only the key is set: `list` has it even if its limits are unknown. */
+  readonly defaultModel?: string | undefined
   readonly refusesUsage?: boolean | undefined
   readonly shortCallIDs?: boolean | undefined
 }
@@ -127,6 +129,7 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
     needsKey: keyName !== undefined && options.keyless !== true,
     headers,
     models: options.models ?? {},
+    defaultModel: options.defaultModel,
     load: async (send) => {
       const dialect = {
         settings: ({ maxOutputTokens, temperature, topP, variant }: ModelRequest) => ({

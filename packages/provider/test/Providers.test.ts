@@ -77,6 +77,8 @@ describe("Providers", () => {
       Effect.gen(function*() {
         expect(formatRef(yield* defaultModel)).toBe(model)
         expect((yield* resolve(model)).info.providerID).toBe(model.split("/")[0])
+        const list = yield* Effect.flatMap(Provider, (provider) => provider.list)
+        expect(list.filter(({ available }) => available).map(formatRef)).toContain(model)
         expect(yield* chooseModel).toMatchObject({ keyName, otherKeys: [] })
       }).pipe(using({}, { [keyName]: "test" })))
   }

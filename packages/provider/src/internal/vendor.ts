@@ -25,6 +25,8 @@ export interface HttpVendorOptions {
   readonly needsKey: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly models: ModelConfigs
+  /** The default model if only the key is set: listed even if the table does not have it. */
+  readonly defaultModel?: string | undefined
   /** Loads the client, which sends its requests through this pool. */
   readonly load: (send: Send) => Promise<(setup: ModelSetup) => LanguageModel>
 }
@@ -66,7 +68,7 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
 
     return {
       id,
-      models: known(id, models),
+      models: known(id, options.defaultModel === undefined ? models : { [options.defaultModel]: {}, ...models }),
       available,
       model: (modelID) =>
         Effect.suspend(() => {
