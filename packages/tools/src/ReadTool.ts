@@ -165,7 +165,9 @@ const missing = (similarNames: ReturnType<typeof makeSimilarNames>, target: Targ
   Effect.flatMap(similarNames(target.real), (names) =>
     refuse(
       "not_found",
-      `${target.shown} does not exist.${names.length === 0 ? "" : ` In its directory there is: ${names.join(", ")}.`}`
+      `${target.shown} does not exist.${
+        names.length === 0 ? "" : ` Similar names in its directory: ${names.join(", ")}.`
+      }`
     ))
 
 /** Makes `read`. */

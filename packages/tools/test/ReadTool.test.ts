@@ -115,8 +115,17 @@ describe("read", () => {
       const error = yield* Effect.flip(call("read", { filePath: "src/session.ts" }))
       expect(error).toMatchObject({
         kind: "not_found",
-        message: "src/session.ts does not exist. In its directory there is: Session.ts."
+        message: "src/session.ts does not exist. Similar names in its directory: Session.ts."
       })
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("names no files whose names are unlike the one that does not exist", () =>
+    Effect.gen(function*() {
+      const { call, write } = yield* Workspace
+      for (const path of [".env", ".git/config", ".skein/x", "guide.md", "other.txt"]) write(path, "")
+      for (const filePath of ["missing.txt", ".npmrc"]) {
+        expect(yield* Effect.flip(call("read", { filePath }))).toMatchObject({ message: `${filePath} does not exist.` })
+      }
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("refuses what is neither file nor directory, without waiting for it", () =>

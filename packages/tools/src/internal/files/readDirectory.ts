@@ -20,8 +20,9 @@ export const makeSimilarNames = (fs: FileSystem.FileSystem) => (path: string): E
     Effect.map((names) => {
       const similar = names.filter((other) => {
         const known = other.toLowerCase()
-        return known === name || known.includes(stem) ||
-          (stem.length > 3 && stem.includes(known.replace(/\.[^.]*$/, "")))
+        const knownStem = known.replace(/\.[^.]*$/, "")
+        return known === name || (stem !== "" && known.includes(stem)) ||
+          (knownStem.length > 2 && stem.includes(knownStem))
       })
       return similar.toSorted().slice(0, maximumSimilar)
     }),
