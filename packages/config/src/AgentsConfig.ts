@@ -101,7 +101,8 @@ export const agentsFrom = (
     const origin = place(originOf(origins, "default_agent"))
     const issue = { ...origin, key: "default_agent", message: fault }
     if (isForeignFile(origin.file)) warnings.push({ ...issue, kind: "note" })
-    else issues.push(issue)
+    // A flag names itself.
+    else issues.push(origin.file.startsWith("--") ? issue : { ...issue, message: `default_agent: ${fault}` })
   }
   const isAsked = (origins["default_agent"] ?? "default") !== "default" && warnings.length === 0
   return Arr.isNonEmptyReadonlyArray(issues)
@@ -227,7 +228,7 @@ const faultOfDefault = (
   if (!chosen) return undefined
   if (agent?.mode === "subagent") return `${name} is a subagent; the default agent must be primary, or of mode all`
   if (agent !== undefined) return undefined
-  if (configured.get(name)?.disable === true) return `${name} is disabled; set default_agent to another agent`
+  if (configured.get(name)?.disable === true) return `${name} is disabled; name another agent`
   const meant = nearest(name, agents.map((each) => each.name))
   return `there is no agent ${JSON.stringify(name)}${meant === undefined ? "" : `; did you mean "${meant}"?`}`
 }

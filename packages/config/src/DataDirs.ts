@@ -20,8 +20,8 @@ export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   /** What is worth keeping but not carrying along, such as logs: `$XDG_STATE_HOME/skein`. */
   readonly state: string
   /**
-   * The SQLite file: `--db`, `SKEIN_DB`, or `skein.db` in `data`. `:memory:` stays as it is, and so does the URL of a PostgreSQL
-   * database, which may have a password in it.
+   * The SQLite file: `--db`, `SKEIN_DB`, or `skein.db` in `data`. `:memory:` stays as it is, and so does a URL, which may have a
+   * password in it.
    */
   readonly database: string
   /** Texts that were too long for a model, in a directory for each session. */
@@ -61,7 +61,7 @@ const make = Effect.fnUntraced(function*(options: { readonly database?: string }
     data,
     cache: yield* base("XDG_CACHE_HOME", ".cache"),
     state: yield* base("XDG_STATE_HOME", ".local/state"),
-    database: database === ":memory:" || /^postgres(ql)?:\/\//i.test(database) ? database : resolve(database),
+    database: database === ":memory:" || /^[a-z][a-z0-9+.-]*:\/\//i.test(database) ? database : resolve(database),
     spill: join(data, "spill"),
     servers: join(data, "servers"),
     worktrees: join(data, "worktrees")

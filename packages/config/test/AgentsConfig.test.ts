@@ -110,7 +110,7 @@ it("tells everything that is wrong, with file and line", () => {
     "config: \"a*\" is no name for an agent; use up to 128 characters in one line, without * and ?",
     "/p/skein.json:5: agent.b.model: \"gpt\" is no model; write provider/model",
     "config: agent.c.model: \"/x\" is no model; write provider/model",
-    "/p/skein.json:2: there is no agent \"biuld\"; did you mean \"build\"?"
+    "/p/skein.json:2: default_agent: there is no agent \"biuld\"; did you mean \"build\"?"
   ])
 })
 
@@ -120,7 +120,7 @@ it("refuses a default agent that cannot be one", () => {
   ])
   expect(wrong({ agent: { build: { disable: true } }, default_agent: "build" }, { default_agent: "skein.json:1" }))
     .toEqual([
-      "skein.json:1: build is disabled; set default_agent to another agent"
+      "skein.json:1: default_agent: build is disabled; name another agent"
     ])
 })
 

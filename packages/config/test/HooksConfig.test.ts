@@ -21,7 +21,7 @@ layer(NodeFileSystem.layer)("hooks in config", (it) => {
       const beside = `${loaded.root}/home/.config/skein`
       expect(loaded.settings.hooks).toEqual({
         PreToolUse: [
-          { matcher: "bash|edit", command: `${beside}/./guard.sh --strict`, timeout: 60000 },
+          { matcher: "bash|edit", command: `${beside}/guard.sh --strict`, timeout: 60000 },
           {
             matcher: "Write",
             hooks: [

@@ -58,7 +58,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       )
       const some = yield* trusting(root, "permission.bash.npm test", "hooks.PreToolUse")
       expect(some.settings.permission).toEqual([{ permission: "bash", pattern: "npm test", action: "allow" }])
-      expect(some.settings.hooks).toEqual({ PreToolUse: [{ command: `${root}/project/./guard.sh --strict` }] })
+      expect(some.settings.hooks).toEqual({ PreToolUse: [{ command: `${root}/project/guard.sh --strict` }] })
       expect(some.settings).toMatchObject({ limits: before.settings.limits })
       expect(some.settings.provider?.["mine"]).toEqual({})
       expect(some.warnings).toHaveLength(5)

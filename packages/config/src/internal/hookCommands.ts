@@ -11,7 +11,7 @@ const quoted = (path: string): string =>
 /** A command that begins with `./` or `../` is looked for beside its file: a cloned repository cannot put its own there. */
 const placed = <A extends { readonly command?: string | undefined }>(hook: A, file: string): A =>
   hook.command !== undefined && /^\s*\.{1,2}\//.test(hook.command)
-    ? { ...hook, command: `${quoted(dirname(file))}/${hook.command.trimStart()}` }
+    ? { ...hook, command: `${quoted(dirname(file))}/${hook.command.trimStart().replace(/^(?:\.\/+)+/, "")}` }
     : hook
 
 /** The hooks of an event as they are to be run; they were checked before. */

@@ -60,7 +60,9 @@ export const summary =
 
 /** For an agent at its last step. */
 export const lastStep = (steps: number) =>
-  `You have reached the limit of ${steps} steps for this agent. No more tools are available. Answer now, in text: what you found and did, and what remains to be done.`
+  `You have reached the limit of ${steps} ${
+    steps === 1 ? "step" : "steps"
+  } for this agent. No more tools are available. Answer now, in text: what you found and did, and what remains to be done.`
 
 /** For a model whose answer a budget cut off. */
 export const carryOn =

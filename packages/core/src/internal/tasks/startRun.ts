@@ -34,8 +34,9 @@ const countSpawn = Effect.fnUntraced(function*(parent: Live) {
   if (root.tasks.spawns >= limits.max_tasks) {
     return yield* new TaskRefused({
       reason: "limit",
-      message:
-        `This turn has started ${limits.max_tasks} tasks, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
+      message: `This turn has started ${limits.max_tasks} ${
+        limits.max_tasks === 1 ? "task" : "tasks"
+      }, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
     })
   }
   root.tasks.countSpawn()

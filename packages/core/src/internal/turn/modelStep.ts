@@ -172,7 +172,10 @@ export const modelStep = Effect.fnUntraced(function*(
   const last = isAtLimit || isConcluding
   const closing = isAtLimit && !isConcluding ? prompts.lastStep(mostSteps) : undefined
   const limit = isAtLimit
-    ? { tag: "steps", message: `The agent ${agent.name} reached its limit of ${mostSteps} steps.` }
+    ? {
+      tag: "steps",
+      message: `The agent ${agent.name} reached its limit of ${mostSteps} ${mostSteps === 1 ? "step" : "steps"}.`
+    }
     : undefined
   return yield* firstAnswer(
     { live, user, subject, structuredOutput, agent, own, instructions, last, limit, closing },
