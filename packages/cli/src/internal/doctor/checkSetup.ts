@@ -27,7 +27,7 @@ export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(f
   const base = { name: "database", essential: true } as const
   return Either.isRight(opened)
     ? { ...base, state: "ok", detail: `${shownDatabase(database)} can be read and written` } satisfies Check
-    : { ...base, state: "missing", detail: opened.left.message } satisfies Check
+    : { ...base, state: "broken", detail: opened.left.message } satisfies Check
 })
 
 const settled = (directory: string | undefined) => Effect.flatMap(directoryOf(directory), (found) => settle(found))
@@ -36,7 +36,7 @@ const settled = (directory: string | undefined) => Effect.flatMap(directoryOf(di
 export const checkConfig = (directory: string | undefined) =>
   Effect.map(Effect.either(settled(directory)), (found): Check => {
     const base = { name: "config", essential: true } as const
-    if (Either.isLeft(found)) return { ...base, state: "missing", detail: found.left.message }
+    if (Either.isLeft(found)) return { ...base, state: "broken", detail: found.left.message }
     const { files, warnings } = found.right
     const detail = files.length === 0 ? "no file: the defaults hold" : files.join(", ")
     return warnings.length === 0
@@ -71,11 +71,12 @@ export const checkConfined = (directory: string | undefined) =>
     return { ...found, essential: settings.sandbox === "on" }
   })
 
+/** What there is to say of the key of a provider, or the name of the variable that is not set. */
 const keyCheck = (
   id: string,
   config: ProviderConfig | undefined,
   variables: Readonly<Record<string, string | undefined>>
-): Check => {
+): Check | string => {
   const preset = Object.entries(presets).find(([name]) => name === id)?.[1]
   const name = config?.key_env ?? (id === "openai" ? "OPENAI_API_KEY" : preset?.keyName)
   const base = { name: "key", essential: false } as const
@@ -84,7 +85,7 @@ const keyCheck = (
   const isKeyless = preset !== undefined && "keyless" in preset
   return isKeyless
     ? { ...base, state: "ok", detail: `${id}: ${name} is not set, and not needed` }
-    : { ...base, state: "missing", detail: `${id}: ${name} is not set` }
+    : name
 }
 
 /** The keys: whether there is one, and never what it is. */
@@ -98,7 +99,13 @@ export const checkKeys = (directory: string | undefined) =>
     )
     const configs = settings.provider ?? {}
     const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
-    const checks = [...ids].map((id) => keyCheck(id, configs[id], variables))
+    const found = [...ids].map((id) => keyCheck(id, configs[id], variables))
+    const checks = found.filter((check) => typeof check !== "string")
+    const unset = found.filter((check) => typeof check === "string")
+    // Nobody needs the keys of all providers.
+    const others: ReadonlyArray<Check> = unset.length === 0
+      ? []
+      : [{ name: "key", state: "ok", essential: false, detail: `not set: ${unset.join(", ")}` }]
     const isAny = checks.some(({ detail }) => detail.endsWith("is set"))
     const first: Check = isAny
       ? { name: "model", state: "ok", essential: false, detail: "there is a key for a model" }
@@ -111,5 +118,5 @@ export const checkKeys = (directory: string | undefined) =>
           keyNames.join(", ")
         }, or configure a server of your own: "model" and "provider" in skein.json`
       }
-    return [first, ...checks]
+    return [first, ...checks, ...others]
   })
