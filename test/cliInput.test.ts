@@ -227,3 +227,19 @@ it("a run that fails before it begins still ends its JSON with a result", async 
     error: { tag: "ModelUnavailable" }
   })
 })
+
+it("says which named file is not attached, and why", async () => {
+  const place = sandbox({
+    files: {
+      "secret.txt": "s3cret",
+      "open.txt": "open",
+      "skein.json": JSON.stringify({ permission: { read: { "secret.txt": "deny" } } })
+    }
+  })
+  cleanup.push(place.remove)
+  const { code, stderr } = await place.run(["run", "-m", "offline/survey", "What is in @secret.txt and @open.txt?"])
+  expect(code).toBe(0)
+  expect(stderr.match(/^@.* is not attached: .*$/gm)).toEqual([
+    expect.stringMatching(/^@secret\.txt is not attached: Permission denied/)
+  ])
+})

@@ -1,5 +1,5 @@
 /** The built program, its listings: for people and for programs. */
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox } from "./support/cli.ts"
@@ -60,8 +60,17 @@ describe("sessions", () => {
     expect(shown.session).toMatchObject({ id: first, title: "First" })
     expect(shown.messages[0].parts).toMatchObject([{ type: "text", text: "what is a?" }])
     expect(shown.messages.at(-1).info).toMatchObject({ role: "assistant", finish: "stop" })
-    expect((await place.run(["sessions", "rename", first, "A", "better", "one"])).code).toBe(0)
-    expect((await place.run(["sessions", "delete", second])).code).toBe(0)
+    const call = /^ {4}"\w+": "/m
+    expect((await place.run(["sessions", "show", first])).stdout).not.toMatch(call)
+    expect((await place.run(["sessions", "show", first, "--full"])).stdout).toMatch(call)
+    expect(await place.run(["sessions", "rename", first, "A", "better", "one"]))
+      .toMatchObject({ code: 0, stdout: "", stderr: `Renamed: ${first}  A better one\n` })
+    expect(await place.run(["sessions", "delete", second]))
+      .toMatchObject({
+        code: 0,
+        stdout: "",
+        stderr: expect.stringContaining(`Deleted, with all sessions below it: ${second}`)
+      })
     expect((await json(place, ["sessions"])).value).toMatchObject([{ id: first, title: "A better one" }])
   })
 
@@ -104,6 +113,31 @@ describe("sessions", () => {
       stdout: "",
       stderr: expect.stringContaining("`skein run` begins one")
     })
+  })
+})
+
+describe("a database that is not there", () => {
+  it("is refused where --db names it, counts as empty elsewhere, and is not made", async () => {
+    const place = world()
+    const file = join(place.home, "typo", "typo.db")
+    expect(await place.run(["sessions", "--db", file]))
+      .toMatchObject({ code: 2, stdout: "", stderr: `skein: There is no database at ${file}. Check --db.\n` })
+    expect(await place.run(["sessions"], { env: { SKEIN_DB: file } }))
+      .toMatchObject({ code: 0, stderr: expect.stringContaining(`There is no database at ${file} yet.`) })
+    expect(existsSync(join(place.home, "typo"))).toBe(false)
+  })
+
+  it("is refused if it is a URL of another kind", async () => {
+    const place = world()
+    for (const args of [["sessions"], ["run", "-m", "offline/survey", "go"]]) {
+      expect(await place.run([...args, "--db", "mysql://host/x"]))
+        .toMatchObject({
+          code: 2,
+          stdout: "",
+          stderr: expect.stringContaining("The database mysql://… is of no known kind")
+        })
+    }
+    expect(existsSync(join(place.project, "mysql:"))).toBe(false)
   })
 })
 
@@ -178,7 +212,7 @@ describe("doctor", () => {
     )
     const { code, stdout } = await place.run(["doctor"])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^missing +key +openai: OPENAI_API_KEY is not set$/m)
+    expect(stdout).toMatch(/^ok +key +not set: OPENAI_API_KEY, DEEPSEEK_API_KEY, /m)
   })
 
   it("exits with 1 where something that cannot be done without is broken, and says how to mend it", async () => {
@@ -187,8 +221,8 @@ describe("doctor", () => {
     writeFileSync(file, "this is no database at all, however long one looks at it")
     const { code, stdout } = await place.run(["doctor", "--db", file])
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^missing +database +.*foreign\.db.*--db/m)
-    expect(stdout).toMatch(/^missing +config +.*skein\.json:1/m)
+    expect(stdout).toMatch(/^broken +database +.*foreign\.db.*--db/m)
+    expect(stdout).toMatch(/^broken +config +.*skein\.json:1/m)
   })
 
   it("says how to get what is not there", async () => {

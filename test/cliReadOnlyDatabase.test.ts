@@ -67,7 +67,7 @@ const expectRefused = (skein: Skein) => {
   expect(skein("run", "-m", "openai/m", "go")).toMatchObject(refusal)
   expect(skein("doctor")).toMatchObject({
     status: 1,
-    stdout: expect.stringMatching(/^missing +database +\S+ cannot be written/m)
+    stdout: expect.stringMatching(/^broken +database +\S+ cannot be written/m)
   })
 }
 

@@ -325,7 +325,9 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const { run } = await world(() => ({ text: "I begin", hangs: true }))
     const { code, plain } = await run(["go"], [{ after: "I begin", send: "\u0003" }])
     expect(code).toBe(130)
-    expect(plain).toMatch(/skein: Stopped by Ctrl-C\. Continue with `skein sessions resume ses_\w+`\.\r\n$/)
+    expect(plain).toMatch(
+      /skein: Stopped by Ctrl-C\. Continue with `skein sessions resume ses_\w+`\. It asks the agent to continue; stopped tasks stay stopped\.\r\n$/
+    )
   })
 
   it("NO_COLOR has no colours, and a dumb terminal gets plain lines", async () => {

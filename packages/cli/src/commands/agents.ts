@@ -21,7 +21,7 @@ const create = command({
 /** Lists the agents, and makes new ones. */
 export const agents = command({
   name: "agents",
-  summary: "Lists the agents",
+  summary: "Lists the agents, and creates new ones",
   flags: listFlags,
   commands: [list, create],
   load

@@ -26,7 +26,12 @@ const show = command({
   name: "show",
   summary: "Shows the conversation of a session",
   operands: { usage: "ID", least: 1, most: 1 },
-  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  flags: {
+    ...formatFlags,
+    full: { type: "switch", description: "Shows the whole arguments and outputs of calls" },
+    ...databaseFlags,
+    ...verboseFlags
+  },
   load: () => load().then(({ showSession }) => showSession)
 })
 
@@ -143,7 +148,7 @@ const importArchive = command({
 /** Lists, shows and resumes sessions. */
 export const sessions = command({
   name: "sessions",
-  summary: "Lists, shows and resumes sessions",
+  summary: "Lists, shows, resumes, forks, exports and deletes sessions",
   flags: listFlags,
   commands: [list, show, resume, summarize, compact, rename, mode, fork, exportArchive, importArchive, remove, prune],
   load: () => load().then(({ listSessions }) => listSessions)

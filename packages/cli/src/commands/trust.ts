@@ -32,7 +32,7 @@ const revoke = command({
 /** Lists, gives and takes back trust in what a project's files say. */
 export const trust = command({
   name: "trust",
-  summary: "Lists the settings of a project that apply only if you trust them",
+  summary: "Lists a project's settings that need your trust; gives and revokes trust",
   details:
     "These are hooks, base URLs, rules that allow, and other settings that exceed your own.\n`skein run` trusts none of them by default.",
   flags: listFlags,

@@ -33,6 +33,11 @@ import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { Stdio } from "../Stdio.ts"
+import { UsageError } from "../UsageError.ts"
+import { escapeLine } from "./escape.ts"
 import { providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
 
@@ -44,22 +49,52 @@ export const platform = (options: { readonly database?: string | undefined }) =>
     NodePath.layer
   )
 
-const storageFor = (
-  access: "read" | "write"
-): Layer.Layer<SessionStorage, Layer.Layer.Error<ReturnType<typeof Sqlite.layer>>, DataDirs> =>
-  Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
-    isPostgres(database)
-      ? Effect.map(
+type StorageFailure = Layer.Layer.Error<ReturnType<typeof Sqlite.layer>> | UsageError
+
+const storageFor = (access: "read" | "write"): Layer.Layer<SessionStorage, StorageFailure, DataDirs> =>
+  Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) => {
+    if (isPostgres(database)) {
+      return Effect.map(
         Effect.promise(() => import("@skein/storage/Postgres")),
         (Postgres) => Postgres.layer({ url: database })
       )
-      : Effect.succeed(Sqlite.layer({ filename: database, access }))))
+    }
+    const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(database) ?? []
+    return scheme === undefined
+      ? Effect.succeed(Sqlite.layer({ filename: database, access }))
+      : new UsageError({
+        message:
+          `The database ${scheme}… is of no known kind. Name a SQLite file or a postgres:// URL with --db or SKEIN_DB.`
+      })
+  }))
 
 /** The database of this program. */
 export const storage = storageFor("write")
 
-/** The same for commands that only read: it may lie where nothing can be written. */
-export const readableStorage = storageFor("read")
+/** Whether a database that is no file, or a file that may be there: what cannot be looked at fails when it is opened. */
+const mayExist = (database: string): Effect.Effect<boolean> =>
+  database === ":memory:" || database.includes("://")
+    ? Effect.succeed(true)
+    : Effect.orElseSucceed(Effect.try(() => statSync(database, { throwIfNoEntry: false }) !== undefined), () => true)
+
+/**
+ * The same for commands that only read: it may lie where nothing can be written, and is never made. `given` is what `--db`
+ * says; without it, a database that is not there counts as empty.
+ */
+export const readableStorage = (
+  given: string | undefined
+): Layer.Layer<SessionStorage, StorageFailure, DataDirs | Stdio> =>
+  Layer.unwrapEffect(Effect.gen(function*() {
+    const { data, database } = yield* DataDirs
+    if (yield* mayExist(database)) return storageFor("read")
+    if (given !== undefined) {
+      return yield* new UsageError({ message: `There is no database at ${database}. Check --db.` })
+    }
+    // Where nobody named one, there is none before the first run.
+    const isNamed = database !== join(data, "skein.db")
+    if (isNamed) (yield* Stdio).err(`There is no database at ${escapeLine(database)} yet.`)
+    return Sqlite.layer({ filename: ":memory:" })
+  }))
 
 /** The agents that a config makes. */
 const withAgents = (directory: string, loaded: ConfigFiles.LoadedConfig) =>

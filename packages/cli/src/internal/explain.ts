@@ -1,8 +1,11 @@
 /** Decides what is said of an error, and with which exit code. */
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import type { CommandError } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
+import { Stdio } from "../Stdio.ts"
 import { escapeText } from "./escape.ts"
+import { Redaction } from "./Redaction.ts"
 
 /** An error as people and programs see it. */
 export interface Explained {
@@ -73,3 +76,14 @@ const explainError = (error: CommandError): Explained => {
 
 /** The line for standard error. */
 export const errorLine = (message: string): string => `skein: ${escapeText(message).trimEnd()}`
+
+/** For `--verbose`: where an error came from. With a log for programs it is a line of that log. */
+export const showCause = (
+  cause: Cause.Cause<CommandError>,
+  json: boolean
+): Effect.Effect<void, never, Stdio> =>
+  json ? Effect.logDebug("The command failed", cause) : Effect.gen(function*() {
+    const { redact } = yield* Redaction
+    const stdio = yield* Stdio
+    stdio.err(errorLine(redact(Cause.pretty(cause, { renderErrorCause: true }))))
+  })

@@ -11,7 +11,7 @@ import type { CommandError } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
 import { Stop } from "../Stop.ts"
-import { errorLine, explain } from "./explain.ts"
+import { errorLine, explain, showCause } from "./explain.ts"
 import { armed } from "./failpoints.ts"
 import type { LogForm } from "./logging.ts"
 import { Redaction } from "./Redaction.ts"
@@ -34,15 +34,12 @@ const untilStopped = <A, E, R>(command: Effect.Effect<A, E, R>) =>
     return yield* Effect.raceFirst(Fiber.await(fiber), Effect.zipRight(stop.awaited, stopped))
   })
 
-const report = (cause: Cause.Cause<CommandError>, verbose: boolean) =>
+const report = (cause: Cause.Cause<CommandError>, { json, verbose }: LogForm) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const { exitCode, message } = explain(cause)
     stdio.err(errorLine(message))
-    if (verbose) {
-      const { redact } = yield* Redaction
-      stdio.err(errorLine(redact(Cause.pretty(cause, { renderErrorCause: true }))))
-    }
+    if (verbose) yield* showCause(cause, json)
     return exitCode
   })
 
@@ -55,12 +52,12 @@ const written = Effect.gen(function*() {
 })
 
 /** Says what went wrong, writes what is not written yet, and decides the exit code. */
-const finished = (exit: Exit.Exit<number, CommandError>, verbose: boolean) =>
+const finished = (exit: Exit.Exit<number, CommandError>, form: LogForm) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const { isReported, reason } = yield* Stop
     const stopped = reason()
-    const exitCode = stopped?.exitCode ?? (Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, verbose))
+    const exitCode = stopped?.exitCode ?? (Exit.isSuccess(exit) ? exit.value : yield* report(exit.cause, form))
     const isWritten = yield* written
     const late = reason()
     if (late !== undefined && !isWritten) return late.exitCode
@@ -105,7 +102,7 @@ export const launch = (
   const program = armed(untilStopped(command)).pipe(
     Effect.exit,
     Effect.map(Exit.flatten),
-    Effect.flatMap((exit) => finished(exit, verbose)),
+    Effect.flatMap((exit) => finished(exit, form)),
     Effect.provide(verbose || json ? log(form) : errorsOnly),
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
     Effect.provideServiceEffect(Redaction, Redaction.ofProcess),

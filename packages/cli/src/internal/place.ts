@@ -1,6 +1,6 @@
 /** Decides where a run takes place: its directory, and the project that the directory belongs to. */
 import * as Effect from "effect/Effect"
-import { existsSync, realpathSync, statSync } from "node:fs"
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { UsageError } from "../UsageError.ts"
 
@@ -22,7 +22,10 @@ export const currentDirectory: Effect.Effect<string, UsageError> = Effect.try({
 export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, UsageError> =>
   Effect.suspend(() => {
     const stat = statSync(path, { throwIfNoEntry: false })
-    if (stat?.isDirectory() === true) return Effect.void
+    if (stat?.isDirectory() === true) {
+      accessSync(path, constants.R_OK | constants.X_OK)
+      return Effect.void
+    }
     const what = stat === undefined ? "does not exist" : "is not a directory"
     return new UsageError({ message: `${prefix}${path} ${what}. Name a directory that exists with --dir.` })
   }).pipe(

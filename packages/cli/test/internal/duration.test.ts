@@ -2,6 +2,10 @@ import { describe, expect, it } from "vitest"
 import { formatDuration, parseDuration } from "../../src/internal/duration.ts"
 
 describe("a time on the command line", () => {
+  it("is never shown as nothing", () => {
+    expect([1, 49, 50, 0].map(formatDuration)).toEqual(["1 ms", "49 ms", "0.1 s", "0.0 s"])
+  })
+
   it.each([
     ["90s", 90_000],
     ["30m", 1_800_000],

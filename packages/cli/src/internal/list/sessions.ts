@@ -29,7 +29,7 @@ export const database = (db: string | undefined) => Layer.provideMerge(storage, 
 
 /** The same for commands that only read. */
 export const readableDatabase = (db: string | undefined) =>
-  Layer.provideMerge(readableStorage, platform({ database: db }))
+  Layer.provideMerge(readableStorage(db), platform({ database: db }))
 
 /** Says what could not be read. */
 export const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>) =>
@@ -93,7 +93,19 @@ export const listSessions = ({ flags }: {
 const leftText = (rootID: SessionID) =>
   `${rootID} was interrupted: the process that worked on it has ended. Continue with: ${howToResume(rootID)}`
 
-const partText = (part: Part): string => {
+/** What a call was given and what came of it, whole. */
+const wholeCall = ({ state, tool }: Extract<Part, { readonly type: "tool" }>): string => {
+  const input = typeof state.input === "string" ? state.input : JSON.stringify(state.input, undefined, 2)
+  const result = state.status === "error"
+    ? `failed: ${state.error.message}`
+    : state.status === "completed"
+    ? state.output
+    : state.status
+  const indented = (text: string) => escapeText(text.trimEnd()).replaceAll("\n", "\n  ")
+  return `> ${escapeLine(tool)} ${indented(input)}\n  ${indented(result)}\n`
+}
+
+const partText = (full: boolean) => (part: Part): string => {
   switch (part.type) {
     case "text":
       return `${part.partial === true ? "(cut off) " : ""}${escapeText(part.text.trim())}\n`
@@ -104,6 +116,7 @@ const partText = (part: Part): string => {
     case "subtask":
       return `> task description=${escapeLine(part.description)}\n`
     case "tool": {
+      if (full) return wholeCall(part)
       const { state } = part
       const end = state.status === "error"
         ? `\n  failed: ${escapeText(state.error.message.slice(0, 300)).trim().replaceAll("\n", "\n  ")}`
@@ -115,10 +128,10 @@ const partText = (part: Part): string => {
   }
 }
 
-const messageText = ({ info, parts }: MessageWithParts): string => {
+const messageText = (full: boolean) => ({ info, parts }: MessageWithParts): string => {
   const head = info.role === "user" ? "user" : `${info.agent} (${info.providerID}/${info.modelID})`
   const error = info.role === "assistant" && info.error !== undefined ? `! ${escapeText(info.error.message)}\n` : ""
-  return `--- ${formatTime(info.time.created)} ${escapeLine(head)}\n${parts.map(partText).join("")}${error}`
+  return `--- ${formatTime(info.time.created)} ${escapeLine(head)}\n${parts.map(partText(full)).join("")}${error}`
 }
 
 /** What is used of a budget, each amount with its bound. */
@@ -130,7 +143,11 @@ const budgetText = ({ limit, spent }: Account): string =>
 
 /** Shows one. */
 export const showSession = ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly flags: {
+    readonly format: "default" | "json"
+    readonly full: boolean
+    readonly db: string | undefined
+  }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
@@ -152,7 +169,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const { budget, summary } = session
     if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
     if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)
-    stdio.out(messages.rows.map(messageText).join("\n"))
+    stdio.out(messages.rows.map(messageText(flags.full)).join("\n"))
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
@@ -196,6 +213,13 @@ export const compactSession = telling(
   ({ tokens: { after, before } }) => `About ${formatCount(before)} tokens of conversation became ${formatCount(after)}.`
 )
 
+/** Says what was done. */
+const done = (line: string) =>
+  Effect.map(Stdio, (stdio) => {
+    stdio.err(escapeLine(line))
+    return ExitCode.done
+  })
+
 /** Gives one another title. */
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {
   readonly flags: { readonly db: string | undefined }
@@ -205,7 +229,9 @@ export const renameSession = ({ flags, operands: [id = "", ...title] }: {
     flags.db,
     id,
     (session) =>
-      Effect.as(Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))), ExitCode.done)
+      Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))).pipe(
+        Effect.zipRight(done(`Renamed: ${session.id}  ${title.join(" ")}`))
+      )
   )
 
 /** Changes the mode of its tree. */
@@ -219,7 +245,10 @@ export const setMode = ({ flags, operands: [id = "", mode = ""] }: {
   return changing(
     flags.db,
     id,
-    (session) => Effect.as(Effect.flatMap(Session, (service) => service.setMode(session.id, mode)), ExitCode.done)
+    (session) =>
+      Effect.flatMap(Session, (service) => service.setMode(session.id, mode)).pipe(
+        Effect.zipRight(done(`Mode of ${session.id}: ${mode}`))
+      )
   )
 }
 
@@ -252,5 +281,8 @@ export const deleteSession = ({ flags, operands: [id = ""] }: {
   changing(
     flags.db,
     id,
-    (session) => Effect.as(Effect.flatMap(Session, (service) => service.remove(session.id)), ExitCode.done)
+    (session) =>
+      Effect.flatMap(Session, (service) => service.remove(session.id)).pipe(
+        Effect.zipRight(done(`Deleted, with all sessions below it: ${session.id}  ${session.title}`))
+      )
   )

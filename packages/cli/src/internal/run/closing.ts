@@ -12,7 +12,9 @@ const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
   if (sessionID === undefined || stored === false || outcome === "denied") return ""
   return error?.tag === "held"
     ? ` See its progress with \`skein sessions show ${sessionID}\`.`
-    : ` Continue with \`skein sessions resume ${sessionID}${budgetFlags[error?.which ?? ""] ?? ""}\`.`
+    : ` Continue with \`skein sessions resume ${sessionID}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
+      outcome === "stopped" ? " It asks the agent to continue; stopped tasks stay stopped." : ""
+    }`
 }
 
 /** Who could be asked during the run. */

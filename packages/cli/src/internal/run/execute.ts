@@ -25,8 +25,8 @@ import { Stop, type StopReason } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { limitsOf, platform, services, settle, storage } from "../app.ts"
 import { formatDuration } from "../duration.ts"
-import { errorLine, explain } from "../explain.ts"
-import { hideConfigured, Redaction } from "../Redaction.ts"
+import { errorLine, explain, showCause } from "../explain.ts"
+import { hideConfigured } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { closingLines } from "./closing.ts"
 import { continueSession } from "./continueSession.ts"
@@ -124,7 +124,7 @@ const prompted = Effect.fnUntraced(function*(
   { flags }: RunInput,
   { target, typed }: Place,
   reading: Effect.Effect<Asked | undefined, CommandError>,
-  { attend, presenter }: Shown,
+  { attend, presenter, presenter: { note } }: Shown,
   progress: Progress
 ) {
   const session = yield* Session
@@ -186,7 +186,7 @@ const prompted = Effect.fnUntraced(function*(
   }
   const going: Effect.Effect<Turn, CommandError, Command | Session> = asked === undefined
     ? continueSession(current, presenter.note)
-    : answered({ session: current, prompt: prompt(current, asked, command, options), waits: !flags["no-wait"] })
+    : answered({ session: current, prompt: prompt(current, asked, command, options, note), waits: !flags["no-wait"] })
   const turn = yield* runTurn({
     session: current,
     work: going,
@@ -281,10 +281,7 @@ export const executeRun = (
         if (stop.reason() !== undefined) stop.isReported(true)
         if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
-        if (Exit.isFailure(exit) && flags.verbose) {
-          const { redact } = yield* Redaction
-          stdio.err(errorLine(redact(Cause.pretty(exit.cause))))
-        }
+        if (Exit.isFailure(exit) && flags.verbose) yield* showCause(exit.cause, flags["log-format"] === "json")
         // A person who has the answer may leave.
         if (Exit.isSuccess(exit)) yield* Effect.exit(restore(progress.after))
         return result.exitCode

@@ -82,7 +82,8 @@ export const prompt = Effect.fnUntraced(function*(
   { id }: SessionInfo,
   { files, piped, typed }: Asked,
   command: CommandRequest | undefined,
-  options: PromptOptions
+  options: PromptOptions,
+  note: (line: string) => void
 ) {
   const commands = yield* Command
   const session = yield* Session
@@ -92,6 +93,9 @@ export const prompt = Effect.fnUntraced(function*(
   if (isBlank(words)) return yield* session.prompt(id, [...pipedParts, ...files], options)
   // Names count where a person wrote them, and not in what a program wrote.
   const [, ...named] = yield* commands.mentioned(id, words)
+  for (const part of named) {
+    if (part.type === "text" && /^@.+ is not attached: /.test(part.text)) note(part.text.split("\n", 1).join(""))
+  }
   const text = [words, piped].filter((part) => !isBlank(part)).join("\n\n").toWellFormed()
   return yield* session.prompt(id, [{ type: "text", text }, ...named, ...files], options)
 })
