@@ -68,6 +68,7 @@ describeDecisions("expansions that are written strangely", "ask", [
   "x\\\n=1 ls",
   "ls 2\\\n>&1",
   "2\\\n>&1 ls",
+  "echo `echo \\`wc \\\\\\\n; ls\\``",
   "cat <<A\n$(echo # \\\nb)\nls)\nA",
   "(\\\n(1))",
   "echo $(\\\n(1))"

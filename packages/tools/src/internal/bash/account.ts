@@ -339,7 +339,8 @@ class Account {
   /** Between backticks a backslash is taken out before anything else is read. */
   #backticks(text: string, script: Script, pos: number, end: number): void {
     const inner = text.slice(1, -1)
-    this.#hold(/^`(?:\\[^]|[^`\\])*`$/.test(text), pos)
+    // A line end behind a backslash is dropped before or after the others, as deep as it stands.
+    this.#hold(/^`(?:\\[^]|[^`\\])*`$/.test(text) && !text.includes("\\\n"), pos)
     if (script.source === undefined) {
       this.#hold(!/\\[$`\\"]/.test(inner), pos)
       return this.script(script, pos + 1, end - 1, true)
