@@ -25,7 +25,7 @@ it("lists commands, flags, keys, events, errors and tools, and finds a stale fil
         "`subagent.completed`",
         "`SessionNotFound`",
         "`task_wait`",
-        "Something was not permitted."
+        "A permission that nobody could give"
       ]
     ) expect(text).toContain(each)
     expect(run("--check", "--file", file)).toMatchObject({ status: 0, stdout: "" })
