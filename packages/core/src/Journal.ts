@@ -7,8 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Bus } from "./Bus.ts"
 import { Failpoints } from "./Failpoints.ts"
+import { makePublishingOrder } from "./internal/publishingOrder.ts"
 import { eventsOf } from "./internal/rowEvents.ts"
 import type { Entry, EventSource, Fact, FactType, PassingType } from "./JournalEntry.ts"
+import type { Places } from "./LoggedEvent.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Write } from "./Write.ts"
@@ -28,7 +30,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
   /**
    * Stores entries in one commit, then publishes their events in the same order. `source` is the session that messages,
    * parts and todos belong to. Waits while a listener has no room, and ends when everything is durable. A failed commit
-   * publishes nothing.
+   * publishes nothing. Commits of one tree publish in the order in which they were stored.
    */
   readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<Committed, StorageError>
   /** Publishes an ephemeral event. */
@@ -49,6 +51,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       const bus = yield* Bus
       const ids = yield* Ids
       const points = yield* Failpoints
+      const takePlace = makePublishingOrder()
 
       const eventOf = (source: EventSource, type: EventType, properties: unknown, now: number) =>
         ({
@@ -71,7 +74,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
               : eventOf(each.source, each.type, each.properties, now)
           )
           const writes = [...entries.flatMap(writeOf), ...events.map((event): Write => ({ _tag: "Event", event }))]
-          return Effect.map(storage.commit(writes), (places): Committed => {
+          const publish = (places: Places): Committed => {
             points.hit("result_committed_before_publish")
             let last: number | undefined
             for (const event of events) {
@@ -81,7 +84,18 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
             }
             points.hit("published")
             return { seq: last }
-          })
+          }
+          if (events.length === 0) return Effect.map(storage.commit(writes), publish)
+          // Fibers of different schedulers continue in any order, so the storage says which commit was first.
+          let place: ReturnType<typeof takePlace> | undefined
+          const onStored = () => void (place ??= takePlace(new Set(events.map(({ rootID }) => rootID))))
+          return Effect.ensuring(
+            Effect.flatMap(storage.commit(writes, onStored), (places) =>
+              place?.turn === undefined
+                ? Effect.sync(() => publish(places))
+                : Effect.map(place.turn, () => publish(places))),
+            Effect.sync(() => place?.leave())
+          )
         })
         // A requested commit is stored even if the caller is interrupted meanwhile. Then it must be published as well.
         return Effect.uninterruptible(bus.whenRoom(storing))

@@ -35,15 +35,16 @@ const sharing = (connection: Connection, dialect: Dialect, turns: Turns): NonNul
  * it is not, nothing more is stored, so that nobody works for long on what is lost.
  */
 const checkedAtRenewal = (
-  commit: (writes: ReadonlyArray<Write>) => Effect.Effect<Places, StorageError>,
+  commit: (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>,
   intact: Effect.Effect<void, StorageError>
 ) => {
   let gone: StorageError | undefined
   const check = Effect.tapError(intact, (error) => Effect.sync(() => void (gone = error)))
-  return (writes: ReadonlyArray<Write>): Effect.Effect<Places, StorageError> =>
+  return (writes: ReadonlyArray<Write>, onStored?: () => void): Effect.Effect<Places, StorageError> =>
     Effect.suspend(() => {
       if (gone !== undefined) return gone
-      return writes.some(({ _tag }) => _tag === "Renew") ? Effect.zipRight(check, commit(writes)) : commit(writes)
+      const storing = commit(writes, onStored)
+      return writes.some(({ _tag }) => _tag === "Renew") ? Effect.zipRight(check, storing) : storing
     })
 }
 
@@ -63,10 +64,10 @@ export const makeSqlStorage = (
     const mail = othersVersion === undefined
       ? undefined
       : yield* makeMail(turns.read(othersVersion), read)
-    const store = (writes: ReadonlyArray<Write>) =>
+    const store = (writes: ReadonlyArray<Write>, onStored?: () => void) =>
       Effect.suspend(() => {
         const ops = writes.flatMap(toOps)
-        return ops.length === 0 ? Effect.succeed(noPlaces) : commit(ops)
+        return ops.length === 0 ? Effect.sync(() => (onStored?.(), noPlaces)) : commit(ops, onStored)
       })
     return {
       ...(mail === undefined ? {} : { mail }),

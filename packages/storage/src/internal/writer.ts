@@ -16,15 +16,19 @@ import type { Plan, Planned } from "./plan.ts"
 import { isRefusal, type Result, type Transaction } from "./transaction.ts"
 import type { Turns } from "./turns.ts"
 
-/** Makes a list of changes durable, all of them or none. Once it waits in the queue, interruption does not undo it. */
-export type Commit = (ops: ReadonlyArray<Op>) => Effect.Effect<Places, StorageError>
+/**
+ * Makes a list of changes durable, all of them or none. Once it waits in the queue, interruption does not undo it.
+ * `onStored` is called when it is durable, in the order of the commits.
+ */
+export type Commit = (ops: ReadonlyArray<Op>, onStored?: () => void) => Effect.Effect<Places, StorageError>
 
 /** Of a commit without events. */
 export const noPlaces: Places = new Map()
 
 interface Waiting {
   readonly ops: ReadonlyArray<Op>
-  readonly resume: (result: Result) => void
+  readonly onStored: (() => void) | undefined
+  readonly resume: (result: Effect.Effect<Places, StorageError>) => void
 }
 
 /** How many commits may wait. The next caller waits for room. */
@@ -133,12 +137,12 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
     const work = yield* Effect.makeLatch(false)
     const room = yield* Effect.makeLatch(true)
 
-    const commit: Commit = (ops) =>
+    const commit: Commit = (ops, onStored) =>
       Effect.suspend(() => {
         if (isClosed) return Effect.fail(closed())
-        if (waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops))
+        if (waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops, onStored))
         return Effect.async<Places, StorageError>((resume) => {
-          waiting.push({ ops, resume })
+          waiting.push({ ops, onStored, resume })
           work.unsafeOpen()
           if (waiting.length >= capacity) room.unsafeClose()
         })
@@ -147,8 +151,13 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
     const inTransactions = transactions({ plan, transaction, turns })
     const make = (group: ReadonlyArray<Waiting>) =>
       Effect.map(Effect.exit(Effect.zipLeft(inTransactions(group), flush)), (exit) => {
-        for (const [index, { resume }] of group.entries()) {
-          resume(Exit.isSuccess(exit) ? exit.value[index] ?? Either.right(noPlaces) : Either.left(failure(exit.cause)))
+        for (const [index, { onStored, resume }] of group.entries()) {
+          const result: Result = Exit.isSuccess(exit)
+            ? exit.value[index] ?? Either.right(noPlaces)
+            : Either.left(failure(exit.cause))
+          // The writer must outlive a caller's mistake.
+          const told = Either.isLeft(result) || onStored === undefined ? Either.void : Either.try(onStored)
+          resume(Either.isLeft(told) ? Effect.die(told.left) : result)
         }
       })
 

@@ -36,7 +36,7 @@ const sessionOf = (write: Write): SessionID | undefined => {
 
 type Fence = Extract<Write, { readonly _tag: "Fence" }>
 
-type Commit = (writes: ReadonlyArray<Write>) => Effect.Effect<Places, StorageError>
+type Commit = (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>
 
 /** Makes the commits of a process. */
 export const makeGuard = (commit: Commit, known: {
@@ -59,12 +59,12 @@ export const makeGuard = (commit: Commit, known: {
     }
     return [...found.values()]
   }
-  return (writes) =>
+  return (writes, onStored) =>
     Effect.suspend(() => {
       const guards = fences(writes)
       if ("_tag" in guards) return guards
-      if (guards.length === 0) return commit(writes)
-      return Effect.tapError(commit([...guards, ...writes]), ({ reason }) =>
+      if (guards.length === 0) return commit(writes, onStored)
+      return Effect.tapError(commit([...guards, ...writes], onStored), ({ reason }) =>
         reason === "held"
           ? Effect.forEach(guards, ({ lease }) => known.doubted(lease.rootID), { discard: true })
           : Effect.void)

@@ -158,7 +158,7 @@ export const makeMemoryStorage = () => {
   const read = <A>(f: () => A): Effect.Effect<A> => Effect.sync(f)
 
   return {
-    commit: (writes: ReadonlyArray<Write>) =>
+    commit: (writes: ReadonlyArray<Write>, onStored?: () => void) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const applied = inOrder(writes).reduce(
           (before, write) => Either.flatMap(before, (each) => apply(each, write, now)),
@@ -171,6 +171,7 @@ export const makeMemoryStorage = () => {
           if (position > state.position) places.set(event.id, seq)
         }
         state = applied.right
+        onStored?.()
         return Effect.succeed(places)
       }),
     session: (id: SessionID) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),

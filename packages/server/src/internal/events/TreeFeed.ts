@@ -114,7 +114,7 @@ export const makeTreeFeed = (
       }
     }))
 
-    // Commits that end at the same moment may be told in any order: a gap closes by itself, or is read from the log.
+    // This process publishes in order. A gap is what another process stored, and is read from the log.
     const fill = Effect.gen(function*() {
       yield* gap.await
       yield* Effect.sleep(5)

@@ -13,7 +13,7 @@ export type Tests = Readonly<Record<string, (use: Use) => Effect.Effect<void, St
 /** The members of the port. */
 export const {
   approvals,
-  commit,
+  commit: commitWith,
   eventRange,
   events,
   ids: storedIDs,
@@ -29,6 +29,9 @@ export const {
   todos
 } = Effect
   .serviceFunctions(SessionStorage)
+
+/** Commits, for lists of commits as well. */
+export const commit = (writes: ReadonlyArray<Write>) => commitWith(writes)
 
 /** The roots of trees in which something is under way. */
 export const unfinished = Effect.flatMap(SessionStorage, (storage) => storage.unfinished)

@@ -5,7 +5,18 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import { commit, events, inbox, messages, reasonOf, sessionOf, sessions, type Tests, todos } from "./access.ts"
+import {
+  commit,
+  commitWith,
+  events,
+  inbox,
+  messages,
+  reasonOf,
+  sessionOf,
+  sessions,
+  type Tests,
+  todos
+} from "./access.ts"
 import { event, ids, inboxRow, message, part, run, session, write } from "./rows.ts"
 
 /** The tests. */
@@ -78,6 +89,29 @@ export const commits: Tests = {
     expect(results).toEqual(["none", "none", "constraint", "none"])
     expect((yield* use(messages(ids.ses("root")))).rows.map((row) => row.info.id)).toEqual(["a", "b", "d"].map(ids.msg))
   }),
+
+  "says that commits are stored in their order, each before it ends, and nothing of one that is refused": Effect
+    .fnUntraced(function*(use) {
+      yield* use(commit([write.session(session("root"))]))
+      const said: Array<string> = []
+      const ended: Array<string> = []
+      yield* use(Effect.forEach(
+        ["a", "b", "stranger", "c"],
+        (name) => {
+          const of = name === "stranger" ? name : "root"
+          return commitWith([write.message(message(of, name))], () => void said.push(name)).pipe(
+            Effect.match({
+              onFailure: () => void ended.push("refused"),
+              onSuccess: () => void ended.push(said.includes(name) ? name : "early")
+            })
+          )
+        },
+        { concurrency: "unbounded", discard: true }
+      ))
+      yield* use(commitWith([], () => void said.push("nothing")))
+      expect(said).toEqual(["a", "b", "c", "nothing"])
+      expect(ended.toSorted()).toEqual(["a", "b", "c", "refused"])
+    }),
 
   "stores all that a hundred sessions commit at once": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`)
