@@ -23,8 +23,10 @@ const json = async (place: Sandbox, args: ReadonlyArray<string>, env: Readonly<R
 }
 
 it("--version and --help answer without a database, and with nothing else", async () => {
-  const place = world()
-  const env = { SKEIN_DB: "/nowhere/at/all.db", HOME: "/nowhere" }
+  const place = world({ "a-file": "" })
+  // Below a file nothing can be made, whoever tries.
+  const nowhere = join(place.project, "a-file")
+  const env = { SKEIN_DB: join(nowhere, "at/all.db"), HOME: nowhere }
   expect(await place.run(["--version"], { env })).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),

@@ -57,7 +57,7 @@ describe("an agent of the caller's own making", () => {
         worker: [Scripted.call("change", {}), "counted"]
       })
       const children = yield* run(script)
-      expect(JSON.stringify(of(script, "lead")[0]?.tools)).toContain("An agent of your own making")
+      expect(JSON.stringify(of(script, "lead")[0]?.tools)).toContain("A custom agent for this task")
       const [first, second] = of(script, "worker")
       expect(system(first)).toMatch(
         /^You count words\.\n\nYou are a subagent\.[^]*\n\nWork on facts[^]*\n\nWorking directory/
@@ -121,7 +121,7 @@ describe("an agent of the caller's own making", () => {
     Effect.gen(function*() {
       const script = Scripted.make({ lead: [asks(own), "done"], worker: ["never"] })
       const children = yield* run(script, { task: "allow" })
-      expect(JSON.stringify(of(script, "lead")[0]?.tools)).not.toContain("An agent of your own making")
+      expect(JSON.stringify(of(script, "lead")[0]?.tools)).not.toContain("A custom agent for this task")
       expect(lastOf(of(script, "lead")[1])).toMatch(/denied/i)
       expect(children).toEqual([])
     }))

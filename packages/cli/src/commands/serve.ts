@@ -5,7 +5,7 @@ import { databaseFlags, verboseFlags } from "../internal/sharedFlags.ts"
 /** Serves the sessions of a database over HTTP. */
 export const serve = command({
   name: "serve",
-  summary: "Serves all sessions of a database over HTTP, and resumes what was interrupted",
+  summary: "Serves all sessions of a database over HTTP",
   details:
     "Prints its URL, with a login code that works once, within a minute.\nOther programs find it by a file that only you can read. See docs/server.md.",
   flags: {

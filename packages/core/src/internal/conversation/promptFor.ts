@@ -11,7 +11,8 @@ const placeholder = "{task_description}"
 const descriptionOf = Effect.fnUntraced(function*({ info }: Live) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ taskID: info.id })
-  return (rows.find(({ state }) => state === "running") ?? rows.at(-1))?.description ?? info.title
+  // Runs follow each other in order, and the one at work may not be stored as running yet.
+  return (rows.find(({ state }) => state !== "settled") ?? rows.at(-1))?.description ?? info.title
 })
 
 /** The prompt of an agent with `{task_description}` filled in; the description itself is not expanded. */
