@@ -13,10 +13,11 @@ export interface Call {
 /** An agent's right to work. */
 export interface Slot {
   /**
-   * Asks for the slot before there is work: calls `start` once it is granted, at once if there is room. Returns its
-   * place in the queue, 0 if it does not wait, and how to give the slot or the place up.
+   * Asks for the slot before there is work: calls `start` once it is granted, at once if there is room or the agent has
+   * it. Returns its place in the queue, 0 if it does not wait, and how to give the slot or the place up. `news` is for
+   * the next run of the same agent: from now on they go there.
    */
-  readonly first: (start: () => void) => { readonly position: number; readonly giveUp: () => void }
+  readonly first: (start: () => void, news?: SlotNews) => { readonly position: number; readonly giveUp: () => void }
   /** Works as soon as there is room, and releases the slot at the end. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Inside `work`, outside calls: waits for others without the slot, and takes it again before it continues. */

@@ -220,6 +220,59 @@ describe("the governor", () => {
       expect(yield* governor.load).toEqual({ held: 0, waiting: 0 })
     }).pipe(Effect.provide(governed(2))))
 
+  it.effect("begins the next run of an agent with the slot that its work has, and tells that run", () => {
+    let granted = 0
+    const begun: Array<string> = []
+    const next = { ...silent, granted: Effect.sync(() => void granted++) }
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = governor.slot(rootID("r"), silent)
+      const working = yield* Effect.fork(slot.work(Effect.sleep(10)))
+      yield* TestClock.adjust(0)
+      const { giveUp, position } = slot.first(() => void begun.push("next"), next)
+      expect([position, begun]).toEqual([0, ["next"]])
+      giveUp()
+      expect(yield* governor.load).toEqual({ held: 1, waiting: 0 })
+      yield* TestClock.adjust(10)
+      yield* Fiber.join(working)
+      yield* slot.work(Effect.void)
+      expect(granted).toBe(1)
+      expect(yield* governor.load).toEqual({ held: 0, waiting: 0 })
+    }).pipe(Effect.provide(governed(1)))
+  })
+
+  it.effect("serves work and a run of one agent with one slot, whatever limits they came with", () => {
+    const { agent } = makeNotes()
+    const begun: Array<string> = []
+    return Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = governor.slot(rootID("r"), { ...silent, most: 1 })
+      const waits = slot.calls([0], (_, call) => call.waiting(Effect.sleep(10)))
+      const working = yield* Effect.fork(slot.work(waits))
+      yield* TestClock.adjust(0)
+      for (const name of ["a", "b"]) yield* Effect.fork(agent(name))
+      yield* TestClock.adjust(20)
+      // The work waits for a slot of one; the run may have a second or third one, and gets it first.
+      slot.first(() => void begun.push("run"), { ...silent, most: 3 })
+      yield* TestClock.adjust("1 second")
+      expect(begun).toEqual(["run"])
+      yield* Fiber.join(working)
+      expect(yield* governor.load).toEqual({ held: 0, waiting: 0 })
+    }).pipe(Effect.provide(governed(2)))
+  })
+
+  it.effect("waits without its slot where an earlier turn was cut off between its calls", () =>
+    Effect.gen(function*() {
+      const governor = yield* Governor
+      const slot = governor.slot(rootID("r"), silent)
+      yield* Effect.exit(slot.work(slot.calls([0, 1], () => Effect.interrupt)))
+      const waits = slot.calls([0], (_, call) => call.waiting(Effect.never))
+      const waiting = yield* Effect.fork(slot.work(waits))
+      yield* TestClock.adjust(0)
+      expect(yield* governor.load).toEqual({ held: 0, waiting: 0 })
+      yield* Fiber.interrupt(waiting)
+    }).pipe(Effect.provide(governed(1))))
+
   it.effect("keeps the slot while one of several calls is at work", () => {
     const { agent, notes } = makeNotes()
     return Effect.gen(function*() {

@@ -178,6 +178,36 @@ describe("a task that is resumed while it runs", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
+  for (const concurrency of [1, 2]) {
+    it.effect(`gives its slot back where somebody talks to its session meanwhile, of ${concurrency}`, () => {
+      const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(1_000), "slept"))
+      const script = Scripted.make({
+        worker: [
+          "done",
+          { calls: [{ tool: "slow", input: { n: 1 } }], delay: { first: 1_000 } },
+          { calls: [{ tool: "slow", input: { n: 2 } }], delay: { first: 1_000 } },
+          "both done"
+        ]
+      })
+      return Effect.gen(function*() {
+        const { id } = yield* root()
+        const { taskID } = yield* run({ parentID: id })
+        const talking = yield* Effect.fork(Session.prompt(taskID, "And this?"))
+        yield* TestClock.adjust(500)
+        const again = yield* Effect.fork(run({ parentID: id, taskID, prompt: "again" }))
+        yield* TestClock.adjust("1 minute")
+        expect((yield* Fiber.join(talking)).text).toBe("both done")
+        expect(yield* Fiber.join(again)).toMatchObject({ status: "completed", text: "both done" })
+        const { rows } = yield* Effect.flatMap(SessionStorage, (storage) => storage.runs({ rootID: id }))
+        expect(rows.every(({ time }) => time.started !== undefined)).toBe(true)
+        yield* expectStill(id, script)
+        expect(yield* run({ parentID: id })).toMatchObject({ status: "completed", text: "done" })
+      }).pipe(
+        Effect.provide(SkeinTest.layer(script, { agents, tools: [slow], config: { limits: { concurrency } } }))
+      )
+    })
+  }
+
   it.effect("twice in one step by a model runs twice, in the order of the calls", () => {
     let id = ""
     const script = Scripted.make({

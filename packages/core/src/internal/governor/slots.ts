@@ -81,17 +81,27 @@ export const makePool = (perRoot: number, perProcess: number) => {
   return { ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
 }
 
+/** One that waits for the slot of an agent. */
+interface Request {
+  readonly serve: () => void
+  /** Whether it gives the slot back itself, at the end of its work. */
+  readonly isWork: boolean
+  withdraw: () => void
+}
+
 /** Whether an agent has its slot, and which of its calls need it. */
 class Holding {
   readonly #pool: ReturnType<typeof makePool>
   readonly #rootID: SessionID
-  readonly #news: SlotNews
+  #news: SlotNews
   #started = false
   /** Whether it was told that the first slot is there. */
   #told = false
   #holds = false
-  /** Whether the slot was granted before there was work, and there was none since. */
-  #unused = false
+  /** Which request got the slot before there was work, while there was none since. */
+  #unusedBy: Request | undefined
+  /** The requests that wait for the slot. Whichever is granted serves all. */
+  readonly #requests = new Set<Request>()
   #acquiring: Deferred.Deferred<void> | undefined
   /** Calls that have not ended, and those among them that wait. */
   #open = 0
@@ -110,7 +120,7 @@ class Holding {
   give(): void {
     if (!this.#holds) return
     this.#holds = false
-    this.#unused = false
+    this.#unusedBy = undefined
     this.#pool.release(this.#rootID)
   }
 
@@ -132,19 +142,29 @@ class Holding {
     this.#giveIfAllWait()
   }
 
-  /** Asks for the first slot before there is work. */
-  first(start: () => void): ReturnType<Slot["first"]> {
+  /** Nothing of an earlier turn is left: calls that never began have not ended either. */
+  beginWork(): void {
+    this.#open = 0
+    this.#waiting = 0
+  }
+
+  /** Asks for the first slot of a run before there is work. */
+  first(start: () => void, news: SlotNews | undefined): ReturnType<Slot["first"]> {
+    if (news !== undefined) {
+      this.#news = news
+      this.#told = false
+    }
     this.#started = true
-    let waits = true
-    const { position, withdraw } = this.#take(false, (took) => {
-      waits = false
-      this.#unused = took
+    // It works already, and gives the slot back at the end of that.
+    if (this.#holds) {
       start()
-    })
+      return { position: 0, giveUp: () => {} }
+    }
+    const request: Request = { serve: start, isWork: false, withdraw: () => {} }
+    const position = this.#ask(request, false)
     const giveUp = () => {
-      if (waits) withdraw()
-      else if (this.#unused) this.give()
-      waits = false
+      this.#withdraw(request)
+      if (this.#unusedBy === request) this.give()
     }
     return { position, giveUp }
   }
@@ -166,10 +186,12 @@ class Holding {
       const goesOn = this.#started
       this.#started = true
       const granted = Deferred.unsafeMake<void>(noFiber)
-      const { position, withdraw } = this.#take(goesOn, () => Deferred.unsafeDone(granted, Effect.void))
+      const serve = () => Deferred.unsafeDone(granted, Effect.void)
+      const request: Request = { serve, isWork: true, withdraw: () => {} }
+      const position = this.#ask(request, goesOn)
       const queued = goesOn || position === 0 ? Effect.void : this.#news.queued(position)
       return restore(Effect.zipRight(queued, Deferred.await(granted))).pipe(
-        Effect.onInterrupt(() => Effect.sync(withdraw)),
+        Effect.onInterrupt(() => Effect.sync(() => this.#withdraw(request))),
         Effect.zipLeft(Effect.suspend(() => this.#tell())),
         Effect.ensuring(Effect.suspend(() => {
           this.#acquiring = undefined
@@ -184,20 +206,32 @@ class Holding {
   }
 
   #tell(): Effect.Effect<void> {
-    this.#unused = false
+    this.#unusedBy = undefined
     if (this.#told) return Effect.void
     this.#told = true
     return this.#news.granted
   }
 
-  /** Asks for the slot. Somebody else may have got it meanwhile: it is one, and a second one goes back at once. */
-  #take(goesOn: boolean, then: (took: boolean) => void) {
-    return this.#pool.ask(this.#rootID, goesOn, () => {
-      const took = !this.#holds
-      this.#holds = true
-      if (!took) this.#pool.release(this.#rootID)
-      then(took)
-    }, this.#news.most)
+  /** Asks for the slot; returns the place in the queue, 0 if it was granted at once. */
+  #ask(request: Request, goesOn: boolean): number {
+    this.#requests.add(request)
+    const { position, withdraw } = this.#pool.ask(this.#rootID, goesOn, () => this.#granted(request), this.#news.most)
+    request.withdraw = withdraw
+    return position
+  }
+
+  #withdraw(request: Request): void {
+    if (this.#requests.delete(request)) request.withdraw()
+  }
+
+  /** One slot is enough for all that wait for it: none of them may wait for what another one has. */
+  #granted(request: Request): void {
+    this.#holds = true
+    this.#requests.delete(request)
+    const served = [request, ...this.#requests]
+    for (const other of this.#requests) this.#withdraw(other)
+    this.#unusedBy = served.some(({ isWork }) => isWork) ? undefined : request
+    for (const { serve } of served) serve()
   }
 }
 
@@ -236,8 +270,12 @@ export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, n
   const holding = new Holding(pool, rootID, news)
   const give = Effect.sync(() => holding.give())
   return {
-    first: (start) => holding.first(start),
-    work: (effect) => Effect.ensuring(Effect.zipRight(holding.hold, effect), give),
+    first: (start, next) => holding.first(start, next),
+    work: (effect) =>
+      Effect.suspend(() => {
+        holding.beginWork()
+        return Effect.ensuring(Effect.zipRight(holding.hold, effect), give)
+      }),
     away: (effect) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.suspend(() => {

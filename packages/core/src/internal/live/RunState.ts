@@ -9,6 +9,8 @@ import type { PromptError, Turn } from "../../Turn.ts"
 
 /** The run of a session's loop. */
 export interface Running {
+  /** The slot that it works with until it ends. */
+  readonly slot: Slot
   readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
   /** The callers that wait for the answer to a prompt, by the id of its message. */
   readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
@@ -19,7 +21,9 @@ export interface Running {
 /** Whether one session works. */
 export class RunState {
   #running: Running | undefined
-  #slot: Slot
+  /** The slot of those without a task. */
+  readonly #free: Slot
+  #taskSlot: Slot | undefined
   #lastTurn: Exit.Exit<Turn, PromptError> | undefined
   #stops = 0
   #stoppedBy: string | undefined
@@ -29,8 +33,8 @@ export class RunState {
   #openCalls = 0
   #waitingCalls = 0
 
-  constructor(slot: Slot) {
-    this.#slot = slot
+  constructor(free: Slot) {
+    this.#free = free
   }
 
   /** The loop, while there is one. */
@@ -48,14 +52,14 @@ export class RunState {
     if (this.#running === running) this.#running = undefined
   }
 
-  /** The slot that it works with. */
+  /** The slot that it works with. A loop keeps the one that it began with: what it takes, it gives back. */
   get slot(): Slot {
-    return this.#slot
+    return this.#running?.slot ?? this.#taskSlot ?? this.#free
   }
 
-  /** Sets the slot for its next run as a task. */
-  useSlot(slot: Slot): void {
-    this.#slot = slot
+  /** The slot for its runs as a task, made for the first one: two for one session could wait for each other. */
+  taskSlot(make: () => Slot): Slot {
+    return this.#taskSlot ??= make()
   }
 
   /** How its last turn in this process ended. */

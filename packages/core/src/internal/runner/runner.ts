@@ -152,7 +152,7 @@ export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>> | Lea
 
 /** Starts the loop. The run is there before its fiber is, so that there is never a second one. */
 const start = (live: Live, waiters: Running["waiters"]) => {
-  const running: Running = { fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
+  const running: Running = { slot: live.run.slot, fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
   live.run.begin(running)
   return Effect.flatMap(Leases, (leases) => {
     const done = leases.use(live.info.rootID)

@@ -18,7 +18,7 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const alarms = yield* Alarms
   const runtime = yield* Effect.runtime<never>()
   const { live } = task
-  const start = () => void Runtime.runFork(runtime)(task.begin, { immediate: false })
+  const start = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { immediate: false })
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
   // Something ended it meanwhile and let it begin: it settles without a slot.
@@ -26,11 +26,14 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   task.asked = live.clock.now()
   const { settings: { limits: { concurrency: most } } } = yield* inProject(live, Config)
   if (task.hasBegun) return
-  live.run.useSlot(governor.slot(live.info.rootID, {
+  let isTold = false
+  const news = {
     most,
     queued,
     // No need to wait until this is stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (isTold) return Effect.void
+      isTold = true
       // If a run is resumed, what it had stored before the crash belongs to it.
       const started = task.row.time.started ?? now
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
@@ -40,12 +43,19 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
       )
     })
-  }))
+  }
   task.cancelTimeout = alarms.set(task.asked + task.timeout, () => {
     task.isLate = true
-    start()
+    start(task.begin)
   })
-  const { giveUp, position } = live.run.slot.first(start)
+  // A loop that works already, for somebody who talks to the task, takes the prompt of the run: it asks for no slot.
+  const begin = Effect.suspend(() =>
+    Effect.zipRight(live.running === undefined ? Effect.void : news.granted, task.begin)
+  )
+  const { giveUp, position } = live.run.taskSlot(() => governor.slot(live.info.rootID, news)).first(
+    () => start(begin),
+    news
+  )
   task.giveUp = giveUp
   if (position > 0) yield* queued(position)
 })
