@@ -17,9 +17,11 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import { agent, tool } from "@skein/testing/SkeinTest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { results } from "./support/asking.ts"
 
@@ -325,7 +327,11 @@ describe("a project that changes", () => {
       const project = yield* changing(
         version(script, { agents: [main()], tools: [answered("one")] }),
         Layer.fail(unavailable("/a", "skein.json:1 is no JSON")),
-        version(script, { agents: [main()], tools: [answered("three")] })
+        Layer.die(new Error("A plugin threw")),
+        version(script, { agents: [main()], tools: [answered("three")] }, () => {
+          throw new Error("A connection would not close")
+        }),
+        version(script, { agents: [main()], tools: [answered("four")] })
       )
       yield* Effect.gen(function*() {
         const { id } = yield* Session.create({ directory: "/a", agent: "main" })
@@ -334,7 +340,13 @@ describe("a project that changes", () => {
         expect(logged.join()).toContain("skein.json:1 is no JSON")
         yield* project.change
         yield* Session.prompt(id, "go")
-        expect(yield* results(id)).toEqual(["pong of one", "pong of three"])
+        expect(logged.join()).toContain("A plugin threw")
+        yield* project.change
+        yield* Session.prompt(id, "go")
+        yield* project.change
+        yield* Session.prompt(id, "go")
+        expect(logged.join()).toContain("A connection would not close")
+        expect(yield* results(id)).toEqual(["pong of one", "pong of one", "pong of three", "pong of four"])
       }).pipe(
         Effect.provide(Skein.layerMany({ projects: () => Effect.succeed(project.version) })),
         Effect.provide(logger)
@@ -343,6 +355,47 @@ describe("a project that changes", () => {
 })
 
 describe("a project", () => {
+  it.effect("that never opens keeps nobody from giving up, and leaves no session behind", () =>
+    Effect.gen(function*() {
+      const script = Scripted.make({ main: ["done"] })
+      let opens = 0
+      const layer = version(script, { agents: [main()] })
+      const projects = () => Effect.suspend(() => opens++ === 0 ? Effect.never : Effect.succeed(still(layer)))
+      yield* Effect.gen(function*() {
+        const session = yield* Session
+        const creating = () => Session.create({ directory: "/a", agent: "main" })
+        const first = yield* Effect.fork(creating())
+        const second = yield* Effect.fork(creating())
+        yield* TestClock.adjust(1)
+        const ending = yield* Effect.fork(Fiber.interrupt(first))
+        yield* TestClock.adjust(1)
+        expect(Option.map(yield* Fiber.poll(ending), Exit.isSuccess)).toEqual(Option.some(true))
+        const { id } = yield* Fiber.join(second)
+        expect((yield* session.list()).rows.map((row) => row.id)).toEqual([id])
+      }).pipe(Effect.provide(Skein.layerMany({ projects })))
+    }))
+
+  it.effect("that cannot say when it changes stays as it was, and says so", () =>
+    Effect.gen(function*() {
+      const logged: Array<string> = []
+      const logger = Logger.replace(
+        Logger.defaultLogger,
+        Logger.make(({ message }) => void logged.push(String(message)))
+      )
+      const layer = version(Scripted.make({ main: ["done"] }), { agents: [main()] })
+      yield* Effect.gen(function*() {
+        const { id } = yield* Session.create({ directory: "/a", agent: "main" })
+        yield* TestClock.adjust(1)
+        expect(logged.join()).toContain("The watcher threw")
+        expect((yield* Session.prompt(id, "go")).text).toBe("done")
+      }).pipe(
+        Effect.provide(Skein.layerMany({
+          projects: () => Effect.succeed({ layer, next: Effect.die(new Error("The watcher threw")) })
+        })),
+        Effect.provide(logger)
+      )
+    }))
+
   it.effect("is closed when no session has used it for a while, and opened again", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ main: ["done"] })

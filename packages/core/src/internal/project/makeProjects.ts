@@ -1,10 +1,12 @@
 /** Keeps the projects of a process open while they are used, each in the latest version that its files allow. */
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as RcMap from "effect/RcMap"
 import * as Scope from "effect/Scope"
 import type { Project, ProjectServices, ProjectSource, ProjectUnavailable, ProjectVersion } from "../../Project.ts"
@@ -23,6 +25,9 @@ interface Built {
 interface Entry extends Project {
   readonly ready: Effect.Effect<void, ProjectUnavailable>
 }
+
+const reasonOf = (cause: Cause.Cause<ProjectUnavailable>): string =>
+  Option.match(Cause.failureOption(cause), { onNone: () => Cause.pretty(cause), onSome: ({ message }) => message })
 
 const build = <R>(version: ProjectVersion<R>, lifetime: Scope.Scope) =>
   Effect.uninterruptibleMask((restore) =>
@@ -43,7 +48,14 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
     const opening = yield* Effect.makeSemaphore(1)
     let current: Built | undefined
 
-    const close = (version: Built) => version.users > 0 ? Effect.void : Scope.close(version.scope, Exit.void)
+    const logged = (message: string, cause: Cause.Cause<ProjectUnavailable>) =>
+      Effect.annotateLogs(Effect.logError(message, reasonOf(cause)), { directory })
+
+    const close = (version: Built) =>
+      version.users > 0 ? Effect.void : Effect.catchAllCause(
+        Scope.close(version.scope, Exit.void),
+        (cause) => logged("A version of the project could not be closed", cause)
+      )
 
     const replace = (next: Built) =>
       Effect.suspend(() => {
@@ -52,19 +64,18 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
         return last === undefined ? Effect.void : close(last)
       })
 
-    const follow = (version: ProjectVersion<R>): Effect.Effect<never, never, R> =>
-      Effect.flatMap(version.next, (next) =>
-        build(next, lifetime).pipe(
-          Effect.matchEffect({
-            onFailure: ({ message }) =>
-              Effect.annotateLogs(
-                Effect.logError("The project was changed and cannot be used; its last version stays", message),
-                { directory }
-              ),
-            onSuccess: replace
-          }),
-          Effect.zipRight(follow(next))
-        ))
+    const take = (next: ProjectVersion<R>) =>
+      Effect.matchCauseEffect(build(next, lifetime), {
+        onFailure: (cause) => logged("The project was changed and cannot be used; its last version stays", cause),
+        onSuccess: replace
+      })
+
+    // Whatever is wrong with one version, the next one may be good.
+    const follow = (version: ProjectVersion<R>): Effect.Effect<void, never, R> =>
+      Effect.matchCauseEffect(version.next, {
+        onFailure: (cause) => logged("Changes of the project are no longer noticed; its last version stays", cause),
+        onSuccess: (next) => Effect.zipRight(take(next), follow(next))
+      })
 
     const first = Effect.gen(function*() {
       const version = yield* source(directory)
@@ -86,7 +97,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
       })
     )
 
-    const take = Effect.suspend(() => {
+    const enter = Effect.suspend(() => {
       if (current === undefined) return Effect.dieMessage(`The project ${directory} is used before it is open`)
       current.users++
       return Effect.succeed(current)
@@ -99,7 +110,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
       ),
       use: (effect) =>
         Effect.acquireUseRelease(
-          take,
+          enter,
           ({ services }) => withServices(effect, services),
           (version) =>
             Effect.suspend(() => {

@@ -53,11 +53,12 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
     version,
     time: { created: now, updated: now }
   }
-  yield* leases.begin(id, (hold) => journal.commit([{ _tag: "Session", info, isNew: true }, hold]))
-  const live = yield* table.add(info, undefined)
+  const storing = leases.begin(id, (hold) => journal.commit([{ _tag: "Session", info, isNew: true }, hold]))
+  // What is stored is also in memory. Before that, an interruption leaves nothing.
+  const live = yield* Effect.uninterruptible(Effect.zipRight(storing, table.add(info, undefined)))
   live.markRecovered()
   return info
-}, Effect.uninterruptible)
+})
 
 /** Creates a child session. */
 export const createChild = Effect.fnUntraced(function*(parentID: SessionID, options: ChildOptions) {
