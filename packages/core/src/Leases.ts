@@ -30,6 +30,14 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
     rootID: SessionID,
     store: (hold: Hold) => Effect.Effect<void, E>
   ) => Effect.Effect<void, E>
+  /**
+   * Removes sessions with the commit that deletes them: from now on nothing else of them is stored, unless that commit
+   * fails. The first one is above the others.
+   */
+  readonly remove: <E>(
+    ids: readonly [SessionID, ...ReadonlyArray<SessionID>],
+    store: Effect.Effect<void, E>
+  ) => Effect.Effect<void, E>
   /** Keeps a held tree in use until you call the returned function, which observers of fibers may call. */
   readonly use: (rootID: SessionID) => () => void
   /** The epoch of a held tree: how often it was acquired, including this time; 0 if it is not held. */

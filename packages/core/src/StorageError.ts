@@ -20,6 +20,14 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
   message: Schema.String
 }) {}
 
+/** Nothing of a session is stored from its removal on. */
+export const storedTooLate = (id: string): StorageError =>
+  new StorageError({
+    operation: "commit",
+    reason: "held",
+    message: `Nothing was changed: the session ${id} was removed.`
+  })
+
 /** A process that no longer holds a tree of sessions may not change it. */
 export const heldByAnother = (operation: string, { rootID }: { readonly rootID: string }): StorageError =>
   new StorageError({

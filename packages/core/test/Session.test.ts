@@ -1,13 +1,17 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { childrenOf, expectStill, root, treeOf } from "./support/tree.ts"
@@ -136,6 +140,47 @@ describe("a session", () => {
 })
 
 describe("the removal of a session", () => {
+  it.effect("is no takeover: what is stored too late finds no session, and nobody is warned", () => {
+    const script = Scripted.make({ build: [{ text: "so far", hangs: true }] })
+    const gate = Effect.unsafeMakeLatch(true)
+    const warnings: Array<string> = []
+    const logger = Logger.make(({ logLevel, message }) => {
+      if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
+    })
+    const isDeletion = (writes: ReadonlyArray<Write>) => writes.some(({ _tag }) => _tag === "DeleteSession")
+    const storage = Layer.map(SessionStorage.layerMemory, (context) => {
+      const inner = Context.get(context, SessionStorage)
+      return Context.make(SessionStorage, {
+        ...inner,
+        commit: (writes, onStored) =>
+          Effect.zipRight(isDeletion(writes) ? Effect.void : gate.await, inner.commit(writes, onStored))
+      })
+    })
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const [idle, busy] = [yield* root(), yield* root()]
+      const working = yield* Effect.fork(session.prompt(busy.id, "Go"))
+      yield* TestClock.adjust(100)
+      yield* gate.close
+      const late = yield* Effect.fork(Effect.flip(session.prompt(idle.id, "Go")))
+      const ending = yield* Effect.fork(Fiber.interrupt(working))
+      yield* TestClock.adjust(1)
+      const removing = yield* Effect.fork(
+        Effect.all([session.remove(idle.id), session.remove(busy.id)], { concurrency: "unbounded" })
+      )
+      yield* TestClock.adjust("10 seconds")
+      yield* gate.open
+      yield* Fiber.join(removing)
+      yield* Fiber.join(ending)
+      expect(yield* Fiber.join(late)).toMatchObject({ _tag: "SessionNotFound", id: idle.id })
+      expect(warnings).toEqual([])
+      expect(yield* treeOf(busy.id)).toEqual([])
+    }).pipe(
+      Effect.provide(SkeinTest.layer(script, { agents, storage })),
+      Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+    )
+  })
+
   it.effect("takes all below it along, and says so", () =>
     Effect.gen(function*() {
       const session = yield* Session

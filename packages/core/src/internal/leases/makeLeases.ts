@@ -1,6 +1,7 @@
 /** Leases as they are kept: taken with a commit, renewed while they last, and let go when nothing of a tree goes on. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
 import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
@@ -9,7 +10,7 @@ import { Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
-import { makeGuard } from "./guard.ts"
+import { type Flight, makeGuard, noteLate } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 
 /** How often leases are renewed (ms). */
@@ -78,6 +79,9 @@ export const makeLeases = () =>
     const turns = new Map<SessionID, Effect.Semaphore>()
     /** Trees that are being left: what ends of them now stores nothing, and takes none of them again. */
     const leaving = new Set<SessionID>()
+    /** Sessions that are being deleted, or were, until they leave memory. */
+    const removed = new Set<SessionID>()
+    const flights = new Set<Flight>()
     const listeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
     const resting: Array<(rootID: SessionID) => Effect.Effect<void>> = []
 
@@ -123,7 +127,8 @@ export const makeLeases = () =>
     const lose = (tree: Held): Effect.Effect<void> =>
       Effect.sync(() => {
         const { rootID } = tree.lease
-        if (!held.drop(tree)) return
+        // Nobody took over what was deleted here.
+        if (!held.drop(tree) || removed.has(rootID)) return
         held.begin(Effect.zipRight(
           Effect.logError(`The session ${rootID} was taken over by another process: what runs of it here is ended.`),
           forgetTree(rootID)
@@ -202,6 +207,8 @@ export const makeLeases = () =>
 
     const commit = makeGuard(storage.commit, {
       treeOf: (id) => trees.get(id),
+      isRemoved: (id) => removed.has(id),
+      flights,
       leaseOf: (rootID) => {
         const tree = held.get(rootID)
         const lease = tree?.lease ?? { rootID, owner: owner.id, epoch: epochs.get(rootID) ?? 0 }
@@ -220,6 +227,7 @@ export const makeLeases = () =>
       note: (id: SessionID, rootID: SessionID) => void trees.set(id, rootID),
       forget: (id: SessionID) => {
         trees.delete(id)
+        removed.delete(id)
         if (held.get(id) === undefined) {
           epochs.delete(id)
           turns.delete(id)
@@ -244,6 +252,20 @@ export const makeLeases = () =>
             epochs.set(rootID, lease.epoch)
             held.keep(lease, renewed)
           })
+        }),
+      remove: <E>(ids: readonly [SessionID, ...ReadonlyArray<SessionID>], store: Effect.Effect<void, E>) =>
+        Effect.suspend(() => {
+          for (const id of ids) removed.add(id)
+          noteLate(flights, removed)
+          return Effect.onExit(store, (exit) =>
+            Effect.sync(() => {
+              if (Exit.isFailure(exit)) {
+                for (const id of ids) removed.delete(id)
+                return
+              }
+              const tree = held.get(ids[0])
+              if (tree !== undefined) held.drop(tree)
+            }))
         }),
       use: (rootID: SessionID) => {
         const tree = held.get(rootID)

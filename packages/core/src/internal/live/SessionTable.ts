@@ -14,7 +14,7 @@ import { elapsed } from "../../MonotonicClock.ts"
 import type { ProjectServices, ProjectUnavailable } from "../../Project.ts"
 import { notFound, type SessionNotFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { StorageError } from "../../StorageError.ts"
+import { StorageError } from "../../StorageError.ts"
 import { endTasks } from "./endTasks.ts"
 import type { LiveMessage } from "./History.ts"
 import { Live } from "./Live.ts"
@@ -40,6 +40,14 @@ const inMemory = (
       (isFresh) => isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
     )
   })
+
+/** What was asked of a session that was removed meanwhile fails because there is none. */
+const foundBy = <A, E, R>(change: (live: Live) => Effect.Effect<A, E, R>) => (live: Live) =>
+  Effect.mapError(
+    change(live),
+    (error) =>
+      live.isLeaving && error instanceof StorageError && error.reason === "held" ? notFound(live.info.id) : error
+  )
 
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
@@ -131,7 +139,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
         Effect.gen(function*() {
           const { rootID } = sessions.get(id)?.info ?? (yield* Effect.provide(readInfo(id), context))
-          return yield* leases.hold(rootID, Effect.flatMap(open(id), change))
+          return yield* leases.hold(rootID, Effect.flatMap(open(id), foundBy(change)))
         })
 
       const close = (id: SessionID): Effect.Effect<void> =>

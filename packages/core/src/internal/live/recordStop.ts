@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
+import { logUnstored } from "../logUnstored.ts"
 import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
@@ -16,10 +17,7 @@ const patience = "500 millis"
 export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Effect<void, never, Journal> =>
   Effect.gen(function*() {
     const journal = yield* Journal
-    const storing = Effect.catchAll(
-      journal.commit(writes),
-      (error) => Effect.logWarning("A stop could not be stored", error.message)
-    )
+    const storing = Effect.catchAll(journal.commit(writes), logUnstored("A stop could not be stored"))
     // The stopping fiber may be interrupted itself, and then cannot time out on its own.
     const over = yield* Deferred.make<void>()
     const end = () => Deferred.unsafeDone(over, Exit.void)

@@ -1,6 +1,8 @@
 /** Deletes a session with everything below it; its usage stays counted above it. */
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import { halt } from "./halt.ts"
 import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -18,9 +20,18 @@ export const removeSession = (live: Live) =>
     )
   )
 
+const idsOf = (
+  live: Live,
+  below: (id: SessionID) => ReadonlyArray<Live>
+): readonly [SessionID, ...Array<SessionID>] => [
+  live.info.id,
+  ...below(live.info.id).flatMap((child) => idsOf(child, below))
+]
+
 const remove = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const journal = yield* Journal
-  yield* journal.commit([{ _tag: "DeleteSession", info: live.info }])
+  const leases = yield* Leases
+  yield* leases.remove(idsOf(live, table.below), journal.commit([{ _tag: "DeleteSession", info: live.info }]))
   yield* table.close(live.info.id)
 }, Effect.uninterruptible)

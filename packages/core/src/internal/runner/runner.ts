@@ -31,8 +31,11 @@ import { spanNow, underSpan } from "../traced.ts"
 import { runTurn } from "../turn/turn.ts"
 
 /** Why a session gave no answer that something ended from outside: a stop, or another process that took the tree over. */
-const cutOff = ({ info: { id, rootID } }: Live, leases: Context.Tag.Service<Leases>): StorageError | SessionStopped =>
-  leases.epoch(rootID) === 0 ? heldByAnother("prompt", { rootID }) : stopped(id)
+const cutOff = (
+  { info: { id, rootID }, isLeaving }: Live,
+  leases: Context.Tag.Service<Leases>
+): StorageError | SessionStopped =>
+  !isLeaving && leases.epoch(rootID) === 0 ? heldByAnother("prompt", { rootID }) : stopped(id)
 
 const stopped = (id: SessionID) => stoppedBefore(id, "it answered")
 
