@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
-import { ToolError } from "@skein/core/Tool"
+import { define, ToolError } from "@skein/core/Tool"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -49,6 +49,25 @@ const told = (requests: ReadonlyArray<Scripted.Scripted["requests"][number]>, at
   ) ?? []
 
 const tagOf = ({ state }: ToolPart) => (state.status === "error" ? state.error.tag : state.status)
+
+it.effect("a tool without arguments is offered as an object without properties, also inside of others", () => {
+  const nothing = { type: "object", properties: {}, additionalProperties: false }
+  const script = Scripted.make({ build: ["ok"] })
+  const tools = [
+    define({ ...SkeinTest.tool("none", () => Effect.succeed("")), parameters: Schema.Struct({}) }),
+    define({
+      ...SkeinTest.tool("nested", () => Effect.succeed("")),
+      parameters: Schema.Struct({ list: Schema.Array(Schema.Struct({})) })
+    })
+  ]
+  return Effect.gen(function*() {
+    yield* Session.prompt((yield* root()).id, "Go")
+    const offered = script.requests[0]?.tools ?? []
+    const schemaOf = (name: string) => offered.find((tool) => tool.name === name)?.inputSchema
+    expect(schemaOf("none")).toEqual(nothing)
+    expect(schemaOf("nested")).toMatchObject({ properties: { list: { type: "array", items: nothing } } })
+  }).pipe(Effect.provide(SkeinTest.layer(script, { tools })))
+})
 
 describe("the calls of a step", () => {
   it.effect("run at the same time, and their results go back in the order of the calls", () =>
