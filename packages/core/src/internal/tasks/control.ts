@@ -9,6 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
@@ -28,6 +29,10 @@ import { statusOf } from "./taskStatus.ts"
 
 /** How long to wait for tasks by default, in milliseconds. */
 const patience = 10 * 60_000
+
+/** How often and how long the controls look whether calls have continued the tasks of a crashed process (ms). */
+const attachPace = 20
+const attachPatience = 2_000
 
 const refuse = (reason: TaskRefused["reason"], message: string) => new TaskRefused({ reason, message })
 
@@ -95,6 +100,8 @@ const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
     return "steered" as const
   }
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
+  // A run that its call has yet to continue after a crash reads it then.
+  if (last !== undefined && last.state !== "settled") return "steered" as const
   const { row: { id: runID, taskID } } = yield* startForMessages(parent, {
     agent: child.info.agent,
     description: last?.description ?? child.info.title
@@ -181,10 +188,10 @@ const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void, never, J
   })
 
 const stop = Effect.fnUntraced(
-  function*(name: TaskName, { by, reason }: { readonly by: string; readonly reason?: string }) {
+  function*(name: TaskName, request: StopRequest) {
     const { child, parent } = yield* named(name)
     const tasks = unsettled(parent, child)
-    for (const task of tasks) yield* end(task, { by, reason })
+    for (const task of tasks) yield* end(task, request)
     return yield* Effect.forEach(tasks, ({ ended }) => Deferred.await(ended), { concurrency: "unbounded" })
   }
 )
@@ -197,11 +204,11 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
     ? new Set(parent.tasks.running.filter(({ row }) => row.background).map(({ live }) => live))
     : new Set(yield* Effect.forEach(taskIDs, (taskID) => findChild(parent, taskID)))
   const running = [...children].flatMap((child) => unsettled(parent, child).slice(-1))
-  const done = yield* Effect.forEach(
+  const others = yield* Effect.forEach(
     [...children].filter((child) => unsettled(parent, child).length === 0),
-    (child) => Effect.map(storage.runs({ taskID: child.info.id }), ({ rows }) => rows.at(-1)?.outcome)
+    (child) => Effect.map(storage.runs({ taskID: child.info.id }), ({ rows }) => rows.slice(-1))
   )
-  const settled: Array<Outcome> = done.flatMap((outcome) => outcome === undefined ? [] : [outcome])
+  const settled: Array<Outcome> = others.flat().flatMap(({ outcome }) => outcome === undefined ? [] : [outcome])
   const each = running.map(({ ended }) =>
     Effect.map(Deferred.await(ended), (outcome) => {
       settled.push(outcome)
@@ -214,21 +221,84 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
   const settledIDs = new Set(settled.map(({ taskID }) => taskID))
   return {
     settled,
-    pending: running.flatMap(({ row }) => settledIDs.has(row.taskID) ? [] : [row.taskID])
+    pending: [...running.map(({ row }) => row), ...others.flat()].flatMap(({ taskID }) =>
+      settledIDs.has(taskID) ? [] : [taskID]
+    )
   } satisfies TaskWaited
 })
 
+/** Brings back what a dead process left of a tree. */
+type Recover = (parent: Live) => Effect.Effect<void, StorageError>
+
+/** The runs that a dead process left of a session's tasks; none if they are in memory. */
+const leftOf = Effect.fnUntraced(function*(parent: Live) {
+  if (parent.root.isRecovered) return []
+  const storage = yield* SessionStorage
+  return (yield* storage.runs({ parentID: parent.info.id, unsettled: true })).rows
+})
+
+/** Has the tasks of a session in memory, recovered where a dead process left some. */
+const ready = Effect.fnUntraced(function*(parentID: SessionID, recover: Recover) {
+  if ((yield* leftOf(yield* findParent(parentID))).length === 0) return
+  yield* inTree(parentID, recover)
+  const storage = yield* SessionStorage
+  const parent = yield* findParent(parentID)
+  // A call continues its task soon after recovery, unless its session waits for a slot.
+  const attached = Effect.map(
+    storage.runs({ parentID, unsettled: true }),
+    ({ rows }) => rows.every(({ id }) => parent.tasks.running.some(({ row }) => row.id === id))
+  )
+  yield* Effect.timeoutOption(
+    Effect.repeat(attached, { until: (all) => all, schedule: Schedule.spaced(attachPace) }),
+    attachPatience
+  )
+})
+
+/** Stops the runs of a task that a dead process left, before anything of its tree continues; returns their ids. */
+const stopLeft = Effect.fnUntraced(function*(
+  { parentID, taskID }: TaskName,
+  { by, reason }: StopRequest,
+  recover: Recover
+) {
+  const journal = yield* Journal
+  const { child, parent } = yield* named({ parentID, taskID })
+  const left = (yield* leftOf(parent)).filter((run) => run.taskID === child.info.id)
+  if (left.length === 0) return []
+  const request = { by, ...(reason === undefined ? {} : { reason }) }
+  yield* journal.commit(left.map((run) => ({ _tag: "Run", run: { ...run, stop: run.stop ?? request } })))
+  yield* recover(parent)
+  return left.map(({ id }) => id)
+})
+
+const stopAll = Effect.fnUntraced(function*(name: TaskName, by: StopRequest, recover: Recover) {
+  const storage = yield* SessionStorage
+  const parent = yield* findParent(name.parentID)
+  const left = parent.root.isRecovered ? [] : yield* inTree(name.parentID, () => stopLeft(name, by, recover))
+  const outcomes = yield* stop(name, by)
+  if (left.length === 0) return outcomes
+  const known = new Set(outcomes.map(({ runID }) => runID))
+  const { rows } = yield* storage.runs({ parentID: name.parentID })
+  const stopped = rows.flatMap(({ id, outcome }) =>
+    outcome !== undefined && left.includes(id) && !known.has(id) ? [outcome] : []
+  )
+  return [...stopped, ...outcomes]
+})
+
 /** The controls of the service. */
-export const makeControl = (context: Context.Context<TaskServices>) => ({
+export const makeControl = (context: Context.Context<TaskServices>, recover: Recover) => ({
   promote: (task: TaskName): Effect.Effect<Accepted, TaskRefused | StorageError> =>
-    Effect.provide(promote(task), context),
+    Effect.provide(Effect.zipRight(ready(task.parentID, recover), promote(task)), context),
   status: (of: Parameters<typeof status>[0]): Effect.Effect<ReadonlyArray<TaskStatus>, TaskRefused | StorageError> =>
     Effect.provide(status(of), context),
   message: (task: TaskName, text: string): Effect.Effect<Accepted | "steered", TaskRefused | StorageError> =>
-    Effect.provide(inTree(task.parentID, () => sendMessage(task, text)), context),
+    inTree(task.parentID, (parent) => Effect.zipRight(recover(parent), sendMessage(task, text))).pipe(
+      Effect.provide(context)
+    ),
   stop: (
     task: TaskName,
-    by: Parameters<typeof stop>[1]
-  ): Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError> => Effect.provide(stop(task, by), context),
-  wait: (of: TaskWait): Effect.Effect<TaskWaited, TaskRefused | StorageError> => Effect.provide(wait(of), context)
+    { by, reason }: { readonly by: string; readonly reason?: string }
+  ): Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError> =>
+    Effect.provide(stopAll(task, { by, reason }, recover), context),
+  wait: (of: TaskWait): Effect.Effect<TaskWaited, TaskRefused | StorageError> =>
+    Effect.provide(Effect.zipRight(ready(of.parentID, recover), wait(of)), context)
 })

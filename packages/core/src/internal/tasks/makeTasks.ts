@@ -62,6 +62,6 @@ export const makeTasks = Effect.gen(function*() {
       progress: TaskProgress
     ): Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError> =>
       Effect.provide(reattach(parentID, partID, progress), context),
-    ...makeControl(context)
+    ...makeControl(context, (parent) => Effect.interruptible(recovery.recover(parent)))
   }
 })
