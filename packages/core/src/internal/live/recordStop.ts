@@ -41,6 +41,12 @@ export const recordStop = (live: Live): Effect.Effect<void, never, Journal | Ses
   Effect.gen(function*() {
     const table = yield* SessionTable
     if (isStoppedAbove(live) || !isAtWork(live, ({ info }) => table.below(info.id))) return
+    yield* storeStop(live)
+  })
+
+/** Stores that a session is stopped, with everything below it. */
+export const storeStop = (live: Live): Effect.Effect<void, never, Journal> =>
+  Effect.gen(function*() {
     const at = yield* Clock.currentTimeMillis
     // A session without a prompt may have tasks of a program.
     const turn = live.info.turn ?? { began: at }

@@ -69,7 +69,7 @@ export const makeSession = Effect.gen(function*() {
     summarize: (id: SessionID) => given(table.work(id, summarize)),
     summarized: (id: SessionID) => opened(id, summarized),
     leave: (id: SessionID) => given(leaveTree(id)),
-    stop: (id: SessionID, by?: string) => opened(id, (live) => runner.stop(live, by)),
+    stop: (id: SessionID, by?: string) => opened(id, (live) => recovery.stop(live, by)),
     status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
     fork: (id: SessionID, options?: { readonly messageID?: MessageID }) => given(forkFrom(id, options?.messageID)),
     setMode: (id: SessionID, mode: Mode) => given(changeMode(id, mode)),

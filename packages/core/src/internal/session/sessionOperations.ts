@@ -36,8 +36,11 @@ export const promptSession = Effect.fnUntraced(function*(
   const parts = asParts(input)
   yield* checkParts(parts)
   yield* checkBudget(options.budget)
+  // A stop from here on, even while the session is being read, comes after the prompt.
+  const known = table.peek(id)
+  const before = known?.run.stops ?? 0
   return yield* table.work(id, (live) => {
-    const { stops } = live.run
+    const stops = known === undefined || known === live ? before : live.run.stops
     const named = options.agent === undefined ? Effect.void : agentOf(options.agent)
     return table.inProject(live, named).pipe(
       Effect.zipRight(recovery.recover(live)),
@@ -72,7 +75,8 @@ export const leaveTree = Effect.fn("Session.leave")(function*(id: SessionID) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
   const { rootID } = (yield* table.open(id)).info
-  yield* (yield* Leases).leave(rootID)
+  const leases = yield* Leases
+  yield* (yield* Recovery).instead(rootID, leases.leave(rootID))
   const { rows } = yield* storage.runs({ rootID, unsettled: true })
   return rows.filter(({ background }) => background)
 })

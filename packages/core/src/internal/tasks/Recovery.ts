@@ -1,32 +1,109 @@
 /** Owns the recovery of trees that a dead process left: once, before anything else happens in them. */
+import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { StorageError } from "../../StorageError.ts"
+import type { SessionNotFound } from "../../SessionError.ts"
+import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import type { Live } from "../live/Live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
+import { SessionRunner } from "../runner/SessionRunner.ts"
 import { servicesForLater } from "../traced.ts"
 import { recoverTree } from "./recover.ts"
+import { stopStored } from "./stopStored.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
 /** The way back to work. */
 export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")<Recovery, {
-  /** Continues what a dead process left of a session's tree, which must be held. Ends when all of it is running. */
+  /**
+   * Continues what a dead process left of a session's tree, which must be held. Ends when all of it is running, or when
+   * the session was stopped. Fails with reason `held` if the tree is left meanwhile.
+   */
   readonly recover: (live: Live) => Effect.Effect<void, StorageError>
+  /** Stops a session and everything below it, including what a dead process left of it. */
+  readonly stop: (live: Live, by?: string) => Effect.Effect<void, SessionNotFound | StorageError>
+  /** Runs an effect while nothing of a tree is being recovered: a recovery ends early, and begins again after the effect. */
+  readonly instead: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>() {
   /** Recovers one tree after the other. */
   static readonly layer = Layer.effect(
     Recovery,
-    Effect.map(servicesForLater<TaskServices>(), (context) => {
+    Effect.gen(function*() {
+      const table = yield* SessionTable
+      const runner = yield* SessionRunner
+      const context = yield* servicesForLater<TaskServices>()
       const oneByOne = Effect.unsafeMakeSemaphore(1)
-      const recover = (root: Live, asked: Live) =>
-        Effect.suspend(() =>
-          root.isRecovered
-            ? Effect.void
-            : Effect.map(Effect.provide(recoverTree(root, asked), context), () => root.markRecovered())
+      /** What comes before the recovery of a tree: how many operations, and a latch that opens after the last. */
+      const before = new Map<SessionID, { count: number; readonly over: Effect.Latch }>()
+      /** The tree that is being recovered; its latch opens when that ends. */
+      let current: { readonly rootID: SessionID; readonly over: Effect.Latch } | undefined
+      /** The roots of recovered trees: what is stored of them may not be in memory. */
+      const recovered = new WeakSet<Live>()
+
+      /** Whether nothing is left to do; false if something came before it. */
+      const attempt = (asked: Live, stops: number): Effect.Effect<boolean, StorageError> =>
+        Effect.suspend(() => {
+          const { root } = asked
+          const { id } = root.info
+          if (table.peek(id) !== root) return heldByAnother("resume", root.info)
+          if (root.isRecovered || asked.run.stops !== stops) return Effect.succeed(true)
+          if (before.has(id)) return Effect.succeed(false)
+          recovered.add(root)
+          const over = Effect.unsafeMakeLatch()
+          current = { rootID: id, over }
+          return Effect.provide(recoverTree(root, asked, () => !before.has(id)), context).pipe(
+            Effect.map((isDone) => {
+              if (isDone) root.markRecovered()
+              return isDone
+            }),
+            Effect.ensuring(Effect.suspend(() => {
+              current = undefined
+              return over.open
+            }))
+          )
+        })
+
+      const recover = (asked: Live, stops: number): Effect.Effect<void, StorageError> =>
+        Effect.flatMap(oneByOne.withPermits(1)(attempt(asked, stops)), (isDone) => {
+          if (isDone) return Effect.void
+          const waits = before.get(asked.root.info.id)?.over.await ?? Effect.void
+          return Effect.zipRight(waits, recover(asked, stops))
+        })
+
+      const inFront = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => {
+            const entry = before.get(rootID) ?? { count: 0, over: Effect.unsafeMakeLatch() }
+            entry.count++
+            before.set(rootID, entry)
+            return entry
+          }),
+          () => effect,
+          (entry) =>
+            Effect.suspend(() => {
+              if (--entry.count > 0) return Effect.void
+              before.delete(rootID)
+              return Effect.asVoid(entry.over.open)
+            })
         )
+
+      // Recovery sees that something comes before it, and ends soon. What it has started by then is in memory.
+      const instead = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
+        inFront(
+          rootID,
+          Effect.zipRight(Effect.suspend(() => current?.rootID === rootID ? current.over.await : Effect.void), effect)
+        )
+
       return {
-        recover: (live) =>
-          Effect.suspend(() => live.root.isRecovered ? Effect.void : oneByOne.withPermits(1)(recover(live.root, live)))
+        recover: (live) => Effect.suspend(() => live.root.isRecovered ? Effect.void : recover(live, live.run.stops)),
+        stop: (live, by) =>
+          Effect.suspend((): Effect.Effect<void, SessionNotFound | StorageError> => {
+            const { root } = live
+            if (root.isRecovered && !recovered.has(root)) return runner.stop(live, by)
+            const stored = Effect.provide(stopStored(live.info, by), context)
+            return instead(root.info.id, Effect.zipRight(runner.stop(live, by), stored))
+          }),
+        instead
       }
     })
   )

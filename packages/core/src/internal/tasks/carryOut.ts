@@ -88,7 +88,10 @@ export const carryOut = Effect.fnUntraced(function*(
     if (end !== undefined) return Effect.succeed(end)
     beginBudget(task, now)
     const ready = Effect.zipRight(reopenWorkspace(parent, task), runBegins(live, request.prompt))
-    const work = Effect.flatMap(ready, (contexts) => workRun(task, request, agent, contexts))
+    const work = Effect.flatMap(
+      ready,
+      (contexts) => workRun(task, { ...request, stops: before.stops }, agent, contexts)
+    )
     return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
   const report = (rows: ReadonlyArray<SummaryRow>) =>

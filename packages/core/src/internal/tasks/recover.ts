@@ -73,7 +73,8 @@ export const continueRun = (row: TaskRun, progress: TaskProgress | undefined) =>
       : restartRun({ parent, child, agent: agent.value }, row, progress))
 
 /** Gives a run its outcome, without further work. */
-const settle = (row: TaskRun, end: End, wakes: boolean) => once(row, (run) => settleOnce(run, row, end, wakes))
+export const settleStored = (row: TaskRun, end: End, wakes: boolean) =>
+  once(row, (run) => settleOnce(run, row, end, wakes))
 
 const settleOnce = Effect.fnUntraced(function*(
   { agent, child, parent }: Effect.Effect.Success<ReturnType<typeof continued>>,
@@ -131,7 +132,7 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
 const isStopping = ({ turn }: SessionInfo): boolean => turn?.ended?.unclosed === true
 
 /** A session to recover; undefined if it was deleted meanwhile, or cannot be read, which is logged. */
-const openIfReadable = (id: SessionID) =>
+export const openIfReadable = (id: SessionID) =>
   Effect.flatMap(SessionTable, (table) => table.open(id)).pipe(
     Effect.catchTag("SessionNotFound", () => Effect.succeed(undefined)),
     Effect.catchAll((error) =>
@@ -159,7 +160,7 @@ const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionI
   const { by, reason } = row.stop ?? {}
   // Runs below find that their caller was stopped.
   const end = (how: End, wakes: boolean) =>
-    Effect.map(settle(row, how, wakes), (task) => {
+    Effect.map(settleStored(row, how, wakes), (task) => {
       if ("live" in task) infos.set(task.row.taskID, task.live.info)
     })
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
@@ -191,8 +192,8 @@ const passOn = Effect.fnUntraced(
   Effect.catchAll((error) => Effect.logWarning("A message to a task waits", error.message))
 )
 
-/** Recovers the tree of a root, for any session of it. */
-export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) {
+/** Recovers the tree of a root, for any session of it. Returns whether it was wanted to the end. */
+export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, isWanted: () => boolean) {
   const runner = yield* SessionRunner
   const storage = yield* SessionStorage
   const rootID = root.info.id
@@ -202,6 +203,7 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) 
   const ofRuns = new Set(runs.map(({ taskID }) => taskID))
   // Stopped sessions come first, with everything that they requested.
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
+    if (!isWanted()) return false
     yield* Effect.catchAll(
       recoverRun(row, infos),
       (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
@@ -209,6 +211,7 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) 
   }
   for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
   for (const info of infos.values()) {
+    if (!isWanted()) return false
     if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
     const { turn } = info
     if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
@@ -218,6 +221,8 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live) 
     // The turn of a task continues when its run has its slot.
     else if (!ofRuns.has(info.id)) yield* runner.resume(live)
   }
+  if (!isWanted()) return false
   if (!ofRuns.has(asked.info.id)) yield* runner.resume(asked)
   if (asked !== root) yield* runner.resume(root)
+  return true
 })

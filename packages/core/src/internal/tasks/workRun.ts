@@ -5,6 +5,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { failpoint } from "../../Failpoints.ts"
+import { stoppedBefore } from "../../SessionError.ts"
 import type { TaskRequest } from "../../TaskRequest.ts"
 import type { PromptError } from "../../Turn.ts"
 import { conclusion } from "../conversation/makePrompt.ts"
@@ -30,6 +31,9 @@ type AttemptServices =
   | Effect.Effect.Context<ReturnType<typeof attempt>>
   | Effect.Effect.Context<ReturnType<typeof resumed>>
 
+/** A request, and how often its session had been stopped when it was made: a stop since then keeps the run from working. */
+type RunRequest = TaskRequest & { readonly stops: number }
+
 type Prompt = string | ReadonlyArray<PartInput>
 
 /** The prompt of a subagent, which sees nothing else of the caller. */
@@ -41,9 +45,10 @@ const promptOf = ({ note }: RunningTask, { prompt }: TaskRequest, contexts: Read
   ]
 
 /** Continues what a crash left of a run: an open or ended turn, or a prompt that was not even stored. */
-const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: TaskRequest) {
+const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: Prompt, request: RunRequest) {
   const table = yield* SessionTable
   const runner = yield* SessionRunner
+  if (live.run.stops !== request.stops) return yield* stoppedBefore(live.info.id, "it answered")
   const { turn } = live.info
   const started = row.time.started ?? Number.POSITIVE_INFINITY
   const wasPrompted = (turn !== undefined && turn.began >= started)
@@ -59,10 +64,10 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
 }, (turn, { live }) => Effect.onInterrupt(turn, () => Effect.flatMap(SessionRunner, (runner) => runner.halt(live))))
 
 /** One attempt: a turn, and the turns after it until it has read the outcomes of its own background tasks. */
-const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: TaskRequest) {
+const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request: RunRequest) {
   const runner = yield* SessionRunner
   const options = { from: "agent" as const, ...(request.model === undefined ? {} : { model: request.model }) }
-  const first = yield* runner.submit(live, asParts(prompt), options, live.run.stops)
+  const first = yield* runner.submit(live, asParts(prompt), options, request.stops)
   yield* runner.rest(live)
   return endOfTurn(yield* live.run.lastTurn ?? Exit.succeed(first))
 }, (turn, live) => Effect.onInterrupt(turn, () => Effect.flatMap(SessionRunner, (runner) => runner.halt(live))))
@@ -71,7 +76,7 @@ const attempt = Effect.fnUntraced(function*(live: Live, prompt: Prompt, request:
 const attempts = (
   live: Live,
   first: Effect.Effect<End, PromptError, AttemptServices>,
-  request: TaskRequest,
+  request: RunRequest,
   left: number
 ): Effect.Effect<End, PromptError, AttemptServices> =>
   left === 0
@@ -93,7 +98,7 @@ const lastSaid = ({ messages = [], run: { lastTurn } }: Live): string => {
 const held = Effect.fnUntraced(function*(
   live: Live,
   first: Effect.Effect<End, PromptError, AttemptServices>,
-  request: TaskRequest
+  request: RunRequest
 ) {
   let end = yield* first
   for (let again = 0; end.status === "completed"; again++) {
@@ -136,7 +141,7 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
 /** Works on a run that has its slot. */
 export const workRun = Effect.fnUntraced(function*(
   task: RunningTask,
-  request: TaskRequest,
+  request: RunRequest,
   agent: AgentInfo,
   contexts: ReadonlyArray<string>
 ) {
