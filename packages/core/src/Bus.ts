@@ -2,7 +2,10 @@
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { none as noFiber } from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -67,7 +70,10 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
     listener: Listener,
     pressure?: Pressure
   ) => Effect.Effect<void, never, Scope.Scope>
-  /** Runs an effect that publishes events: at once, or, while a listener is full, in turn when it has room again. */
+  /**
+   * Runs an effect that publishes events: at once, or, while a listener is full, in turn when it has room again. Nobody
+   * overtakes those who wait.
+   */
   readonly whenRoom: <A, E, R>(publishing: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Events from now on. At most `capacity` (4,096) are buffered; one more ends the stream with `BusOverflow`. */
   readonly subscribe: (
@@ -160,8 +166,11 @@ const makeListeners = () => {
 /** Listeners with back pressure, for which publishing waits. */
 const makePressures = () => {
   const pressures = new Set<Pressure>()
-  // If all of them continued at once, everything that waited would be published at once.
-  const turn = Effect.unsafeMakeSemaphore(1)
+  /**
+   * Those who wait, oldest first: the first has its turn. If all of them continued at once, everything that waited would
+   * be published at once. A semaphore would not do: whoever asks in the right moment overtakes those who wait at it.
+   */
+  const line: Array<Deferred.Deferred<void>> = []
 
   const exert = (pressure: Pressure): () => void => {
     pressures.add(pressure)
@@ -178,8 +187,31 @@ const makePressures = () => {
     return full === undefined ? Effect.void : Effect.zipRight(full.relieved, room)
   })
 
+  const begin = (): void => {
+    const [first] = line
+    if (first !== undefined) Deferred.unsafeDone(first, Exit.void)
+  }
+
+  const inTurn = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const turn = Deferred.unsafeMake<void>(noFiber)
+        if (line.push(turn) === 1) begin()
+        return turn
+      }),
+      (turn) => Effect.zipRight(Deferred.await(turn), effect),
+      (turn) =>
+        Effect.sync(() => {
+          const at = line.indexOf(turn)
+          line.splice(at, 1)
+          if (at === 0) begin()
+        })
+    )
+
   const whenRoom = <A, E, R>(publishing: Effect.Effect<A, E, R>) =>
-    Effect.suspend(() => findFull() === undefined ? publishing : turn.withPermits(1)(Effect.zipRight(room, publishing)))
+    Effect.suspend(() =>
+      line.length === 0 && findFull() === undefined ? publishing : inTurn(Effect.zipRight(room, publishing))
+    )
 
   return { exert, whenRoom }
 }

@@ -143,6 +143,28 @@ const deltas = (layer: Layer.Layer<Bus>): void => {
       yield* Fiber.join(waiting)
       expect(numbers(heard)).toEqual([1, 2, 3])
     }).pipe(Effect.provide(layer)))
+
+  it.scoped("lets nobody overtake those who wait for room, and goes on without one that gives up", () =>
+    Effect.gen(function*() {
+      const bus = yield* Bus
+      const room = yield* Effect.makeLatch()
+      const heard: Array<Event> = []
+      let isFull = true
+      yield* bus.listen({ all: true }, (each) => heard.push(each), { isFull: () => isFull, relieved: room.await })
+      const publish = (n: number) => bus.whenRoom(Effect.sync(() => bus.publish(event(n, { session: "s" }))))
+      const settle = Effect.repeatN(Effect.yieldNow(), 10)
+      const first = yield* Effect.fork(publish(1))
+      const abandoned = yield* Effect.fork(publish(2))
+      const third = yield* Effect.fork(publish(3))
+      yield* settle
+      yield* Fiber.interrupt(abandoned)
+      isFull = false
+      yield* room.open
+      // There is room, but those who wait have not continued yet.
+      yield* publish(4)
+      yield* Fiber.joinAll([first, third])
+      expect(numbers(heard)).toEqual([1, 3, 4])
+    }).pipe(Effect.provide(layer)))
 }
 
 /** What streams give, and when they end. */
