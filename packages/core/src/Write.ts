@@ -22,6 +22,7 @@ export type Write =
   | { readonly _tag: "Message"; readonly info: Message }
   | { readonly _tag: "Part"; readonly part: Part }
   | { readonly _tag: "RemovePart"; readonly id: PartID; readonly sessionID: SessionID }
+  /** A settled run stays settled: a later row of it that is not settled changes nothing. */
   | { readonly _tag: "Run"; readonly run: TaskRun }
   /** A second row for the same `runID` is refused with reason `constraint`, even after the first was taken. */
   | { readonly _tag: "Inbox"; readonly row: InboxRow }

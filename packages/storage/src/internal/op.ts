@@ -13,6 +13,8 @@ export type Op =
     readonly table: TableName
     readonly key: string
     readonly values: () => ReadonlyArray<Value>
+    /** Whether a later row that is not final must not replace this one. */
+    readonly isFinal: boolean
   }
   | { readonly _tag: "Remove"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
   | { readonly _tag: "Take"; readonly id: string; readonly sessionID: string; readonly at: number }
@@ -25,11 +27,12 @@ export const tables = { session, message, part, run, inbox, approval, todo, rece
 /** The name of a table. */
 export type TableName = keyof typeof tables
 
-const put = <Row>(name: TableName, table: Table<Row>, row: Row): Op => ({
+const put = <Row>(name: TableName, table: Table<Row>, row: Row, isFinal = false): Op => ({
   _tag: "Put",
   table: name,
   key: table.keyOf(row),
-  values: () => table.values(row)
+  values: () => table.values(row),
+  isFinal
 })
 
 const remove = (table: TableName, ...values: ReadonlyArray<Value>): Op => ({
@@ -53,7 +56,7 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
     case "RemovePart":
       return [remove("part", write.sessionID, write.id)]
     case "Run":
-      return [put("run", run, write.run)]
+      return [put("run", run, write.run, write.run.state === "settled")]
     case "Inbox":
       return [put("inbox", inbox, write.row)]
     case "InboxTaken":

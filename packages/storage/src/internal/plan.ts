@@ -37,7 +37,7 @@ type Take = Extract<Op, { _tag: "Take" }>
 
 /** What is left of the rows of a table when later changes have taken the place of earlier ones. */
 interface Changes {
-  readonly put: Map<string, () => ReadonlyArray<Value>>
+  readonly put: Map<string, Extract<Op, { _tag: "Put" }>>
   readonly removed: Map<string, ReadonlyArray<Value>>
 }
 
@@ -57,8 +57,11 @@ const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) 
   if (of === undefined) changes.set(op.table, of = { put: new Map(), removed: new Map() })
   if (op._tag === "Remove") {
     of.removed.set(op.key, op.values)
-  } else if (tables[op.table].second === "replaces" || !of.put.has(op.key)) {
-    of.put.set(op.key, op.values)
+    return
+  }
+  const before = of.put.get(op.key)
+  if (before === undefined || (tables[op.table].second === "replaces" && (op.isFinal || !before.isFinal))) {
+    of.put.set(op.key, op)
     of.removed.delete(op.key)
   }
 }
@@ -83,7 +86,8 @@ const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 const putText = (name: TableName, rows: number): string => {
   const { columns, key } = tables[name]
   const changes = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
-  return `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`
+  const put = `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`
+  return name === "run" ? `${put} WHERE run.state <> 'settled' OR excluded.state = 'settled'` : put
 }
 
 const removeText = (name: TableName): string =>
@@ -133,7 +137,7 @@ export const makePlan = (dialect: Dialect): Plan => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
-      const rows = Array.from(of.put.values(), (values) => values())
+      const rows = Array.from(of.put.values(), ({ values }) => values())
       if (about === "receipt") out.push(forgetReceipts(rows))
       put(about, about === "session" ? rows.toSorted(fromTheTop) : rows, out)
       for (const params of of.removed.values()) {

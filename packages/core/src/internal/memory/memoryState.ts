@@ -164,6 +164,11 @@ const take = (state: State, id: MessageID, sessionID: SessionID): Applied => {
     : refused(`the inbox row ${id} was taken already or is not there.`)
 }
 
+const putRun = (state: State, run: TaskRun): State => {
+  const wasSettled = Option.exists(HashMap.get(state.runs, run.id), (before) => before.state === "settled")
+  return wasSettled && run.state !== "settled" ? state : { ...state, runs: HashMap.set(state.runs, run.id, run) }
+}
+
 const putEvent = (state: State, event: Event): State => {
   if (ephemeral.has(event.type) || HashMap.has(state.eventIDs, event.id)) return state
   const seq = Option.getOrElse(HashMap.get(state.counters, event.rootID), () => 0) + 1
@@ -273,10 +278,7 @@ export const apply = (state: State, write: Write, now: number): Applied => {
         }))
       })
     case "Run":
-      return Either.map(find(state, write.run.taskID), () => ({
-        ...state,
-        runs: HashMap.set(state.runs, write.run.id, write.run)
-      }))
+      return Either.map(find(state, write.run.taskID), () => putRun(state, write.run))
     case "Inbox":
       return putInbox(state, write.row)
     case "InboxTaken":

@@ -32,13 +32,16 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
     queued,
     // No need to wait until this is stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (isTold) return Effect.void
+      // A run that settled without a slot leaves it to whoever prompts the session.
+      if (isTold || task.isSettling) return Effect.void
       isTold = true
       // If a run is resumed, what it had stored before the crash belongs to it.
       const started = task.row.time.started ?? now
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
       // Whichever of the two comes first, this or a promotion: the current state of the run is stored.
-      const storing = Effect.suspend(() => journal.commit([{ _tag: "Run", run: task.row }]))
+      const storing = Effect.suspend(() =>
+        task.isSettling ? Effect.void : journal.commit([{ _tag: "Run", run: task.row }])
+      )
       return Effect.asVoid(
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
       )

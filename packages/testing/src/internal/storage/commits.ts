@@ -1,6 +1,7 @@
 /** Tests of commits: whole or not at all, in order, and each for itself. */
 import { expect } from "@effect/vitest"
 import type { Write } from "@skein/core/SessionStorage"
+import type { TaskRun } from "@skein/domain/Outcome"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -12,6 +13,7 @@ import {
   inbox,
   messages,
   reasonOf,
+  runs,
   sessionOf,
   sessions,
   type Tests,
@@ -112,6 +114,19 @@ export const commits: Tests = {
       expect(said).toEqual(["a", "b", "c", "nothing"])
       expect(ended.toSorted()).toEqual(["a", "b", "c", "refused"])
     }),
+
+  "keeps a settled run settled, in a later commit and in one beside it": Effect.fnUntraced(function*(use) {
+    yield* use(commit([write.session(session("root"))]))
+    const running: TaskRun = { ...run("a", "root"), state: "running" }
+    const settled: TaskRun = { ...running, state: "settled" }
+    yield* use(commit([write.run(running), write.run(settled), write.run(running)]))
+    expect((yield* use(runs({}))).rows).toEqual([settled])
+    yield* use(commit([write.run(running)]))
+    expect((yield* use(runs({}))).rows).toEqual([settled])
+    const again: TaskRun = { ...settled, description: "again" }
+    yield* use(commit([write.run(again)]))
+    expect((yield* use(runs({}))).rows).toEqual([again])
+  }),
 
   "stores all that a hundred sessions commit at once": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`)
