@@ -126,6 +126,10 @@ const goesOn = Effect.fnUntraced(function*(live: Live, exit: Exit.Exit<Turn, Pro
   return false
 })
 
+/** Whether another turn begins. After the conclusion of a task only a prompt of its own does that. */
+const wantsTurn = ({ assignment, inbox }: Live): boolean =>
+  assignment.isConcluding ? inbox.rows.some(({ kind }) => kind === "prompt") : inbox.wantsAnswer
+
 /** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */
 const turns = (live: Live, running: Running) =>
   Effect.uninterruptibleMask((restore) =>
@@ -141,7 +145,7 @@ const turns = (live: Live, running: Running) =>
         again = next !== undefined && Exit.isSuccess(next) && next.value ? again + 1 : 0
         // A caller that waits for this turn waits for the one that continues it.
         if (!wasStopped && again === 0) answer(live, running, exit)
-        if (wasStopped || failedToStore(exit) || !live.inbox.wantsAnswer) {
+        if (wasStopped || failedToStore(exit) || !wantsTurn(live)) {
           // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
           live.run.end(running)
           return

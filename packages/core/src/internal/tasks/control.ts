@@ -89,14 +89,14 @@ const status = Effect.fnUntraced(
   }
 )
 
-/** Lets a task read its inbox: the current run does, and if there is none, one begins. */
+/** Lets a task read its inbox: the current run does, and if there is none that still reads, another one begins. */
 const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
-  if (task !== undefined) {
-    // A run that waits for its turn reads it then; one that waits for its own tasks is woken. Once the outcome is being
-    // stored, nothing more belongs to it: later messages start a new run after that.
-    if (task.row.time.started !== undefined && !task.isSettling) yield* (yield* SessionRunner).wake(child)
+  // A run that was asked to stop only concludes, and one that settles reads nothing more: a new run follows it.
+  if (task !== undefined && task.stop === undefined && !task.isSettling) {
+    // A run that waits for its turn reads it then; one that waits for its own tasks is woken.
+    if (task.row.time.started !== undefined) yield* (yield* SessionRunner).wake(child)
     return "steered" as const
   }
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
