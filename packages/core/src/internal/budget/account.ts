@@ -73,6 +73,10 @@ export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Accoun
 export const spendTask = ({ session: { account: budget } }: BudgetNode): { readonly budget?: Account } =>
   budget === undefined ? {} : { budget: { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks + 1 } } }
 
+/** The same account after all, because the task could not be stored; nothing if the session has another one since. */
+export const unspendTask = ({ session: { account: budget } }: BudgetNode, limit: Budget): Account | undefined =>
+  budget?.limit === limit ? { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks - 1 } } : undefined
+
 /** A budget that begins now. */
 export const opened = (node: BudgetNode, limit: Budget, now: number): Account => {
   startCount(node)

@@ -9,6 +9,7 @@ export class TaskList<Task> {
   #disposable: Map<RunID, SessionID> | undefined
   #claims = 0
   #spawns = 0
+  #turns = 0
   #consents: Set<string> | undefined
   #recovery: Effect.Semaphore | undefined
 
@@ -89,9 +90,13 @@ export class TaskList<Task> {
     return this.#spawns
   }
 
-  /** Counts a task that is started. */
-  countSpawn(): void {
+  /** Counts a task that is started; call the returned function if it never was, which later turns ignore. */
+  countSpawn(): () => void {
     this.#spawns++
+    const turn = this.#turns
+    return () => {
+      if (this.#turns === turn) this.#spawns--
+    }
   }
 
   /** The subagents that the user named in this turn: they need no further permission. */
@@ -110,6 +115,7 @@ export class TaskList<Task> {
   /** A turn begins: a process that has ended started this many tasks in it. */
   beginTurn(spawns = 0): void {
     this.#spawns = spawns
+    this.#turns++
     this.#consents = undefined
   }
 

@@ -15,7 +15,7 @@ import type { Entry } from "../../JournalEntry.ts"
 import type { ChildOptions } from "../../SessionOptions.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../TaskRequest.ts"
-import { spendTask } from "../budget/account.ts"
+import { spendTask, unspendTask } from "../budget/account.ts"
 import type { Reservation } from "../budget/BudgetNode.ts"
 import { settleCount, usePromise } from "../budget/reservations.ts"
 import { subjectOf } from "../calls/offer.ts"
@@ -116,6 +116,26 @@ export const factsOf = (run: TaskRun, live: Live) => ({
   description: run.description
 })
 
+/** Counts a task towards the budgets above it; they get it back if it cannot be stored. */
+const countTask = (parent: Live, now: number) => {
+  const line = lineOf(parent)
+  const limits = line.map(({ info }) => info.budget?.limit)
+  const counted = line.flatMap((each) =>
+    each.info.budget === undefined ? [] : [each.record.change(now, spendTask(each.budget))]
+  )
+  for (const each of line) usePromise(each.budget)
+  const giveBack = Effect.sync(() => {
+    for (const [index, each] of line.entries()) {
+      const limit = limits[index]
+      const account = limit === undefined ? undefined : unspendTask(each.budget, limit)
+      if (account === undefined) continue
+      each.record.keepAccount(account)
+      usePromise(each.budget)
+    }
+  })
+  return { counted, giveBack }
+}
+
 /** Opens the child session and stores the requested run; from here on it has an outcome, whatever happens. */
 export const openRun = Effect.fnUntraced(function*(
   checked: CheckedTask,
@@ -157,20 +177,18 @@ export const openRun = Effect.fnUntraced(function*(
   }
   const facts = factsOf(row, live)
   const storing = Effect.suspend(() => {
-    const counted = lineOf(checked.parent).flatMap((each) =>
-      each.info.budget === undefined ? [] : [each.record.change(now, spendTask(each.budget))]
-    )
-    for (const each of lineOf(checked.parent)) usePromise(each.budget)
+    const { counted, giveBack } = countTask(checked.parent, now)
     settleCount(checked.parent.budget, reservation)
     const { info } = live
-    return journal.commit([
+    const writes: ReadonlyArray<Entry> = [
       ...(isNew ? [{ _tag: "Session", info, isNew } as const] : []),
       { _tag: "Run", run: row },
       journal.fact(info, "subagent.created", facts),
       ...(background ? [journal.fact(info, "background_task.started", facts)] : []),
       ...counted,
       ...also
-    ])
+    ]
+    return Effect.tapErrorCause(journal.commit(writes), () => giveBack)
   })
   const task = makeRunning(row, live, reservation, [...captured, own], begin, {
     since: live.clock.now(),

@@ -39,7 +39,7 @@ const countSpawn = Effect.fnUntraced(function*(parent: Live) {
       }, which is the limit (limits.max_tasks, --max-tasks). Do the rest without tasks.`
     })
   }
-  root.tasks.countSpawn()
+  return root.tasks.countSpawn()
 })
 
 /** Reserves the budget of a run, and counts it towards the task limits above it. */
@@ -65,14 +65,15 @@ export const startRun = Effect.fnUntraced(function*(
   also: ReadonlyArray<Entry> = []
 ) {
   const checked = yield* checkTask(request)
-  yield* inProject(checked.parent, countSpawn(checked.parent))
-  const reservation = yield* reserveFor(checked, request)
+  const uncount = yield* inProject(checked.parent, countSpawn(checked.parent))
+  const counted = <A, E, R>(starting: Effect.Effect<A, E, R>) => Effect.onError(starting, () => Effect.sync(uncount))
+  const reservation = yield* counted(reserveFor(checked, request))
   return yield* forkRun(
     checked,
     request,
     reservation,
     progress,
-    (starting) => inProject(checked.parent, openRun(checked, request, reservation, starting, also))
+    (starting) => counted(inProject(checked.parent, openRun(checked, request, reservation, starting, also)))
   )
 })
 
