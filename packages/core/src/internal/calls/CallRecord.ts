@@ -28,6 +28,7 @@ import { checkCall } from "./checkCall.ts"
 import { callerOf } from "./offer.ts"
 import { disposeOf, takeNews } from "./reportedRuns.ts"
 import { toolOf } from "./startCalls.ts"
+import { metadataFault, storable } from "./storable.ts"
 
 /** The call to make. */
 export interface CallOptions {
@@ -188,7 +189,7 @@ export class CallRecord {
       const { live } = this.options
       const news = takeNews(live, this.#reportedRuns, this.now())
       const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, this.now()) : []
-      return this.become({ ...this.#current, state: wellFormed(state) }, [...news.writes, ...charged]).pipe(
+      return this.become({ ...this.#current, state: storable(wellFormed(state)) }, [...news.writes, ...charged]).pipe(
         Effect.tapError(() => news.putBack),
         Effect.zipRight(disposeOf(live, this.#reportedRuns))
       )
@@ -239,7 +240,9 @@ export class CallRecord {
         Effect.sync(() => {
           const { state } = this.#current
           if (state.status !== "running") return
-          this.#current = { ...this.#current, state: { ...state, ...wellFormed(update) } }
+          const { metadata, ...rest } = wellFormed(update)
+          const shown = metadata === undefined || metadataFault(metadata) !== undefined ? rest : { ...rest, metadata }
+          this.#current = { ...this.#current, state: { ...state, ...shown } }
           live.history.putPart(step.message, this.#current)
           this.services.journal.report(live.info, this.#current, this.now())
         })
