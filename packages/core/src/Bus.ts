@@ -168,7 +168,7 @@ const makePressures = () => {
   const pressures = new Set<Pressure>()
   /**
    * Those who wait, oldest first: the first has its turn. If all of them continued at once, everything that waited would
-   * be published at once. A semaphore would not do: whoever asks in the right moment overtakes those who wait at it.
+   * be published at once. A semaphore would not do: a newcomer can overtake those who wait at it.
    */
   const line: Array<Deferred.Deferred<void>> = []
 

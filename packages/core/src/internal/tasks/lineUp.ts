@@ -32,7 +32,7 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
     queued,
     // No need to wait until this is stored: what the run stores next comes after it.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // A run that settled without a slot leaves it to whoever prompts the session.
+      // A run that settled without a slot leaves it to the next prompt of its session.
       if (isTold || task.isSettling) return Effect.void
       isTold = true
       // If a run is resumed, what it had stored before the crash belongs to it.
