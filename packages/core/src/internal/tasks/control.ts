@@ -101,7 +101,7 @@ const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
   }
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
   // A run that its call has yet to continue after a crash reads it then.
-  if (last !== undefined && last.state !== "settled") return "steered" as const
+  if (task === undefined && last !== undefined && last.state !== "settled") return "steered" as const
   const { row: { id: runID, taskID } } = yield* startForMessages(parent, {
     agent: child.info.agent,
     description: last?.description ?? child.info.title
