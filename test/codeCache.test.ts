@@ -125,6 +125,13 @@ it("keeps code for a few versions, and no more", () => {
   expect(keptFiles()).toContain(own)
 })
 
+it.each(["", "home"])("keeps no code in the directory where it starts, with the home %j", (home) => {
+  rmSync(cache)
+  const before = readdirSync(copy)
+  startWith({ XDG_CACHE_HOME: "", HOME: home }, program, "agents")
+  expect(readdirSync(copy)).toEqual(before)
+})
+
 it("starts from the modules where source maps are wanted, which only they have", () => {
   mark()
   expect(start("--enable-source-maps")).toEqual(fromModules)

@@ -13,11 +13,10 @@ const kept = 4
 /** Where code that V8 compiled is kept, if it is a place of the user alone: whoever can write there can run anything. */
 const cacheDirectory = () => {
   const given = process.env.XDG_CACHE_HOME
-  const directory = join(
-    given !== undefined && isAbsolute(given) ? given : join(homedir(), ".cache"),
-    "skein",
-    "compiled"
-  )
+  const caches = given !== undefined && isAbsolute(given) ? given : join(homedir(), ".cache")
+  // An empty or relative home is none: it would be a directory of the project.
+  if (!isAbsolute(caches)) return undefined
+  const directory = join(caches, "skein", "compiled")
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const { mode, uid } = statSync(directory)
   return uid === process.getuid?.() && (mode & 0o022) === 0 ? directory : undefined
