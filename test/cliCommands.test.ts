@@ -56,7 +56,10 @@ describe("skein run", () => {
   })
 
   it("says in the prompt what was not permitted, and exits as for any denial", async () => {
-    const { run } = await world({ ".skein/command/touch.md": "!`touch PWNED`" })
+    const { run } = await world({
+      ".skein/command/touch.md": "!`touch PWNED`",
+      "skein.json": JSON.stringify({ permission: { bash: { "touch *": "ask" } } })
+    })
     const ran = await run("--command", "touch")
     expect(ran.code).toBe(3)
     expect(ran.stdout).toMatch(/^heard: \[`touch PWNED` was not run: /)

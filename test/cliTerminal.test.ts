@@ -251,7 +251,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     const listed: ReadonlyArray<{ readonly id: string }> = JSON.parse(
       (await place.run(["permissions", "--format", "json"])).stdout
     )
-    expect(listed).toMatchObject([{ permission: "edit", pattern: "*" }])
+    expect(listed).toMatchObject([{ permission: "edit", pattern: "new.txt" }])
     expect(await place.run(["permissions", "revoke", listed[0]?.id ?? ""])).toMatchObject({
       code: 0,
       stderr: `Revoked: ${listed[0]?.id}\n`
@@ -268,33 +268,36 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       const results = messages.filter(({ role }) => role === "tool")
       if (user.at(-1) === "again") {
         return messages.at(-1)?.role === "user"
-          ? { calls: [{ tool: "write", args: { filePath: "d.txt", content: "" } }] }
+          ? { calls: [{ tool: "write", args: { filePath: "out/d.txt", content: "" } }] }
           : "refused"
       }
       if (results.length === 2) {
         listed.push(await list())
         await place.run(["permissions", "revoke", listed[0]?.[0]?.id ?? ""])
       }
-      const filePath = ["a.txt", "b.txt", "c.txt"][results.length]
+      const filePath = ["out/a.txt", "out/b.txt", "out/c.txt"][results.length]
       return filePath === undefined ? "Done." : { calls: [{ tool: "write", args: { filePath, content: "" } }] }
     })
     sandboxed.place = place
     const { code, plain } = await run(["go"], [
       { after: "Enter confirms", send: "2\r" },
-      { after: "▌ c.txt", send: "" },
+      { after: "▌ out/c.txt", send: "" },
       {
         after: "Enter confirms",
         send: "1\r"
       }
     ])
     expect([code, plain.match(/\? build: edit/g)?.length]).toEqual([0, 2])
-    expect(plain).toContain("2 Yes, always in this session tree: edit *")
+    expect(plain).toContain("2 Yes, always in this session tree: edit out/**")
     const [{ id = "", rootID = "" } = {}] = listed[0] ?? []
-    expect(listed).toMatchObject([[{ permission: "edit", pattern: "*", rootID: expect.stringMatching(/^ses_/) }]])
+    expect(listed).toMatchObject([[{ permission: "edit", pattern: "out/**", rootID: expect.stringMatching(/^ses_/) }]])
     expect(id).toMatch(/^per_/)
     expect(await list()).toEqual([])
     expect(
-      (await run(["-s", rootID, "again"], [{ after: "▌ d.txt", send: "" }, { after: "Enter confirms", send: "4\r" }]))
+      (await run(["-s", rootID, "again"], [{ after: "▌ out/d.txt", send: "" }, {
+        after: "Enter confirms",
+        send: "4\r"
+      }]))
         .code
     )
       .toBe(3)
