@@ -115,6 +115,18 @@ it("a file that is neither text nor image", async () => {
   expect(ended.stderr).toMatch(/^skein: --file: .*bad\.txt is neither an image .* nor text in UTF-8\. .*\n$/)
 })
 
+it.each([[0x68, 0xff, 0xfe, 0x69], [0x68, 0x00, 0x69]])("standard input that is no text", (...bytes) => {
+  const place = world()
+  const { status, stderr, stdout } = spawnSync(process.execPath, [program, ...offline, "go"], {
+    cwd: place.project,
+    encoding: "utf8",
+    input: Buffer.from(bytes),
+    env: place.env()
+  })
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
+  expect(stderr).toMatch(/^skein: Standard input is not text in UTF-8\. [^\n]+\n$/)
+})
+
 it("config with mistakes: file, line, and what was meant", async () => {
   const place = world({ "skein.json": "{\n  \"modle\": \"openai/x\"\n}\n" })
   const ended = await place.run([...offline, "go"])

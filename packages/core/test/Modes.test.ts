@@ -204,6 +204,16 @@ describe("a command that the sandbox answers for", () => {
       expect(yield* command("ask", {}, { bash: { "make *": "allow" } })).toEqual("rule")
     }))
 
+  it.effect("is not allowed by `auto` if it may hide a command that a rule denies", () =>
+    Effect.gen(function*() {
+      const denies = { bash: { "rm *": "deny" } } as const
+      const unbound = { permission: "bash" } as const
+      expect(yield* command("auto", { ...unbound, unclear: true })).toEqual("mode")
+      expect(yield* command("auto", unbound, denies)).toEqual("mode")
+      expect(yield* command("auto", { ...unbound, unclear: true }, denies)).toEqual(refused)
+      expect(yield* command("auto", { unclear: true }, denies)).toEqual(refused)
+    }))
+
   it.effect("is given what it needs by nobody but a person, the mode, or a rule that names it", () =>
     Effect.gen(function*() {
       const writing = { permission: "bash_write" } as const

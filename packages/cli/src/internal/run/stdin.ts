@@ -1,6 +1,7 @@
 /** Reads what comes on standard input as a part of the prompt. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import { isUtf8 } from "node:buffer"
 import { fstatSync } from "node:fs"
 import type { Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
@@ -18,6 +19,15 @@ const tooLong = new UsageError({
   message: "Standard input is longer than 32 MB. Put it into a file, and name the file in the prompt."
 })
 
+const notText = new UsageError({
+  message:
+    "Standard input is not text in UTF-8. Convert it first, for example with iconv -t utf-8, or attach an image with --file."
+})
+
+/** What was read as text: like a file that is attached, it must be some. */
+const asText = (bytes: Buffer): Effect.Effect<string, UsageError> =>
+  isUtf8(bytes) && !bytes.includes(0) ? Effect.succeed(bytes.toString("utf8")) : notText
+
 /** Reads to the end; `began` is done as soon as there is anything, or the end. */
 const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
   Effect.async<string, UsageError>((resume) => {
@@ -32,7 +42,7 @@ const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
     }
     const onEnd = () => {
       Deferred.unsafeDone(began, Effect.void)
-      resume(Effect.sync(() => Buffer.concat(chunks).toString("utf8")))
+      resume(Effect.suspend(() => asText(Buffer.concat(chunks))))
     }
     input.on("data", onData)
     // A closed descriptor has nothing to say either.

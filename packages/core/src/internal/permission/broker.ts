@@ -18,7 +18,7 @@ import type { AskingCall, Caller, Subject } from "../../Subject.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
-import { isOffered, passedOver, remembered } from "./verdict.ts"
+import { deniesBash, isOffered, passedOver, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -53,8 +53,9 @@ const forbidden = (ask: PermissionAsk, { forbids, onlyReads = false }: Partial<V
 /** What only a person may allow, each time anew. */
 const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
 
-/** What `auto` allows: neither that, nor what would show credentials. */
-const autoAllows = (ask: PermissionAsk): boolean => !alwaysAsks(ask) && ask.permission !== "bash_credentials"
+/** What `auto` allows: not that, nor what would show credentials, nor a line that may be what a rule denies. */
+const autoAllows = (subject: Subject, ask: PermissionAsk): boolean =>
+  !alwaysAsks(ask) && ask.permission !== "bash_credentials" && (ask.unclear !== true || !deniesBash(subject))
 
 const placeOf = ({ path, session }: Subject): HookPlace => ({
   sessionID: session.id,
@@ -197,7 +198,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         }
       }
       const asks = (yield* present(subject)).mode === "auto" ? "auto" : answerer.of(subject.session.rootID)
-      if (asks === "auto" && autoAllows(ask)) return "mode"
+      if (asks === "auto" && autoAllows(subject, ask)) return "mode"
       if (hooks.hears("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
         // The question does not wait for the notification. Without a question, the program might end before the
@@ -222,7 +223,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       for (const { ask, request, subject, tool } of waiting.all()) {
         if (!concerns(subject)) continue
         const action = yield* decide(subject, tool, ask)
-        const isAuto = autoAllows(ask) && (yield* present(subject)).mode === "auto"
+        const isAuto = autoAllows(subject, ask) && (yield* present(subject)).mode === "auto"
         if (action === "allow" || (action === "ask" && isAuto)) yield* waiting.answer(request.id, { reply: "once" })
         if (action === "deny") {
           yield* waiting.answer(request.id, { reply: "reject", message: "A rule forbids it now." })

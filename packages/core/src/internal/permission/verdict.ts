@@ -148,6 +148,12 @@ export const restrictsBash = (subject: Subject): boolean =>
     rules.some((rule) => rule.action !== "allow" && !isDefault(rule) && covers(rule.permission, "bash"))
   )
 
+/** Whether any rule denies commands: then a line that is not all known may be one of them. */
+export const deniesBash = ({ ceilings, rules }: Subject): boolean =>
+  [rules, ...ceilings].some((each) =>
+    each.some(({ action, permission }) => action === "deny" && covers(permission, "bash"))
+  )
+
 /** What rules say of the other ways to say the same. */
 export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk): Action => {
   const caller = callerOf(tool, ask)

@@ -156,12 +156,14 @@ const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   if (yield* isReported(row, holder)) yield* disposeOf(holder, [row.id])
 }, (effect) => Effect.catchTag(effect, "TaskRefused", () => Effect.void))
 
-const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
+/** Settles a run that cannot continue; whether it is to be continued here, because no call does that. */
+const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
   const { by, reason } = row.stop ?? {}
   // Runs below find that their caller was stopped.
   const end = (how: End, wakes: boolean) =>
     Effect.map(settleStored(row, how, wakes), (task) => {
       if ("live" in task) infos.set(task.row.taskID, task.live.info)
+      return false
     })
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
   if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside(), false)
@@ -174,9 +176,12 @@ const recoverRun = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionI
       row.background
     )
   }
-  // A call continues it on its own.
-  if (row.background) yield* continueRun(row, undefined)
+  // A call continues its own.
+  return row.background
 })
+
+const logLeft = ({ taskID }: TaskRun) => (error: { readonly message: string }) =>
+  Effect.as(Effect.logError(`The task ${taskID} could not be taken up`, error.message), false)
 
 /** Unread messages to a settled task start a new run. */
 const passOn = Effect.fnUntraced(
@@ -202,12 +207,16 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
   const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
   const ofRuns = new Set(runs.map(({ taskID }) => taskID))
   // Stopped sessions come first, with everything that they requested.
+  const kept: Array<TaskRun> = []
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
     if (!isWanted()) return false
-    yield* Effect.catchAll(
-      recoverRun(row, infos),
-      (error) => Effect.logError(`The task ${row.taskID} could not be taken up`, error.message)
-    )
+    if (yield* Effect.catchAll(settleOrKeep(row, infos), logLeft(row))) kept.push(row)
+  }
+  // From the bottom up: a run that continued before its own background tasks would settle without them.
+  const depthOf = ({ taskID }: TaskRun) => infos.get(taskID)?.depth ?? 0
+  for (const row of kept.toSorted((a, b) => depthOf(b) - depthOf(a))) {
+    if (!isWanted()) return false
+    yield* Effect.catchAll(continueRun(row, undefined), logLeft(row))
   }
   for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
   for (const info of infos.values()) {
