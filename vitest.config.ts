@@ -4,8 +4,8 @@ import { configDefaults, defineConfig } from "vitest/config"
 // Not `module`: what stands there is made for bundlers, and Node cannot always load it.
 const conditions = ["node", "development|production"]
 
-// The packages as npm would publish them: to pack and install them takes longer than any other file, and a registry.
-const published = process.env["SKEIN_TEST_FULL"] === "1" ? [] : ["test/packed*.test.ts"]
+// Files that cost the most, such as the crash harness and the packed program. CI runs them too.
+const slow = process.env["SKEIN_TEST_FULL"] === "1" ? [] : ["test/**/*.full.test.ts"]
 
 export default defineConfig({
   resolve: { conditions },
@@ -22,6 +22,6 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     setupFiles: ["test/support/everyFile.ts"],
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...published]
+    exclude: [...configDefaults.exclude, ...slow]
   }
 })

@@ -11,8 +11,7 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-// It takes half a minute of real time, so only .ci/run waits for it.
-it.skipIf(process.env["SKEIN_TEST_FULL"] !== "1")(
+it(
   "ends the run with an error after half a minute, and the session goes on later",
   async () => {
     const llm = await startLlm(async ({ messages }) => {

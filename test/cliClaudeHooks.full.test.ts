@@ -10,7 +10,9 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const hasPython = spawnSync("python3", ["-c", ""]).status === 0
 if (!hasPython) {
-  console.warn("Some of cliClaudeHooks.test.ts are skipped: python3, in which their hooks are written, is not there.")
+  console.warn(
+    "Some of cliClaudeHooks.full.test.ts are skipped: python3, in which their hooks are written, is not there."
+  )
 }
 
 const cleanup: Array<() => unknown> = []
