@@ -1,6 +1,7 @@
 /** Decides what clients send: bodies and queries, in which unknown keys are mistakes. */
 import { PermissionReply } from "@skein/domain/Event"
 import { MessageID } from "@skein/domain/Id"
+import { Mode } from "@skein/domain/Mode"
 import { ModelRef } from "@skein/domain/Model"
 import { PartInput } from "@skein/domain/Part"
 import * as Schema from "effect/Schema"
@@ -18,8 +19,8 @@ export const CreateSession = body("CreateSession", {
   agent: Schema.optional(Text),
   title: Schema.optional(Text),
   model: Schema.optional(ModelRef),
-  /** Who answers questions: a client of the server (`ask`, the default), or nobody, and all is allowed (`auto`). */
-  mode: Schema.optional(Schema.Literal("ask", "auto"))
+  /** How much it and everything below it may do without a question; `ask` by default, `plan` for the agent `plan`. */
+  mode: Schema.optional(Mode)
 })
 
 /** Prompts a session: with a text, or with parts. */
@@ -34,8 +35,10 @@ export const Prompt = Schema.Union(
 /** The type of a prompt. */
 export type Prompt = typeof Prompt.Type
 
-/** Changes a session. */
-export const ChangeSession = body("ChangeSession", { title: Text })
+/** Changes a session: its title, or the mode of the tree that it is in. */
+export const ChangeSession = body("ChangeSession", { title: Schema.optional(Text), mode: Schema.optional(Mode) }).pipe(
+  Schema.filter(({ mode, title }) => mode !== undefined || title !== undefined || "`title` or `mode`, or both")
+)
 
 /** Copies a session, up to and including a message. */
 export const ForkSession = body("ForkSession", { messageID: Schema.optional(MessageID) })

@@ -55,7 +55,10 @@ const writing = [
   HttpApiEndpoint.post("create", "/v1/sessions").setPayload(CreateSession).addSuccess(created)
     .annotateContext(about("Creates a root session")),
   HttpApiEndpoint.patch("change", "/v1/sessions/:id").setPath(id).setPayload(ChangeSession).addSuccess(SessionInfo)
-    .annotateContext(about("Gives a session another title")),
+    .annotateContext(about(
+      "Changes the title of a session, or the mode of the tree that it is in",
+      "A mode decides new calls at once, and the questions that wait after two seconds."
+    )),
   HttpApiEndpoint.del("remove", "/v1/sessions/:id").setPath(id).addSuccess(HttpApiSchema.NoContent)
     .annotateContext(about("Stops and deletes a session and all sessions below it")),
   HttpApiEndpoint.post("prompt", "/v1/sessions/:id/prompt").setPath(id)

@@ -1,7 +1,6 @@
 /** Owns a server: the API of the sessions of one database, for any number of clients. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { publicPaths } from "@skein/api/Api"
-import { Answerer } from "@skein/core/Answerer"
 import type { ManyServices } from "@skein/core/Skein"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -28,7 +27,6 @@ export type { ServerOptions } from "./ServerOptions.ts"
 const make = (options: ServerOptions) =>
   Effect.gen(function*() {
     const fileSystem = yield* FileSystem.FileSystem
-    const answerer = yield* Answerer
     const feeds = yield* Feeds
     const services = yield* Effect.context<ManyServices>()
     const over = yield* Deferred.make<void>()
@@ -46,7 +44,6 @@ const make = (options: ServerOptions) =>
       scope,
       turns: new Map(),
       storing: new Map(),
-      allowAll: (rootID) => Effect.provideService(answerer.set(rootID, "auto"), Scope.Scope, scope),
       shutdown: Effect.asVoid(Deferred.succeed(over, undefined))
     })
     const handler = yield* Effect.provideService(makeHandler, ServerState, state)

@@ -1,7 +1,7 @@
 /** Owns what the routes share: who is logged in, which prompts are under way, and whether the server is to end. */
 import type { Turn } from "@skein/core/Session"
 import type { PromptError } from "@skein/core/Turn"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { MessageID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
@@ -21,8 +21,6 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   readonly turns: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
   /** The keys of prompts that are being stored. */
   readonly storing: Map<string, Deferred.Deferred<void>>
-  /** Says how questions of a tree are met that nobody asks a person about. */
-  readonly allowAll: (rootID: SessionID) => Effect.Effect<void>
   /** Ends the server. */
   readonly shutdown: Effect.Effect<void>
 }>() {}

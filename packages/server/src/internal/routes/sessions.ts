@@ -1,7 +1,7 @@
 /** Implements the routes of sessions. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
-import type { CreateSession } from "@skein/api/Input"
+import type { ChangeSession, CreateSession } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -89,17 +89,26 @@ const create = Effect.fnUntraced(function*(
   { agent, directory, mode, model, title }: typeof CreateSession.Type
 ) {
   const session = yield* Session
-  const { allowAll, options } = yield* ServerState
+  const { options } = yield* ServerState
   const place = yield* checkDirectory(directory)
-  const info = yield* asProblem(session.create({
+  return yield* asProblem(session.create({
     directory: place,
     projectID: yield* options.projectOf(place),
     ...(agent === undefined ? {} : { agent }),
+    ...(mode === undefined ? {} : { mode }),
     ...(model === undefined ? {} : { model }),
     ...(title === undefined ? {} : { title })
   }))
-  if (mode === "auto") yield* allowAll(info.id)
-  return info
+})
+
+/** Changes the title of a session, and the mode of its tree. */
+const change = Effect.fnUntraced(function*(id: string, { mode, title }: typeof ChangeSession.Type) {
+  const session = yield* Session
+  const found = yield* asProblem(findSession(id))
+  // A mode may be refused: then nothing has changed.
+  if (mode !== undefined) yield* asProblem(session.setMode(found.id, mode))
+  if (title !== undefined) yield* asProblem(session.rename(found.id, title))
+  return yield* asProblem(session.get(found.id))
 })
 
 /** Does something with a session that is there. */
@@ -132,9 +141,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("tree", ({ path }) => tree(path.id))
     .handleRaw("events", () => answeredBefore)
     .handle("create", ({ payload }) => create(payload))
-    .handle("change", ({ path, payload }) =>
-      withSession(path.id, (session, id) =>
-        Effect.zipRight(session.rename(id, payload.title), session.get(id))))
+    .handle("change", ({ path, payload }) => change(path.id, payload))
     .handle("remove", ({ path }) =>
       withSession(path.id, (session, id) => session.remove(id)))
     .handle("prompt", ({ headers, path, payload, urlParams }) =>
