@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 export const pageOf = <A, I>(item: Schema.Schema<A, I>) =>
   Schema.Struct({ items: Schema.Array(item), next: Schema.optional(Schema.String) })
 
-/** A session, and what it does now. */
+/** A session, and what it does now. A root has its `mode`. */
 export const ListedSession = Schema.Struct({ ...SessionInfo.fields, status: SessionStatus })
 /** The type of a listed session. */
 export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> {}

@@ -85,6 +85,8 @@ export interface ToolCaller {
   readonly byUser: boolean
   /** The subagents that the user named in this turn. */
   readonly consents: ReadonlySet<string>
+  /** The mode of the tree; `ask` if absent. */
+  readonly mode?: Mode
   /** What the rules say of reading a path, as they show it. If absent, the defaults apply. */
   readonly reading?: (path: string) => Action
 }

@@ -43,7 +43,8 @@ export const makeQuestion: Effect.Effect<Tool<QuestionInput>, never, Question> =
     define<QuestionInput>({
       name: "question",
       // Where nobody can be asked, asking would only cost a step.
-      describe: ({ rootID }) => Effect.succeed(questions.canAsk(rootID) ? description : undefined),
+      describe: ({ mode, rootID }) =>
+        Effect.succeed(mode !== "auto" && questions.canAsk(rootID) ? description : undefined),
       parameters: Parameters,
       effect: "safe",
       waits: true,

@@ -33,7 +33,7 @@ export interface ShellHookOptions {
   /** Shows the user what hooks of Claude Code say to them. Where absent, it is logged as a warning. */
   readonly tell?: (line: string) => Effect.Effect<void>
   /** Whether questions of a tree of sessions are answered with yes. Hooks of Claude Code are told so as `permission_mode`. */
-  readonly auto?: (rootID: SessionID) => boolean
+  readonly auto?: (rootID: SessionID) => Effect.Effect<boolean>
 }
 
 /** A hook did not do what hooks do. */
@@ -147,7 +147,7 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
       ...own,
       ...claudeHooks(settings.claude_hooks ?? {}, claude, {
         tell: options.tell ?? ((line) => Effect.logWarning(line)),
-        bypasses: options.auto ?? (() => false)
+        bypasses: options.auto ?? (() => Effect.succeed(false))
       })
     ]
   })

@@ -139,12 +139,12 @@ describe("question", () => {
       stack("person", Scripted.make({ build: first(Scripted.call("question", { question: "x".repeat(9_000) })) }))
     )))
 
-  for (const asks of ["nobody", "auto"] as const) {
-    it.scoped(`is not offered where questions are met by ${asks}`, () => {
+  for (const [asks, mode] of [["nobody", "ask"], ["auto", "ask"], ["person", "auto"]] as const) {
+    it.scoped(`is not offered where questions are met by ${asks} and the mode is ${mode}`, () => {
       const scripted = script()
       return Effect.gen(function*() {
         const heard = yield* record()
-        const { id } = yield* Session.create({ directory: "/work", agent: "build", title: "Test" })
+        const { id } = yield* Session.create({ directory: "/work", agent: "build", title: "Test", mode })
         const turn = yield* Session.prompt(id, "Go")
         expect(turn.text).toContain("There is no tool")
         expect(scripted.requests[0]?.tools.map(({ name }) => name)).not.toContain("question")

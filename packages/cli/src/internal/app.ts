@@ -20,6 +20,8 @@ import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import type { SessionID } from "@skein/domain/Id"
+import { modeOf } from "@skein/domain/Mode"
 import { keyNames } from "@skein/provider/Unusable"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
@@ -33,6 +35,7 @@ import * as Worktrees from "@skein/tools/Worktrees"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { Stdio } from "../Stdio.ts"
@@ -153,12 +156,19 @@ const projectOptions = Effect.fnUntraced(function*(
 ) {
   const processes = yield* Processes
   const variables = yield* environment
+  const store = yield* SessionStorage
+  const isAuto = (rootID: SessionID) =>
+    Effect.match(store.session(rootID), {
+      // Hooks are told the cautious mode where the stored one cannot be read.
+      onFailure: () => false,
+      onSuccess: Option.exists((root) => modeOf(root) === "auto")
+    })
   const hooks = Effect.flatMap(Answerer, (answerer) =>
     ShellHooks.hooks({
       environment: variables,
       directory,
       processes,
-      auto: (rootID) => answerer.of(rootID) === "auto",
+      auto: (rootID) => answerer.of(rootID) === "auto" ? Effect.succeed(true) : isAuto(rootID),
       ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
     }))
   return {

@@ -34,7 +34,7 @@ export const world = (
         environment: process.env,
         directory: cwd,
         tell: (line) => Effect.sync(() => void shown.push(line)),
-        auto: () => auto
+        auto: () => Effect.succeed(auto)
       }).pipe(
         Layer.provide(Config.layer({ claude_hooks: config, env: { FROM_SETTINGS: "yes" } }))
       )

@@ -67,8 +67,8 @@ export const makeQuestion = Effect.gen(function*() {
     call: ToolContext,
     asked: Pick<QuestionRequest, "question" | "options" | "multiple">
   ) {
-    const { depth, partID, path, rootID, sessionID } = call
-    if (!canAsk(rootID)) return yield* nobody
+    const { depth, mode, partID, path, rootID, sessionID } = call
+    if (mode === "auto" || !canAsk(rootID)) return yield* nobody
     const source = { id: sessionID, rootID, depth }
     const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
     const ended = yield* Deferred.make<ReadonlyArray<string>, Unanswered>()

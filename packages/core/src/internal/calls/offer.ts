@@ -14,6 +14,9 @@ import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import { type Acting, type Live, pathOf } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 
+/** The mode of the tree that a session is in. */
+const treeModeOf = (live: Acting) => modeOf((live.parent?.root ?? live).info)
+
 /** Who calls, as tools see it. */
 export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCaller => ({
   sessionID: live.info.id,
@@ -23,6 +26,7 @@ export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCal
   directory: live.info.directory,
   agent: live.info.agent,
   path: pathOf(live),
+  mode: treeModeOf(live),
   model,
   byUser,
   consents: live.tasks.consents
@@ -39,7 +43,7 @@ const look = (agents: Context.Tag.Service<Agent>, live: Acting): Either.Either<S
     const ceiling = agents.ceiling(agent.right)
     if (ceiling.length > 0) ceilings.push(ceiling)
   }
-  const mode = modeOf((live.parent?.root ?? live).info)
+  const mode = treeModeOf(live)
   return Either.map(
     own,
     (agent) => ({ session: live.info, path: pathOf(live), mode, rules: agents.rules(agent), ceilings })

@@ -142,8 +142,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handleRaw("events", () => answeredBefore)
     .handle("create", ({ payload }) => create(payload))
     .handle("change", ({ path, payload }) => change(path.id, payload))
-    .handle("remove", ({ path }) =>
-      withSession(path.id, (session, id) => session.remove(id)))
+    .handle("remove", ({ path }) => withSession(path.id, (session, id) => session.remove(id)))
     .handle("prompt", ({ headers, path, payload, urlParams }) =>
       Effect.gen(function*() {
         const { id } = yield* asProblem(findSession(path.id))
@@ -158,5 +157,4 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("compact", ({ path }) =>
       withSession(path.id, (session, id) =>
         session.compact(id)))
-    .handle("summarize", ({ path }) =>
-      withSession(path.id, (session, id) => session.summarize(id))))
+    .handle("summarize", ({ path }) => withSession(path.id, (session, id) => session.summarize(id))))

@@ -22,7 +22,7 @@ export interface ClaudeHookOptions {
   /** Says a line to the user. */
   readonly tell: (line: string) => Effect.Effect<void>
   /** Whether questions are answered with yes: what Claude Code calls `bypassPermissions`. */
-  readonly bypasses: (rootID: SessionID) => boolean
+  readonly bypasses: (rootID: SessionID) => Effect.Effect<boolean>
 }
 
 /** Runs a command with this input where a session works. */
@@ -216,13 +216,14 @@ export const claudeHooks = (
   const told = Effect.fnUntraced(function*(event: ClaudeEvent, hooks: ReadonlyArray<Registered>, payload: HookPayload) {
     const { names, told: own } = toldOf(event, payload)
     const jobs: Array<Job> = []
+    const bypasses = yield* given.bypasses(payload.rootID)
     for (const each of hooks) {
       const isMeant = names.length === 0 || (yield* meant(each, names)) !== undefined
       if (isMeant) {
         jobs.push({
           hook: each.hook,
           run: each.run,
-          told: { ...commonOf(event, payload, given.bypasses(payload.rootID)), ...own }
+          told: { ...commonOf(event, payload, bypasses), ...own }
         })
       }
     }
@@ -235,6 +236,7 @@ export const claudeHooks = (
     payload: HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest"> | HookPayload<"PostToolUse">
   ) {
     const jobs: Array<Job> = []
+    const bypasses = yield* given.bypasses(payload.rootID)
     for (const call of claudeCalls(payload.tool, payload.input, payload.cwd)) {
       for (const each of hooks) {
         const name = yield* meant(each, call.names)
@@ -248,7 +250,7 @@ export const claudeHooks = (
           : { tool_response: responseOf(payload.tool, payload, call) }
         const { hook, run } = each
         const about = {
-          ...commonOf(event, payload, given.bypasses(payload.rootID)),
+          ...commonOf(event, payload, bypasses),
           tool_name: name,
           tool_input: call.input ?? {},
           ...(payload.callID === undefined ? {} : { tool_use_id: payload.callID }),
