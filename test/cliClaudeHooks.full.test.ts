@@ -234,7 +234,7 @@ describe("hooks of a session", () => {
           + "echo '{\"decision\":\"block\",\"reason\":\"run the tests\",\"systemMessage\":\"one more round\"}'\n"
       }
     })
-    expect(ended.stdout).toContain("told: A hook wants you to go on:\n\nrun the tests")
+    expect(ended.stdout).toContain("told: A hook wants you to continue:\n\nrun the tests")
     expect(ended.stderr).toContain("one more round")
     expect(llm.requests.filter(({ last }) => last.includes("run the tests")).length).toBe(1)
   })
@@ -291,7 +291,7 @@ describe("hooks of a session", () => {
       child: "child says",
       calls: [{ tool: "task", args: { description: "Look", prompt: "child a", subagent_type: "explore" } }]
     })
-    expect(ended.stdout).toContain("child says: A hook wants you to go on:\n\nname the file")
+    expect(ended.stdout).toContain("child says: A hook wants you to continue:\n\nname the file")
     expect(JSON.parse(read("stopped.json") ?? "")).toMatchObject({ agent_type: "explore", stop_hook_active: true })
   })
 

@@ -197,12 +197,12 @@ ${wrong.message}`
     Agent.layer([...builtins, ...agents], permission)
 
   /**
-   * Has a model design an agent with a name of its own. The result is a proposal: nothing is stored, and no session is
+   * Asks a model to design an agent with an unused name. The result is a proposal: nothing is stored, and no session is
    * created.
    */
   static readonly generate = Effect.fnUntraced(function*(wish: AgentWish) {
     const { all } = yield* Agent
-    // Loads on first use, so that the program starts without it.
+    // Loaded on first use, which keeps the start fast.
     const { generateAgent } = yield* Effect.promise(() => import("./internal/model/generateAgent.ts"))
     return yield* generateAgent(wish, new Set([...all.map(({ name }) => name), ...wish.taken ?? []]))
   })

@@ -15,7 +15,7 @@ export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {
   /** Sets who answers the questions of a tree until the scope closes. The latest setting wins. */
   readonly set: (rootID: SessionID, asks: Asks) => Effect.Effect<void, never, Scope.Scope>
 }>() {
-  /** `asks` applies to every tree without a setting of its own. */
+  /** `asks` is the default for trees without their own setting. */
   static readonly layer = (asks: Asks = "nobody"): Layer.Layer<Answerer> =>
     Layer.sync(Answerer, () => {
       const trees = new Map<SessionID, ReadonlyArray<{ readonly asks: Asks }>>()

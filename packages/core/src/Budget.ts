@@ -16,7 +16,7 @@ import type { Session } from "./Session.ts"
 import type { BudgetInvalid, SessionNotFound } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
 
-/** How a budget stands. */
+/** The status of a budget. */
 export interface BudgetStatus extends Account {
   /** The session with this budget. */
   readonly sessionID: SessionID
@@ -26,7 +26,7 @@ export interface BudgetStatus extends Account {
 
 /** The budgets of the sessions. */
 export class Budget extends Context.Tag("@skein/core/Budget")<Budget, {
-  /** Sets what a session may use from now on, with everything below it. Without a limit, it is unbounded. */
+  /** Sets what a session and everything below it may use from now on. Without a limit, it is unbounded. */
   readonly set: (
     id: SessionID,
     limit: Limit | undefined

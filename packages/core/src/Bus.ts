@@ -48,7 +48,7 @@ const tell = (listeners: ReadonlySet<Listening> | undefined, event: Event): void
   }
 }
 
-const hearsDeltas = (listeners: ReadonlySet<Listening> | undefined): boolean => {
+const receivesDeltas = (listeners: ReadonlySet<Listening> | undefined): boolean => {
   for (const { deltas } of listeners ?? []) {
     if (deltas) return true
   }
@@ -63,7 +63,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
   /** Passes an event to everyone who listens for it. */
   readonly publish: (event: Event) => void
   /** Whether anyone would receive a delta of this session: if not, there is no need to create it. */
-  readonly heard: (session: { readonly sessionID: SessionID; readonly rootID: SessionID }) => boolean
+  readonly hasDeltaListeners: (session: { readonly sessionID: SessionID; readonly rootID: SessionID }) => boolean
   /** Calls a function for each event until the scope closes. */
   readonly listen: (
     filter: BusFilter,
@@ -71,8 +71,8 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
     pressure?: Pressure
   ) => Effect.Effect<void, never, Scope.Scope>
   /**
-   * Runs an effect that publishes events: at once, or, while a listener is full, in turn when it has room again. Nobody
-   * overtakes those who wait.
+   * Runs an effect that publishes events: immediately, or, while a listener is full, in order of arrival once it has
+   * room again.
    */
   readonly whenRoom: <A, E, R>(publishing: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Events from now on. At most `capacity` (4,096) are buffered; one more ends the stream with `BusOverflow`. */
@@ -83,7 +83,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
 }>() {
   /** A bus inside this process. */
   static readonly layer: Layer.Layer<Bus> = Layer.sync(Bus, () => {
-    const { add, hearsDeltasOf, publish } = makeListeners()
+    const { add, hasDeltaListeners, publish } = makeListeners()
     const { exert, whenRoom } = makePressures()
 
     const listen = (filter: BusFilter, listener: Listener, pressure?: Pressure) =>
@@ -122,7 +122,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
 
     return {
       publish,
-      heard: hearsDeltasOf,
+      hasDeltaListeners,
       listen,
       whenRoom,
       subscribe
@@ -130,7 +130,7 @@ export class Bus extends Context.Tag("@skein/core/Bus")<Bus, {
   })
 }
 
-/** The listeners, by what they listen to. */
+/** The listeners by their filter. */
 const makeListeners = () => {
   const everything = new Set<Listening>()
   const bySession = new Map<SessionID, Set<Listening>>()
@@ -157,18 +157,18 @@ const makeListeners = () => {
     tell(byRoot.get(event.rootID), event)
   }
 
-  const hearsDeltasOf = ({ rootID, sessionID }: { readonly rootID: SessionID; readonly sessionID: SessionID }) =>
-    hearsDeltas(everything) || hearsDeltas(bySession.get(sessionID)) || hearsDeltas(byRoot.get(rootID))
+  const hasDeltaListeners = ({ rootID, sessionID }: { readonly rootID: SessionID; readonly sessionID: SessionID }) =>
+    receivesDeltas(everything) || receivesDeltas(bySession.get(sessionID)) || receivesDeltas(byRoot.get(rootID))
 
-  return { add, publish, hearsDeltasOf }
+  return { add, publish, hasDeltaListeners }
 }
 
 /** Listeners with back pressure, for which publishing waits. */
 const makePressures = () => {
   const pressures = new Set<Pressure>()
   /**
-   * Those who wait, oldest first: the first has its turn. If all of them continued at once, everything that waited would
-   * be published at once. A semaphore would not do: a newcomer can overtake those who wait at it.
+   * Waiting publishers, oldest first; only the first may continue. Waking all of them together would publish everything
+   * that waited at once, and at a semaphore a newcomer could overtake them.
    */
   const line: Array<Deferred.Deferred<void>> = []
 

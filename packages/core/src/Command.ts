@@ -1,6 +1,6 @@
 /**
- * Owns prompts that have a name. It turns a template and its arguments into a prompt, and the names in a prompt into
- * what they refer to.
+ * Owns commands, the named prompts. It turns a template and its arguments into a prompt, and resolves the names in a
+ * prompt.
  */
 import type { SessionID } from "@skein/domain/Id"
 import type { PartInput } from "@skein/domain/Part"
@@ -59,8 +59,8 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
     also?: ReadonlyArray<PartInput>
   ) => Effect.Effect<Turn, ExpandError | PromptError>
   /**
-   * A person's words as a prompt: `@agent` asks for that subagent, and `@path` attaches a file, a directory or an
-   * image. Any other name stays as it is.
+   * A person's text as a prompt: `@agent` asks for that subagent, and `@path` attaches a file, a directory or an image.
+   * Any other name stays as it is.
    */
   readonly mentioned: (id: SessionID, text: string) => Effect.Effect<ReadonlyArray<PartInput>, ExpandError>
 }>() {
@@ -83,7 +83,7 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
     options?: Omit<PromptOptions, "command">
   ) => Effect.flatMap(Command, (command) => command.run(id, request, options))
 
-  /** A person's words as the parts of a prompt, for `Session.prompt`. */
+  /** A person's text as the parts of a prompt, for `Session.prompt`. */
   static readonly mentioned = (id: SessionID, text: string) =>
     Effect.flatMap(Command, (command) => command.mentioned(id, text))
 }

@@ -29,7 +29,7 @@ export interface CommandList {
 /** Finds the commands of a directory. */
 export type CommandSource = (directory: string) => Effect.Effect<CommandList>
 
-/** What is asked for. */
+/** A request for a command. */
 export interface CommandRequest {
   readonly name: string
   /** The text after the command as a person typed it, or words that are already split. */

@@ -41,6 +41,6 @@ export class Failpoints extends Context.Reference<Failpoints>()("@skein/core/Fai
   defaultValue: (): { readonly hit: (name: FailpointName) => void } => ({ hit: () => {} })
 }) {}
 
-/** Comes by a point. */
+/** Reports that the program reached a point. */
 export const failpoint = (name: FailpointName): Effect.Effect<void> =>
   Effect.map(Failpoints, (points) => points.hit(name))

@@ -11,7 +11,7 @@ export const GeneratedAgent = Schema.Struct({
   }),
   whenToUse: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000)).annotations({
     description:
-      "For those who may delegate to it: one or two sentences that begin with \"Use this agent\" and say when"
+      "For agents that may delegate to it: one or two sentences that begin with \"Use this agent\" and say when"
   }),
   systemPrompt: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(20_000)).annotations({
     description: "The system prompt of the agent, in the second person"
@@ -23,6 +23,6 @@ export interface GeneratedAgent extends Schema.Schema.Type<typeof GeneratedAgent
 /** The model did not produce a usable agent. */
 export class AgentNotGenerated extends Schema.TaggedError<AgentNotGenerated>()("AgentNotGenerated", {
   message: Schema.String,
-  /** The last that the model gave. */
+  /** The model's last attempt. */
   last: Schema.String
 }) {}

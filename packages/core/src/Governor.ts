@@ -1,6 +1,4 @@
-/**
- * Owns how much happens at once: slots for working agents, per root and for the process, and requests to each model.
- */
+/** Limits concurrency: slots for working agents, per root and per process, and parallel requests to each model. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +15,7 @@ import type { Slot, SlotNews } from "./Slot.ts"
 export type { RequestGate, Sender } from "./RequestGate.ts"
 export type { Call, Slot } from "./Slot.ts"
 
-/** How much happens at once. */
+/** The limits on concurrent work. */
 export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
   /**
    * A slot for an agent below a root. Siblings are served in order of arrival, and roots in turn. Agents that continue

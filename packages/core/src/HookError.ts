@@ -1,4 +1,4 @@
-/** Decides how a hook says no. */
+/** Decides how to report that a hook blocked something. */
 import * as Schema from "effect/Schema"
 
 /** A hook blocked something, or failed where it must not. The model reads `message`. */

@@ -23,7 +23,7 @@ import type { Caller } from "./Subject.ts"
 
 export type { AfterCall, Hook, HookEnd, HookPlace } from "./Hook.ts"
 
-/** What can be said of a hook. */
+/** The options of a hook. */
 export interface HookOptions {
   /** Its name in messages. */
   readonly name?: string
@@ -62,8 +62,8 @@ export const on = <N extends HookName, R = never>(
  * decision wins.
  */
 export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
-  /** Whether any hook listens: if not, you need not call the rest. */
-  readonly hears: (event: HookEvent, of: Caller) => boolean
+  /** Whether any hook is registered: if not, you need not call the other members. */
+  readonly isRegistered: (event: HookEvent, of: Caller) => boolean
   /** What hooks say to the model when a session starts. */
   readonly sessionStart: (
     at: HookPlace,
@@ -125,6 +125,6 @@ export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
         }))))
     )
 
-  /** Nobody listens. */
+  /** No hooks. */
   static readonly layerNoop: Layer.Layer<Hooks> = Layer.sync(Hooks, () => makeHooks([]))
 }

@@ -8,7 +8,7 @@ export class Instructions extends Context.Tag("@skein/core/Instructions")<Instru
   /** The instructions in the system prompt of agents that work in a directory; undefined if there are none. */
   readonly of: (directory: string) => Effect.Effect<string | undefined>
 }>() {
-  /** Nobody asks for anything. */
+  /** No instructions. */
   static readonly layerNone = Layer.succeed(Instructions, { of: () => Effect.succeed(undefined) })
 
   /** The same instructions for every directory. */

@@ -16,7 +16,7 @@ export class IsolationRefused extends Schema.TaggedError<IsolationRefused>()("Is
     "not_a_repository",
     "no_commits",
     "git_missing",
-    /** It would lose work that exists nowhere else. */
+    /** Removing it would lose work that exists nowhere else. */
     "has_changes",
     /** The task or the directory does not exist. */
     "not_found",
@@ -81,7 +81,7 @@ export interface Leftover {
   readonly changes: Changes | "none" | "unknown"
 }
 
-/** Gives tasks their own place to work. It never changes or loses what the user has. */
+/** Gives tasks their own worktree. It never changes or loses the user's work. */
 export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
   /**
    * Creates the worktree of a task from the current commit of the caller's repository, or reopens it. If opening fails
@@ -102,8 +102,8 @@ export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
   /** All worktrees, sorted by id, including those of running tasks: only the storage knows which these are. */
   readonly list: Effect.Effect<ReadonlyArray<Leftover>, IsolationRefused>
   /**
-   * Removes a worktree with its branch. Refuses one with something in it that is nowhere else, saying what, unless forced.
-   * The caller knows that the task is not at work.
+   * Removes a worktree with its branch. Unless forced, refuses one with work that exists nowhere else, and names that
+   * work. The caller makes sure that the task is not running.
    */
   readonly remove: (
     taskID: SessionID,

@@ -13,7 +13,7 @@ export interface Lease {
 /** The stored state of a lease. A tree that nobody holds has no owner. */
 export interface StoredLease {
   readonly owner: string | undefined
-  /** That of the last holder; 0 if nobody ever held it. */
+  /** The epoch of the last holder; 0 if nobody ever held it. */
   readonly epoch: number
   /**
    * When it expires unless it is renewed, in milliseconds since 1970 on the clock of the storage; 0 if nobody holds it.

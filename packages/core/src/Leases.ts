@@ -51,7 +51,7 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   /** Calls a function whenever memory is out of date for a tree: another process holds it, or has held it meanwhile. */
   readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
   /** Calls a function whenever an idle tree was released. Nobody acquires it again before the function has ended. */
-  readonly onRest: (rest: (rootID: SessionID) => Effect.Effect<void>) => void
+  readonly onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {
   /** Leases on a storage, and that storage for lease holders: through it, you cannot change what others hold. */
   static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(

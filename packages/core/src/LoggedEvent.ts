@@ -11,11 +11,11 @@ export interface LoggedEvent {
   readonly event: Event
 }
 
-/** Which events there are. */
+/** The range of the stored events. */
 export interface EventRange {
-  /** Of the first event that is kept; one more than `last` where none is. */
+  /** The number of the first stored event; `last + 1` if none is stored. */
   readonly first: number
-  /** Of the last event that there ever was; 0 where there was none. */
+  /** The number of the last event that was ever stored; 0 if there was none. */
   readonly last: number
 }
 

@@ -25,11 +25,11 @@ const histogram = (
 const counter = (name: string, description: string, incremental = true): Metric.Metric.Counter<number> =>
   Metric.counter(name, { description, incremental })
 
-/** Model requests, one for each try, by model, purpose and outcome. */
+/** Model requests by model, purpose and outcome; each try counts. */
 export const requestDuration = histogram(
   "gen_ai.client.operation.duration",
   requestSeconds,
-  "Model requests, each try by itself"
+  "Model requests, counting each try"
 )
 /** Tokens of a request by kind: `input` and `output` are totals, `cache_read`, `cache_write` and `reasoning` parts of them. */
 export const tokenUsage = histogram("gen_ai.client.token.usage", tokenCounts, "Tokens of a request, by kind")

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 
 /** This process, among those that share a storage. */
 export class Owner extends Context.Tag("@skein/core/Owner")<Owner, {
-  /** Unique among all processes, past ones included. People read it where a session is held. */
+  /** Unique among all processes, past ones included. Errors about held sessions show it. */
   readonly id: string
   /** Whether that owner has certainly ended. If nobody can know, its lease must expire. */
   readonly isGone: (owner: string) => Effect.Effect<boolean>

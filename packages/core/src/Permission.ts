@@ -17,7 +17,7 @@ import type { PermissionAsk } from "./Tool.ts"
 export type { PermissionOptions } from "./PermissionOptions.ts"
 export type { Subject } from "./Subject.ts"
 
-/** What may be done. */
+/** The permission service. */
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {
   /**
    * What the rules say: the strictest of agent and ceilings, over all patterns. Stored approvals lift `ask`, never
@@ -31,7 +31,7 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     ask: PermissionAsk,
     call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
-  /** Says of files what the rules and approvals of this moment make of reading them. */
+  /** Returns a function that says whether the current rules and approvals allow reading a file. */
   readonly readAction: (subject: Subject) => Effect.Effect<(path: string) => Action, StorageError>
   /** Whether any call of a tool may ever be permitted: models are not offered tools that are always denied. */
   readonly offered: (subject: Subject, tool: Caller) => boolean
@@ -44,7 +44,7 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     reply: PermissionReply,
     options?: { readonly message?: string; readonly scope?: "tree" | "project" }
   ) => Effect.Effect<void, PermissionNotFound | StorageError>
-  /** Answers the questions of a tree that rules, approvals or its mode have decided by now. */
+  /** Answers the open questions of a tree that its rules, approvals or mode decide now. */
   readonly reconsider: (rootID: SessionID) => Effect.Effect<void, StorageError>
   /** The open questions, oldest first. */
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<PermissionRequest>>

@@ -1,4 +1,4 @@
-/** Decides what a project is: what the sessions of one directory have, and others have not. */
+/** Defines a project: the services that only the sessions of one directory have. */
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"

@@ -1,11 +1,11 @@
-/** What a prompt came to that a client may send twice: the second time, it gets the same ids and prompts nobody. */
+/** Receipts of prompts. A client that sends a prompt twice gets the same ids, and the session is prompted once. */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 
-/** A prompt that was stored under a key of its sender. */
+/** A prompt that was stored with an idempotency key. */
 export interface Receipt {
-  /** What the sender calls the prompt. */
+  /** The idempotency key, which the client chooses. */
   readonly key: string
-  /** A digest of all that was sent: a key stands for one prompt. */
+  /** A digest of the request: the same key with another request is an error. */
   readonly digest: string
   readonly sessionID: SessionID
   readonly messageID: MessageID

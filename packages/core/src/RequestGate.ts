@@ -2,7 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
 
-/** Who wants to send a request. */
+/** The sender of a request. */
 export interface Sender {
   readonly rootID: SessionID
   /** Whether others wait for the answer. Requests that are not urgent come after all urgent ones. */
@@ -17,9 +17,9 @@ export interface Sender {
 export interface RequestGate {
   /** Sends as soon as there is room. An interrupted wait leaves no trace. */
   readonly send: <A, E, R>(sender: Sender, request: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Sends nothing for that many milliseconds, or longer if an earlier pause is longer. */
+  /** Pauses the gate for this many milliseconds, or longer if an earlier pause is longer. */
   readonly hold: (duration: number) => void
-  /** For how many more milliseconds nothing is sent. */
+  /** The rest of the current pause, in milliseconds. */
   readonly closedFor: () => number
   /**
    * Calls back once, at a time of `MonotonicClock.elapsed` in milliseconds; returns how to cancel that. The deadlines of
@@ -30,7 +30,7 @@ export interface RequestGate {
   readonly load: () => Load
 }
 
-/** How many have what they asked for, and how many wait for it. */
+/** How many are granted, and how many wait. */
 export interface Load {
   readonly held: number
   readonly waiting: number

@@ -47,8 +47,8 @@ const readersOf = (rules: Ruleset, permission: string): ReadonlyArray<Reader> =>
 }
 
 /**
- * What a rule set says: the action of the last matching rule, `undefined` if none matches. Skips rules that do not
- * count. `reads` says that the pattern is a command that is known to only read.
+ * The action of the last matching rule of a set, `undefined` if none matches. Skips rules that do not count. `reads`
+ * marks the pattern as a command that is known to only read.
  */
 export const evaluate = (
   rules: Ruleset,

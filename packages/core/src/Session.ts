@@ -83,8 +83,8 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     options?: PromptOptions
   ) => Effect.Effect<Turn, PromptError>
   /**
-   * Ends when nothing of a session runs, neither a turn nor a background task, the way its last turn ended; undefined
-   * if it had no turn since it was opened.
+   * Waits until a session is idle: neither a turn nor a background task is running. Ends as its last turn ended;
+   * returns undefined if it had no turn since it was opened.
    */
   readonly untilIdle: (id: SessionID) => Effect.Effect<Turn | undefined, PromptError>
   /** Stores a message without answering it: the model sees it with the next prompt. */
@@ -109,14 +109,17 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    * `messages` returns them. Happens automatically when a conversation nears its model's limit.
    */
   readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
-  /** Ends when no summary of a session, as `summaries` in the config requests, is being renewed any more. */
+  /** Waits until no automatic summary of a session (`summaries` in the config) is being written. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /**
    * Ends what runs here of the whole tree of a session, without storing an end. The next prompt or `resume`, in any
    * process, continues it as after a crash. Returns the background runs that are left.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, SessionNotFound | StorageError>
-  /** Stops a session and everything below it, and ends when nothing of it runs any more. `by` names who stops it, such as `the user`, in the outcomes of its tasks. */
+  /**
+   * Stops a session and everything below it, and waits until all of it has ended. `by` names who stops it, such as `the
+   * user`, in the outcomes of its tasks.
+   */
   readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>
   /**
@@ -130,8 +133,8 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     options?: { readonly messageID?: MessageID }
   ) => Effect.Effect<SessionInfo, SessionNotFound | ForkRefused | StorageError>
   /**
-   * Changes the mode of the tree that a session is in, from the next decision on. What waits for an answer by then is answered
-   * when the mode has stood for two seconds. Gives the root.
+   * Changes the mode of a session's tree for all later decisions. Open questions that the new mode decides are answered
+   * once it has been in effect for two seconds. Returns the root.
    */
   readonly setMode: (
     id: SessionID,

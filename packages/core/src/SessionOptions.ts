@@ -11,7 +11,10 @@ export interface SessionOptions {
   readonly directory: string
   /** The agent's name; by default `default_agent` of the config. */
   readonly agent?: string
-  /** How much it may do without a question, with everything below it; `plan` for the agent `plan`, else `ask` where absent. */
+  /**
+   * How much it may do without asking, together with everything below it. By default `plan` for the agent `plan`, else
+   * `ask`.
+   */
   readonly mode?: Mode
   readonly model?: ModelRef
   readonly title?: string
@@ -23,7 +26,7 @@ export interface SessionOptions {
   readonly budget?: Budget
 }
 
-/** What a child session is given. */
+/** The options of a child session. */
 export interface ChildOptions {
   readonly agent: string
   readonly title: string

@@ -57,8 +57,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   /** Runs, oldest first. */
   readonly runs: (filter: RunFilter) => Effect.Effect<Found<TaskRun>, StorageError>
   /**
-   * Untaken inbox rows that other processes stored for the tasks of this one; undefined if others stored nothing since
-   * the last call, which then costs almost nothing. Absent if no other process has access.
+   * Unread inbox rows that other processes stored for tasks of this one. Returns undefined, at almost no cost, if
+   * others stored nothing since the last call. Absent if no other process has access.
    */
   readonly mail?: Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>
   /** The inbox of a session, oldest first. */
@@ -68,13 +68,13 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    * left out if it was deleted.
    */
   readonly events: (filter: EventFilter) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
-  /** Which events the log has of a tree, by their `seq`; where none is named, of all trees, by their `position`. */
+  /** The range of stored events: of a tree by `seq`, or, if you name none, of all trees by `position`. */
   readonly eventRange: (rootID?: SessionID) => Effect.Effect<EventRange, StorageError>
-  /** The prompt that was stored under a key, unless that is longer ago than receipts are kept. */
+  /** The prompt that was stored with a key; none once its receipt has expired. */
   readonly receipt: (key: string) => Effect.Effect<Option.Option<Receipt>, StorageError>
   /**
-   * The roots of trees in which something is under way or waits to be begun: a turn without an end, a run without an
-   * outcome, or a message that asks for an answer. News that waits for a session that was stopped does not count.
+   * The roots of trees with unfinished work: an open turn, an unsettled run, or a message that needs an answer.
+   * Notifications for a stopped session do not count.
    */
   readonly unfinished: Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /**

@@ -59,9 +59,9 @@ export interface ProjectOptions {
 
 /** What a process has once, however many projects it holds. */
 export interface ProcessOptions {
-  /** Durable storage; memory by default. */
+  /** Durable storage; in memory by default. */
   readonly storage?: Layer.Layer<SessionStorage, unknown, unknown>
-  /** Where to keep long texts; memory by default. */
+  /** Where to keep long texts; in memory by default. */
   readonly spill?: Layer.Layer<Spill>
   /** The name of this process on a shared storage; random by default. */
   readonly owner?: Layer.Layer<Owner>
@@ -101,7 +101,7 @@ export type ProcessServices =
 /** What a program can call once the graph is built. */
 export type SkeinServices = ManyServices | ProjectServices
 
-/** The same for many projects: `Projects` finds what belongs to one of them. */
+/** The same for many projects; `Projects` opens the services of one of them. */
 export type ManyServices = ProcessServices | Budget | Command | Projects | Session | Tasks
 
 /** What one of the options holds. */
@@ -205,7 +205,7 @@ export function layer(options: SettledProject & SettledProcess): Layer.Layer<Ske
   )
 }
 
-/** What one of several projects has, for `ProjectSource`. */
+/** The services of one of several projects, for `ProjectSource`. */
 export function project<O extends ProjectOptions>(
   options: Only<O, ProjectOptions>
 ): Layer.Layer<ProjectServices, ErrorOf<Of<O, ProjectKeys>>, ProjectNeeds<O> | ProcessServices>

@@ -14,8 +14,8 @@ export interface Call {
 export interface Slot {
   /**
    * Asks for the slot before there is work: calls `start` once it is granted, at once if there is room or the agent has
-   * it. Returns its place in the queue, 0 if it does not wait, and how to give the slot or the place up. `news` is for
-   * the next run of the same agent: from now on they go there.
+   * it. Returns its place in the queue, 0 if it does not wait, and how to give the slot or the place up. `news` belongs
+   * to the next run of the same agent, and replaces the earlier one.
    */
   readonly first: (start: () => void, news?: SlotNews) => { readonly position: number; readonly giveUp: () => void }
   /** Works as soon as there is room, and releases the slot at the end. */

@@ -30,7 +30,7 @@ export interface Caller {
 /** The call that a question is for. */
 export interface AskingCall {
   readonly partID: PartID
-  /** Whether a process that has ended may have asked already: then the question is the same, and so is its answer. */
+  /** Whether an earlier process may have asked this already: then its question and its answer are reused. */
   readonly resumes: boolean
   /** The arguments of the call, and its id, for hooks. */
   readonly about?: { readonly input: unknown; readonly callID: string }

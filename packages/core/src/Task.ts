@@ -18,7 +18,7 @@ import { type TaskRequest, Tasks } from "./Tasks.ts"
 interface Asked {
   /** Any agent that is not hidden. */
   readonly agent: string
-  /** All that it is told. */
+  /** Its whole prompt. */
   readonly prompt: string
   /** The title of its session; by default the first words of the prompt. */
   readonly description?: string
@@ -131,7 +131,7 @@ const begin = Effect.fnUntraced(function*(options: TaskOptions) {
   )
 })
 
-/** Runs it until nothing of it runs any more; interruption stops all of it. */
+/** Runs it until it and everything below it have ended; interruption stops all of it. */
 const turnOf = Effect.fnUntraced(
   function*(options: TaskOptions, output: AnySchema | undefined) {
     const session = yield* Session
@@ -276,7 +276,7 @@ const valueOf = (
 /** What a task needs; `Skein.layer` has all of it. */
 export type Services = Projects | Session | Tasks
 
-/** What a task gives. */
+/** The result of a task. */
 interface Run {
   <A, I>(options: TaskOptions & { readonly output: Schema.Schema<A, I> }): Effect.Effect<A, TaskFailed, Services>
   (options: TaskOptions): Effect.Effect<string, TaskFailed, Services>

@@ -23,11 +23,11 @@ const StatusInput = Schema.Struct({
 })
 const MessageInput = Schema.Struct({
   task_id: TaskID,
-  message: Schema.String.annotations(about("What the subagent is told: it sees nothing else of your conversation"))
+  message: Schema.String.annotations(about("The message to the subagent, which sees nothing else of your conversation"))
 })
 const StopInput = Schema.Struct({
   task_id: TaskID,
-  reason: Schema.optional(Schema.String.annotations(about("Why, in a few words; the subagent is told")))
+  reason: Schema.optional(Schema.String.annotations(about("Why, in a few words that the subagent reads")))
 })
 const WaitInput = Schema.Struct({
   task_ids: Schema.optional(

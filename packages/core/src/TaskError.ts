@@ -1,4 +1,4 @@
-/** Decides how to report that a task is refused before it exists. */
+/** Decides how to report that a task cannot be started. */
 import * as Schema from "effect/Schema"
 
 /** The task cannot be started or resumed; nothing was done. The message says what to do instead. */

@@ -23,7 +23,7 @@ export const TaskInput = Schema.Struct({
   ),
   isolation: Schema.optional(
     Schema.Literal("worktree").annotations(
-      about("worktree: the subagent works in a git worktree and on a branch of its own; its result names the branch")
+      about("worktree: the subagent works in its own git worktree, on its own branch; its result names the branch")
     )
   ),
   cleanup: Schema.optional(

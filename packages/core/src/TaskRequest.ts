@@ -59,7 +59,7 @@ export interface TaskRequest {
   readonly byUser: boolean
 }
 
-/** A run that has begun. */
+/** A started run. */
 export interface TaskStarted {
   readonly taskID: SessionID
   readonly runID: string
@@ -90,7 +90,7 @@ export interface TaskName {
   readonly byUser?: boolean
 }
 
-/** How a task stands. */
+/** The status of a task. */
 export interface TaskStatus {
   readonly taskID: SessionID
   readonly agent: string

@@ -55,13 +55,13 @@ export interface PermissionAsk {
    */
   readonly confined?: boolean
   /**
-   * The sandbox that it will run in answers what only the default asks for: in every mode, or where the mode lets files
-   * change. Absent, a person answers.
+   * Whether running in a sandbox replaces the default question: in every mode, or only in modes that allow edits. If
+   * absent, a person answers.
    */
   readonly sandbox?: "anyMode" | "edits"
-  /** Asked when its turn comes: whether what was allowed before it in the same call covers it. */
+  /** Called before the decision: whether an earlier permission of the same call covers this one. */
   readonly needless?: () => boolean
-  /** Told what allowed it, each time that it is decided. */
+  /** Called with what allowed it, after each decision. */
   readonly allowed?: (by: Allowance) => void
   /** A hook wants a person to be asked, even if rules and approvals allow it. */
   readonly insists?: boolean
@@ -124,7 +124,7 @@ export interface ToolResult {
   readonly attachments?: ReadonlyArray<Attachment>
 }
 
-/** A tool: what a model may ask for, and how it is done. */
+/** A tool: its description for models, and its implementation. */
 export interface Tool<Input> {
   readonly name: string
   /** The permission key of the tool. Rules for the tool's name apply too; the stricter wins. */
@@ -191,7 +191,7 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
   ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> => Layer.scoped(Tools, Effect.map(tools, makeRegistry))
 
-  /** The same over the tools that all projects share; a project's own tool overrides a shared one. */
+  /** A registry over the tools that all projects share; a project's own tool overrides a shared one. */
   static readonly layerOver = <R = never>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
   ): Layer.Layer<Tools, never, SharedTools | Exclude<R, Scope.Scope>> =>
@@ -203,7 +203,7 @@ export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<Sha
   /** Empty at first: other layers register them. */
   static readonly layer: Layer.Layer<SharedTools> = Layer.sync(SharedTools, () => makeRegistry([]))
 
-  /** Those of the only project. */
+  /** The tools of a program with one project. */
   static readonly layerOne: Layer.Layer<SharedTools, never, Tools> = Layer.effect(SharedTools, Tools)
 }
 

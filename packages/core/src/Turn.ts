@@ -41,9 +41,9 @@ export interface PromptOptions {
   readonly budget?: Budget
   /** The command that the prompt came from: published as `command.executed`. */
   readonly command?: EventProperties<"command.executed">
-  /** Stored with the prompt, for senders who may send it twice; see `SessionStorage.receipt`. */
+  /** The receipt to store with the prompt, for clients that may send it twice; see `SessionStorage.receipt`. */
   readonly receipt?: Pick<Receipt, "key" | "digest">
-  /** Is called once the prompt is durable, before it is answered; `id` is that of the message that it becomes. */
+  /** Called with the id of the prompt's message once the prompt is durable, before it is answered. */
   readonly onStored?: (id: MessageID) => void
   /**
    * The schema of the answer, instead of that of the agent's definition: `Turn.output` is then a value of it. See `ask`

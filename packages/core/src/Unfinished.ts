@@ -6,7 +6,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 export const hasOpenTurn = ({ turn }: Pick<SessionInfo, "turn">): boolean =>
   turn !== undefined && (turn.ended === undefined || turn.ended.unclosed === true)
 
-/** Whether what waits for a session makes it work: notes never do, and news does not wake who was stopped. */
+/** Whether an inbox row starts the loop: notes never do, and notifications do not wake a stopped session. */
 export const wantsAnswer = ({ turn }: Pick<SessionInfo, "turn">, kinds: Iterable<InboxRow["kind"]>): boolean => {
   const wasStopped = turn?.ended?.how === "stopped"
   for (const kind of kinds) {

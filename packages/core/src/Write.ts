@@ -30,7 +30,7 @@ export type Write =
    * A row has become a message of a turn. Refused with reason `constraint` if it was taken already or does not exist.
    */
   | { readonly _tag: "InboxTaken"; readonly id: MessageID; readonly sessionID: SessionID; readonly at: number }
-  /** Removes the receipts that are over, too. */
+  /** Also removes expired receipts. */
   | { readonly _tag: "Receipt"; readonly receipt: Receipt }
   /** The first of two with the same id is kept. Ephemeral events are not stored. */
   | { readonly _tag: "Event"; readonly event: Event }
@@ -55,5 +55,5 @@ export type Write =
   /** Releases a tree; does nothing if the tree is no longer held like this. */
   | { readonly _tag: "Release"; readonly lease: Lease }
 
-/** Takes hold of a tree. */
+/** Acquires a tree. */
 export type Hold = Extract<Write, { readonly _tag: "Hold" }>

@@ -52,7 +52,7 @@ describe("a SubagentStop hook", () => {
     return Effect.gen(function*() {
       const { calls, child } = yield* run({ build: [tasks({ worker: "work" }), "fine"], worker: ["a", "b"] }, [hook])
       expect(told).toEqual([["a", undefined], ["b", true]])
-      expect(child).toEqual(["work", "A hook wants you to go on:\n\ntest it"])
+      expect(child).toEqual(["work", "A hook wants you to continue:\n\ntest it"])
       expect(calls.join()).toContain("b")
     })
   })

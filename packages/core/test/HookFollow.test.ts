@@ -36,7 +36,7 @@ describe("a Stop hook", () => {
       const { prompts, text } = yield* run(["first", "second"], [hook])
       expect(text).toBe("second")
       expect(again).toEqual([false, true])
-      expect(prompts).toEqual([["Go"], ["A hook wants you to go on:\n\nrun the tests"]])
+      expect(prompts).toEqual([["Go"], ["A hook wants you to continue:\n\nrun the tests"]])
     }))
 
   it.effect("cannot have it go on for ever", () =>

@@ -72,7 +72,7 @@ describe("a task that ends though nothing more is done for it", () => {
         program: (id, script) =>
           Effect.gen(function*() {
             expect((yield* resumed(id))?.text).toBe("I see")
-            expect(said((yield* callsMade(id))[0]!)).toContain("agent lead is not there any more")
+            expect(said((yield* callsMade(id))[0]!)).toContain("agent lead no longer exists")
             expect(asked(script)).toEqual(["build"])
             expect((yield* runsOf(id)).map(({ outcome }) => outcome?.status)).toEqual(["failed", "stopped"])
             yield* expectStill(id, script)

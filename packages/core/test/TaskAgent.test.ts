@@ -100,7 +100,7 @@ describe("an agent of the caller's own making", () => {
         worker: ["one", "two"]
       })
       yield* run(script)
-      expect(lastOf(of(script, "lead")[2])).toContain("a task that goes on keeps its agent")
+      expect(lastOf(of(script, "lead")[2])).toContain("a resumed task keeps its agent")
       const requests = of(script, "worker")
       expect(requests).toHaveLength(2)
       expect(system(requests[1])).toContain("You count words.")

@@ -39,13 +39,13 @@ const doing = (script: Scripted.Scripted, limits: ConfigInfo["limits"] = {}) =>
   )
 
 describe("a task that waits says for what", () => {
-  it.effect("for a free place, and how many were before it", () =>
+  it.effect("for a free slot, with its place in the queue", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ build: [all("worker", "worker", "worker"), "begun"], worker: [slow] })
       expect(yield* doing(script, { concurrency: 1 })).toEqual([
         "waits for the model",
-        "waits for a free place, at position 1 when it came",
-        "waits for a free place, at position 2 when it came"
+        "waits for a free slot, queued at position 1",
+        "waits for a free slot, queued at position 2"
       ])
     }))
 
@@ -54,8 +54,8 @@ describe("a task that waits says for what", () => {
       const script = Scripted.make({ build: [all("worker", "worker"), slow], worker: [slow] })
       const [first, second] = yield* doing(script, { requests: 1 })
       expect([first, second].toSorted()).toEqual([
-        expect.stringMatching(/^waits to ask the model, at position [12] when it came$/),
-        expect.stringMatching(/^waits (?:for the model|to ask the model, at position [12] when it came)$/)
+        expect.stringMatching(/^waits to ask the model, queued at position [12]$/),
+        expect.stringMatching(/^waits (?:for the model|to ask the model, queued at position [12])$/)
       ])
     }))
 

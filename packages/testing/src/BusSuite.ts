@@ -77,13 +77,13 @@ const listeners = (layer: Layer.Layer<Bus>): void => {
     Effect.gen(function*() {
       const bus = yield* Bus
       const of = { sessionID: session("child"), rootID: session("root") }
-      expect(bus.heard(of)).toBe(false)
+      expect(bus.hasDeltaListeners(of)).toBe(false)
       for (const filter of [{ sessionID: of.sessionID }, { rootID: of.rootID }, { all: true as const }]) {
-        yield* Effect.scoped(Effect.map(heardBy(filter), () => expect(bus.heard(of)).toBe(true)))
-        expect(bus.heard(of)).toBe(false)
+        yield* Effect.scoped(Effect.map(heardBy(filter), () => expect(bus.hasDeltaListeners(of)).toBe(true)))
+        expect(bus.hasDeltaListeners(of)).toBe(false)
       }
       yield* Effect.scoped(
-        Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.heard(of)).toBe(false))
+        Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.hasDeltaListeners(of)).toBe(false))
       )
     }).pipe(Effect.provide(layer)))
 }
@@ -104,9 +104,9 @@ const deltas = (layer: Layer.Layer<Bus>): void => {
         heardBy({ rootID: of.rootID, deltas: false }),
         heardBy({ all: true, deltas: false })
       ])
-      expect(bus.heard(of)).toBe(false)
+      expect(bus.hasDeltaListeners(of)).toBe(false)
       const all = yield* heardBy({ all: true })
-      expect(bus.heard(of)).toBe(true)
+      expect(bus.hasDeltaListeners(of)).toBe(true)
       bus.publish(delta)
       bus.publish(event(2, { session: "s" }))
       expect(without.map(numbers)).toEqual([[2], [2], [2]])

@@ -1,11 +1,11 @@
-/** Runs an effect that something outside of it may end. */
+/** Runs an effect that a callback may end early. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
 /**
- * Runs an effect until it ends, or until `watch` calls what it is given; the first end counts. `watch` returns how to stop
- * watching. An effect that is ended from outside is interrupted, and waited for.
+ * Runs an effect until it ends, or until `watch` calls its callback, whichever comes first. `watch` returns a function
+ * that stops watching. If the callback came first, the effect is interrupted and awaited.
  */
 export const endable = <A, E, R>(
   effect: Effect.Effect<A, E, R>,

@@ -5,7 +5,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
 import { isReal } from "../MonotonicClock.ts"
 
-// Captured at load: a test that replaces the timers must not hold up what runs.
+// Captured at load, so that a test that replaces the timers does not stop the scheduler.
 const { performance: stopwatch, setTimeout: soon } = globalThis
 
 /** How long fibers run before timers, sockets and signals get their turn, in milliseconds. */

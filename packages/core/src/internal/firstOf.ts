@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 
 /**
  * Runs both at the same time and ends as the first of them does. Interrupts the other, or both if it is interrupted
- * itself, and waits for them to end. (`Effect.raceFirst` leaves that to the end of the fiber, which may have more to do
+ * itself, and waits for them to end. (`Effect.raceFirst` only waits for that at the end of the fiber, which may run on
  * until then.)
  */
 export const firstOf = <A, E, R, A2, E2, R2>(

@@ -1,11 +1,11 @@
-/** Makes alarms: one fiber for all that wait for a time. */
+/** Makes alarms that share one sleeping fiber. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import { elapsed } from "../MonotonicClock.ts"
 
-/** Rings once at this time, in milliseconds of `MonotonicClock.elapsed`; returns how to cancel it. */
+/** Calls back once at this time, in milliseconds of `MonotonicClock.elapsed`; returns a function that cancels it. */
 export type Alarm = (at: number, ring: () => void) => () => void
 
 /** Makes alarms that end with the scope. */
@@ -44,7 +44,7 @@ export const makeAlarms: Effect.Effect<{ readonly set: Alarm }, never, Scope.Sco
     set: (at, ring) => {
       due.set(ring, at)
       if (at < next) sleepUntil(at)
-      // The sleeper goes on: to interrupt it costs more than to let it wake for nothing.
+      // The sleeping fiber is not interrupted: an extra wake-up costs less.
       return () => void due.delete(ring)
     }
   }

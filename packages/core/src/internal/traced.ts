@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Tracer from "effect/Tracer"
 
-/** The default tracer, whose spans nobody sees. */
+/** The default tracer, which exports no spans. */
 const unseen = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
 /** What a span says. */

@@ -20,7 +20,7 @@ export interface Names {
 
 const same = <A>(id: A): A => id
 
-/** Every id stays what it is. */
+/** Keeps every id. */
 export const unchanged: Names = { session: same, message: same, part: same, run: same }
 
 /** Maps every id to a new one, always the same. New ids ascend in the order of the lookups. */
@@ -111,7 +111,7 @@ export const renameRun = (names: Names, run: TaskRun): TaskRun => {
   }
 }
 
-/** What waits for a session. */
+/** An inbox row. */
 export const renameRow = (names: Names, row: InboxRow): InboxRow => ({
   ...row,
   id: names.message(row.id),

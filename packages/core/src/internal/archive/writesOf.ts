@@ -30,7 +30,7 @@ export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archi
   }
 })
 
-/** A notification about a run whose task is gone becomes a plain notification, so that it holds back nothing else. */
+/** A notification about a run whose task is gone becomes a plain notification, so that it does not block other rows. */
 const freed = (row: InboxRow, runs: ReadonlySet<string>): InboxRow => {
   const { runID, ...rest } = row
   return runID === undefined || runs.has(runID) ? row : rest

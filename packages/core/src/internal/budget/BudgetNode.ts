@@ -1,4 +1,7 @@
-/** Owns what is held of a session's budget: for its tasks, for its requests, and at the root for all that wait. */
+/**
+ * Owns the reservations on a session's budget: for its tasks and its requests, and, at the root, the queue of waiting
+ * requests.
+ */
 import type { Account, Bound, Budget } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { Usage } from "@skein/domain/Usage"
@@ -8,7 +11,7 @@ import type { Amount } from "./amount.ts"
 import { type Held as HeldSums, noneHeld } from "./held.ts"
 import type { Need } from "./need.ts"
 
-/** A session as its budget sees it. */
+/** The part of a session that its budget reads. */
 export interface BudgetedSession {
   readonly id: SessionID
   /** Its limit and usage, as stored; undefined if it has no budget. */
@@ -21,7 +24,7 @@ export interface BudgetedSession {
   readonly now: () => number
   readonly waited: () => number
   /** Whether its loop, or that of a task below it, can continue without help. */
-  readonly goesOn: () => boolean
+  readonly canContinue: () => boolean
   /** The budgets of the tasks that it started and that are not settled. */
   readonly budgetsOfTasks: () => ReadonlyArray<BudgetNode>
 }

@@ -73,7 +73,7 @@ export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Accoun
 export const spendTask = ({ session: { account: budget } }: BudgetNode): { readonly budget?: Account } =>
   budget === undefined ? {} : { budget: { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks + 1 } } }
 
-/** The same account after all, because the task could not be stored; nothing if the session has another one since. */
+/** The account without that task, which could not be stored; nothing if the session has a new account since. */
 export const unspendTask = ({ session: { account: budget } }: BudgetNode, limit: Budget): Account | undefined =>
   budget?.limit === limit ? { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks - 1 } } : undefined
 

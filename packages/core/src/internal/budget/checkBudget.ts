@@ -14,7 +14,7 @@ export const budgetFault = (budget: Budget): string | undefined =>
       shown(budget)
     } is none. Leave out what is not to be bounded.`
 
-/** Refuses what is no budget. */
+/** Fails if a value is not a valid budget. */
 export const checkBudget = (budget: Budget | undefined): Effect.Effect<void, BudgetInvalid> => {
   const message = budget === undefined ? undefined : budgetFault(budget)
   return message === undefined ? Effect.void : new BudgetInvalid({ message })

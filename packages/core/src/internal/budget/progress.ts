@@ -10,7 +10,7 @@ const holds = (node: BudgetNode, bound: Bound, line: ReadonlySet<BudgetNode>): b
     if (!holdsPromise(reservation, bound)) continue
     const { node: child } = reservation
     // A task that has not begun will get a slot, because agents that wait for budget release theirs.
-    if (child === undefined || (!line.has(child) && child.session.goesOn())) return true
+    if (child === undefined || (!line.has(child) && child.session.canContinue())) return true
   }
   for (const task of node.session.budgetsOfTasks()) if (holds(task, bound, line)) return true
   return false

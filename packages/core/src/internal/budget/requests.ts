@@ -192,8 +192,8 @@ const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> 
 }
 
 /**
- * Grants what was released to the waiting requests of a tree. A request that open requests will leave enough for keeps
- * its place; one that waits for a task to end lets smaller ones pass. Fails requests that nobody can help any more.
+ * Grants what was released to the waiting requests of a tree. A request keeps its place if open requests will leave
+ * enough for it; one that waits for a task to end lets smaller ones pass. Fails requests that can never be granted.
  */
 export const grantWaiting = (node: BudgetNode): void => {
   const { waiters } = rootOf(node)
@@ -220,7 +220,7 @@ export const holdFor = (
       waiters.add(waiter)
       grantNow(waiters)
       if (waiter.isOver) return Deferred.await(done)
-      // From here on others need not wait for what this session holds, unless somebody gives it what it needs.
+      // While this request waits, its session releases nothing: others must not wait for that.
       if (inLoop) node.waits = true
       grantWaiting(node)
       if (waiter.isOver) return Deferred.await(done)

@@ -1,4 +1,4 @@
-/** Keeps what is reserved for tasks: nobody else gets it, and what a task does not use is released when it ends. */
+/** Reserves budget for tasks; what a task does not use is released when it ends. */
 import { type Bound, type Budget, formatAmount } from "@skein/domain/Budget"
 import type { TaskRun } from "@skein/domain/Outcome"
 import { plainDecimal } from "@skein/domain/Usage"
@@ -59,7 +59,7 @@ export const endPromise = (parent: BudgetNode, reservation: Reservation): void =
   if (reservation.node?.promise === reservation) reservation.node.promise = undefined
 }
 
-/** A session has another budget than its task's reservation, which is free again. */
+/** Releases the reservation of a task whose session got another budget. */
 export const forgoPromise = ({ parent, promise }: BudgetNode): void => {
   if (parent !== undefined && promise !== undefined) endPromise(parent, promise)
 }

@@ -1,6 +1,5 @@
 /**
- * The first half of a call: what hooks make of it, whether it is permitted, and the intent that is stored before its
- * effect.
+ * The first half of a call: runs the hooks before it, decides its permission, and stores the intent before the effect.
  */
 import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"

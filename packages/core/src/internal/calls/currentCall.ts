@@ -1,4 +1,4 @@
-/** The call that a fiber works for: what the fiber waits for counts as waiting of that call. */
+/** The call that a fiber works for: while the fiber waits, the call counts as waiting. */
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import type { Call } from "../../Governor.ts"

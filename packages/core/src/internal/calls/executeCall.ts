@@ -14,7 +14,7 @@ import { recoverCall } from "./recoverCall.ts"
 const execute = (call: CallRecord, tool: AnyTool) => {
   const { context, options: { live, part, resumes = false, subject }, services: { leases, permission } } = call
   return Effect.zipRight(
-    // What cannot be undone begins only while the lease of the tree is certain.
+    // An effect cannot be undone, so it begins only while the lease of the tree is certain.
     leases.renew(live.info.rootID),
     Effect.flatMap(
       subject.now ?? Effect.succeed(subject),

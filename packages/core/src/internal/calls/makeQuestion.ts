@@ -15,7 +15,7 @@ import { logUnstored } from "../logUnstored.ts"
 import { currentCall } from "./currentCall.ts"
 
 /** How long a question may wait. */
-const patience = Duration.hours(24)
+const timeLimit = Duration.hours(24)
 
 interface Pending {
   readonly request: QuestionRequest
@@ -49,7 +49,7 @@ export const makeQuestion = Effect.gen(function*() {
 
   const wait = (each: Pending) =>
     Deferred.await(each.ended).pipe(
-      Effect.timeoutOption(patience),
+      Effect.timeoutOption(timeLimit),
       Effect.flatMap(Option.match({
         onSome: Effect.succeed,
         onNone: () => Effect.zipRight(withdraw(each), unanswered.expired)

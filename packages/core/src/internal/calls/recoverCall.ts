@@ -7,7 +7,7 @@ import type { AnyTool, ToolContext, ToolError, ToolResult } from "../../Tool.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 
-/** The call started, and nobody knows what it did. */
+/** The call started, and its effect is unknown. */
 export const lost = refused(
   "interrupted",
   "The call was interrupted, outcome unknown: the process that ran it ended before the result was stored. Check what it did before you repeat it."

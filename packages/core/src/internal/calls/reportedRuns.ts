@@ -21,17 +21,17 @@ export const takeNews = (live: Live, runs: ReadonlySet<RunID>, now: number) => {
   }
 }
 
-const goesOn = (parent: Live, child: Live): boolean =>
+const isInUse = (parent: Live, child: Live): boolean =>
   child.tasks.isClaimed || parent.tasks.running.some((task) => task.live === child)
 
-/** Deletes the sessions of tasks that were kept only until now. */
+/** Deletes the sessions of disposable tasks. */
 export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<RunID>) {
   const table = yield* SessionTable
   for (const run of runs) {
     const taskID = live.tasks.takeDisposable(run)
     const child = taskID === undefined ? undefined : table.peek(taskID)
     // A session that is being resumed is kept; a deleted one cannot be found from this moment on.
-    if (child === undefined || child.isRemoved || goesOn(live, child)) continue
+    if (child === undefined || child.isRemoved || isInUse(live, child)) continue
     child.markRemoved(true)
     yield* Effect.catchAll(
       removeSession(child),

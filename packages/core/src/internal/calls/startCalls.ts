@@ -14,7 +14,7 @@ import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import { isDoomLoop, signature } from "./doomLoop.ts"
 
-/** A call as it starts: with the intent of what it is about to do. */
+/** A started call, with its intent. */
 export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number, epoch: number): ToolPart => ({
   ...part,
   state: { status: "running", input: wellFormed(input), title: wellFormed(tool.title(input)), time: { start: now } },
@@ -58,7 +58,7 @@ export const startCalls = Effect.fnUntraced(function*(
   for (const [at, part] of answered.calls.entries()) {
     const tool = toolOf(tools, part.tool, structuredOutput)
     // Hooks come first, and may take their time.
-    if (tool !== undefined && tool !== structuredOutput?.tool && hooks.hears("PreToolUse", tool)) continue
+    if (tool !== undefined && tool !== structuredOutput?.tool && hooks.isRegistered("PreToolUse", tool)) continue
     const input = checkCall(part, answered, tool)
     if (tool === undefined || Either.isLeft(input) || isDoomLoop(live, history, part, input.right)) continue
     parts[at] = yield* mayBegin(part, tool, input.right).pipe(

@@ -1,4 +1,4 @@
-/** One tool call from the model's words to its result: it is authorised, executed and settled. */
+/** One tool call from the model's request to its result: authorise, execute, settle. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Hooks } from "../../Hooks.ts"

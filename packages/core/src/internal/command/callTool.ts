@@ -13,15 +13,15 @@ import type { Acting } from "../live/Live.ts"
 import { readingOf, readsOnly } from "../permission/verdict.ts"
 import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
 
-/** What is called. */
+/** The call to make. */
 export interface UserCall {
   readonly tool: string
   readonly input: object
   /** The input that hooks see, if that is not all of it. */
-  readonly told?: object
+  readonly hookInput?: object
   /** Applies a hook's change of that to the input. */
   readonly changed?: (by: object) => object
-  /** Whether the person named exactly this: then nobody is asked again, and what is denied stays denied. */
+  /** Whether the person named exactly this: that lifts `ask`, never `deny`. */
   readonly consented: boolean
 }
 
@@ -73,8 +73,8 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
     ifCutOff: () => Effect.void,
     tells: () => Effect.void
   }
-  const before = hooks.hears("PreToolUse", tool)
-    ? yield* hooks.preToolUse(placeOf(live), tool, call.told ?? call.input)
+  const before = hooks.isRegistered("PreToolUse", tool)
+    ? yield* hooks.preToolUse(placeOf(live), tool, call.hookInput ?? call.input)
     : undefined
   const by = before?.changed === undefined ? undefined : yield* changedBy(tool, before.changed.input)
   const input = by === undefined ? call.input : call.changed?.(by) ?? by
@@ -87,7 +87,7 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
   }
   for (const each of insisting(yield* tool.authorise(input, context), tool, input, before)) yield* ask(each)
   const result: ToolResult = yield* tool.execute(input, context)
-  const read = yield* afterCall(hooks, live, tool, by ?? call.told ?? input, result.output)
+  const read = yield* afterCall(hooks, live, tool, by ?? call.hookInput ?? input, result.output)
   const output = withContexts(read.output, before?.contexts)
   return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, output) }
 })

@@ -23,7 +23,7 @@ const outputOf = Effect.fnUntraced(function*(live: Acting, text: string, { highe
   const call: UserCall = {
     tool: "bash",
     input: { command, [positional]: { words, shown, known } },
-    told: { command: shown, ...(known ? {} : { description: `with the arguments ${JSON.stringify(words)}` }) },
+    hookInput: { command: shown, ...(known ? {} : { description: `with the arguments ${JSON.stringify(words)}` }) },
     changed: (by) =>
       known || !("command" in by) ? by : { ...by, [positional]: { words, shown: String(by.command), known } },
     consented: false
@@ -65,7 +65,7 @@ const inWords = (text: string, attached: ReadonlyArray<PartInput>): string =>
     )
   ].join("\n\n")
 
-/** Makes it for a session. */
+/** Expands a command for a session. */
 export const expand = Effect.fnUntraced(function*(live: Live, command: CommandInfo, request: CommandRequest) {
   const agents = yield* Agent
   // An unknown agent is a failure of the subtask: its prompt continues, and the model reads what is wrong.
@@ -86,7 +86,7 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
         `The command ${command.name} (${command.origin}) names the agent ${agent.name}, which works behind the scenes. Name another one: \`skein agents\` lists them.`
     })
   }
-  // The caller gathers what the prompt of a subagent contains.
+  // The calling agent gathers what the prompt of a subagent contains.
   const acting = isSubtask ? live : actingAs(live, agent.name)
   const raw = rawOf(request)
   const { highest, pieces } = completed(command.template, raw)

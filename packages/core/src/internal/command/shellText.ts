@@ -61,7 +61,7 @@ export const placesIn = (text: string): ReadonlyArray<number | undefined> =>
 
 /** A line for the shell. */
 export interface ShellLine {
-  /** What the shell is given. */
+  /** The values of the positional parameters. */
   readonly command: string
   /**
    * The line with the arguments written out in quotes, for the permission decision. It is the unchanged line if the two

@@ -65,7 +65,7 @@ const summarise = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
   const portions = portionsOf(entries, room, taken, mostPortions)
   let summary = ""
   for (const [i, text] of portions.entries()) {
-    const before = i === 0 ? "The conversation:" : `The summary so far:\n${summary}\n\nThe conversation goes on:`
+    const before = i === 0 ? "The conversation:" : `The summary so far:\n${summary}\n\nThe conversation continues:`
     const answer = yield* askHidden(live, { purpose: "compaction", text: `${before}\n\n${text}`, urgent: true })
     summary = cut(answer, Math.max(least, taken))
   }

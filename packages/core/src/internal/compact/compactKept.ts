@@ -1,4 +1,4 @@
-/** Decides which messages compaction keeps: the newest ones, and what is unanswered. */
+/** Decides which messages compaction keeps: the newest ones, and unanswered ones. */
 import { promptOf } from "../conversation/makePrompt.ts"
 import { sizeOf } from "../conversation/requestSize.ts"
 import { compactionIn } from "../conversation/sentMessages.ts"

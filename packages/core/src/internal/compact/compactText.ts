@@ -7,7 +7,7 @@ import type { LiveMessage } from "../live/History.ts"
 /** The maximum characters of each kind of text. */
 const longest = { user: 4_000, agent: 3_000, input: 400, output: 1_500, summary: 16_000 }
 
-/** How much of a text that does not fit to take from its beginning. */
+/** The share of a shortened text that is taken from its beginning. */
 const head = 0.15
 
 const inputOf = (input: unknown): string => typeof input === "string" ? input : JSON.stringify(input) ?? ""
@@ -63,7 +63,7 @@ const beginning = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<
 /** The entries, or if they are too long their beginning and end, with the number of missing ones. */
 const bounded = (entries: ReadonlyArray<string>, room: number): ReadonlyArray<string> => {
   if (length(entries) <= room) return entries
-  // The first entry is what everything began with: the user's request, or the summary of what came before.
+  // The first entry states the task: it is the user's request, or the summary of earlier messages.
   const first = entries.slice(0, Math.max(1, beginning(entries, room * head).length))
   const left = room - length(first) - 40
   const last = beginning(entries.slice(first.length).toReversed(), left).toReversed()

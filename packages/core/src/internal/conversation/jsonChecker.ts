@@ -13,14 +13,14 @@ const longest = 250
 
 const inTime = new Script("check()")
 
-/** Runs it, and stops it when it takes too long, even inside a regular expression. */
+/** Runs the check with a time limit, which holds even inside a regular expression. */
 const bounded = <A>(check: () => A): Either.Either<A, string> =>
   Either.try({
     try: () => inTime.runInContext(createContext({ check }), { timeout: longest }) as A,
     catch: String
   })
 
-/** Keywords that only say that something deeper is wrong, which is reported itself. */
+/** Keywords whose errors only repeat an error deeper in the value. */
 const outer = new Set(["properties", "items", "prefixItems", "patternProperties", "allOf", "$ref", "false"])
 
 const pathOf = (pointer: string): ReadonlyArray<string> =>

@@ -17,7 +17,7 @@ const argumentsOf = ({ input }: ToolCallContent): string => {
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`
 }
 
-/** Replaces an output: enough to know what was asked, and how to get it again. */
+/** Replaces an output: names the call, and says how to get the output again. */
 const placeholder = (call: ToolCallContent, characters: number): string =>
   `[The output of ${call.toolName} ${
     argumentsOf(call)

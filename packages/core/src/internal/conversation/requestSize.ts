@@ -1,4 +1,4 @@
-/** Estimates the tokens of a request before anybody has counted them, and decides how long it may be. */
+/** Estimates the tokens of a request before its model counts them, and decides how long it may be. */
 import type { ModelInfo } from "@skein/domain/Model"
 import type { ModelRequest, PromptMessage, ToolSpec } from "../../Provider.ts"
 

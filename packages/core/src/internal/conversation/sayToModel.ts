@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Live } from "../live/Live.ts"
 
-/** Says something to the model, with the settings of the user's last message. */
+/** Adds such a message, with the settings of the user's last message. */
 export const sayToModel = Effect.fnUntraced(function*(live: Live, before: UserMessage, text: string) {
   const ids = yield* Ids
   const journal = yield* Journal

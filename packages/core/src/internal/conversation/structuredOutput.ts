@@ -14,7 +14,7 @@ export const answerPointer = "#/properties/answer"
 /** A requested structured output, and its state. */
 export interface StructuredOutput {
   readonly tool: AnyTool
-  /** The answer, once it is right. */
+  /** The valid answer, once there is one. */
   answer: { readonly value: unknown } | undefined
   /** How often the model gave an invalid answer, or none. */
   failures: number

@@ -1,14 +1,12 @@
-/**
- * Decides what an agent reads before its conversation: who it is, its role, the working rules, instructions and facts.
- */
+/** Builds the system prompt of an agent: who it is, its role, the working rules, instructions and facts. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { UserMessage } from "@skein/domain/Message"
 import type { Live } from "../live/Live.ts"
 import * as prompts from "../prompts.ts"
 
 /**
- * The system prompt. An agent's own prompt says who it is and replaces nothing else, unless its definition says that it
- * is everything.
+ * The system prompt. An agent's own prompt replaces only the part that says who it is, unless its definition makes it
+ * the whole system prompt.
  */
 export const systemPrompt = (options: {
   readonly live: Live

@@ -1,21 +1,24 @@
-/** Who waits for room: first come first served within a root, and the roots in turn. */
+/** A fair queue: first come, first served within a root, and round robin between roots. */
 import type { SessionID } from "@skein/domain/Id"
 
-/** A queue in which a root with many that wait does not hold up the others. */
+/** A queue in which a root with many items does not delay the other roots. */
 export interface FairQueue<T> {
   readonly size: () => number
   readonly add: (item: T) => void
-  /** Takes the first one of the next root whose first one may be taken. That root then comes after all others. */
+  /** Takes the first item of the next root whose first item `may` accepts. That root then moves behind all others. */
   readonly take: (may?: (item: T) => boolean) => T | undefined
-  /** Takes one out of the line; false where it is not in it. */
+  /** Removes an item; false if it is not queued. */
   readonly remove: (item: T) => boolean
-  /** The place of one, from 1: how many are taken until it is, where nobody else comes and every root may; 0 if it does not wait. */
+  /**
+   * The position of an item, counted from 1 and assuming that no item is added and `may` accepts all; 0 if it is not
+   * queued.
+   */
   readonly position: (item: T) => number
 }
 
 /** Makes a queue. */
 export const makeFairQueue = <T extends { readonly rootID: SessionID }>(): FairQueue<T> => {
-  /** In the order in which the roots have their turns; none is empty. */
+  /** The items of each root, in round-robin order; no list is empty. */
   const byRoot = new Map<SessionID, Array<T>>()
   let size = 0
 

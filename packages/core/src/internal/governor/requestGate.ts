@@ -1,4 +1,4 @@
-/** Owns what may be sent to a model at once: so many requests, and none while the provider asked for a pause. */
+/** Limits the parallel requests to a model, and sends none while the provider asked for a pause. */
 import type { SessionID } from "@skein/domain/Id"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -11,10 +11,12 @@ import type { RequestGate, Sender } from "../../RequestGate.ts"
 import type { Alarm } from "../makeAlarms.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
-/** In about what time after a pause all places are filled again, in milliseconds: a crowd does not come back at once. */
-const spread = 1_000
+/**
+ * The time after a pause over which waiting requests are sent, in milliseconds, so that they do not all return at once.
+ */
+const reopeningTime = 1_000
 
-/** One that waits, and may be sent when it is granted. */
+/** A waiting request. */
 interface Ticket {
   readonly rootID: SessionID
   readonly granted: Deferred.Deferred<void>
@@ -22,7 +24,7 @@ interface Ticket {
   readonly most: number
 }
 
-/** The requests that are sent, those that wait, and the pause that the provider asked for. */
+/** The requests in flight, the waiting ones, and the pause that the provider asked for. */
 class Gate {
   readonly #limit: number
   readonly #clock: Clock.Clock
@@ -53,7 +55,7 @@ class Gate {
     this.#opens = Math.max(this.#opens, elapsed(this.#clock) + duration)
     this.#closed = true
     if (this.#isOpening) return
-    // Set before the fork: a pause that is over by then ends within it.
+    // Set before the fork, because a pause that has already passed ends within the fork.
     this.#isOpening = true
     this.#fork(this.#open)
   }
@@ -67,15 +69,18 @@ class Gate {
     return true
   }
 
-  /** Gives its place to the next one, and those places that were kept free for it. After a pause one comes at a time. */
+  /** Frees a place and grants waiting requests. While the gate opens after a pause, only one. */
   leave(): void {
     this.#sent--
     changeRequests("sent", -1)
     while (this.#grantNext() && !this.#isOpening);
   }
 
-  /** Waits for a place; gives what ends when it is granted, the position in line, and the way out of place or line. */
-  lineUp({ most = this.#limit, rootID, urgent }: Sender) {
+  /**
+   * Queues for a place. Returns a latch that opens with the grant, the position, and how to leave the queue or the
+   * place.
+   */
+  enqueue({ most = this.#limit, rootID, urgent }: Sender) {
     const granted = Deferred.unsafeMake<void>(noFiber)
     const ticket: Ticket = { rootID, granted, most, since: elapsed(this.#clock) }
     const queue = urgent ? this.#urgent : this.#later
@@ -91,7 +96,7 @@ class Gate {
 
   #grantNext(): boolean {
     if (this.#closed) return false
-    // Who comes next and has no room holds up all others: passed over, it could wait forever.
+    // A next request without room blocks all others: if others passed it, it could wait forever.
     let isBlocked = false
     const hasRoom = ({ most }: Ticket) => {
       isBlocked ||= this.#sent >= most
@@ -108,7 +113,8 @@ class Gate {
   }
 
   /**
-   * Ends when nobody waits or all places are taken; from then on each request that ends makes room for the next one.
+   * Opens the gate gradually. Ends when nothing waits or all places are taken: from then on, each request that ends
+   * grants the next one.
    */
   readonly #open: Effect.Effect<void> = Effect.suspend(() => {
     const left = this.closedFor()
@@ -117,7 +123,7 @@ class Gate {
     if (this.#grantNext()) {
       return Effect.flatMap(
         Random.next,
-        (chance) => Effect.zipRight(Effect.sleep(Math.ceil(chance * 2 * spread / this.#limit)), this.#open)
+        (chance) => Effect.zipRight(Effect.sleep(Math.ceil(chance * 2 * reopeningTime / this.#limit)), this.#open)
       )
     }
     this.#isOpening = false
@@ -125,7 +131,7 @@ class Gate {
   })
 }
 
-/** Makes the gate of one rate limit; `fork` runs what opens it again. */
+/** Makes the gate of one rate limit; `fork` runs the fiber that opens it again after a pause. */
 export const makeRequestGate = (
   limit: number,
   clock: Clock.Clock,
@@ -142,9 +148,9 @@ export const makeRequestGate = (
             return exit
           })
         }
-        const { end, granted, position } = gate.lineUp(sender)
-        const turn = Effect.zipRight(sender.queued(position), Deferred.await(granted))
-        return Effect.flatMap(Effect.exit(restore(Effect.zipRight(turn, request))), (exit) => {
+        const { end, granted, position } = gate.enqueue(sender)
+        const waiting = Effect.zipRight(sender.queued(position), Deferred.await(granted))
+        return Effect.flatMap(Effect.exit(restore(Effect.zipRight(waiting, request))), (exit) => {
           end()
           return exit
         })

@@ -1,4 +1,4 @@
-/** Owns the slots of agents at work: who has one, who waits for one, and when it is given back meanwhile. */
+/** Owns the slots of working agents: who holds one, who waits, and when a waiting agent releases its slot. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -8,11 +8,11 @@ import { changeAgents } from "../../Metrics.ts"
 import type { Call, Slot, SlotNews } from "../../Slot.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
 
-/** All at the same time; one alone needs no fiber of its own. */
-const together = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effect.Effect<B, E, R>) =>
+/** Runs the inputs in parallel; a single one needs no extra fiber. */
+const inParallel = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effect.Effect<B, E, R>) =>
   Effect.forEach(inputs, body, inputs.length > 1 ? { concurrency: "unbounded" } : {})
 
-/** The slot of those who need none. */
+/** The slot of an agent without limits, such as a root. */
 export const free: Slot = {
   first: (start) => {
     start()
@@ -20,19 +20,19 @@ export const free: Slot = {
   },
   work: (effect) => effect,
   away: (effect) => effect,
-  calls: (inputs, body) => together(inputs, (input) => body(input, { waiting: (effect) => effect }))
+  calls: (inputs, body) => inParallel(inputs, (input) => body(input, { waiting: (effect) => effect }))
 }
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 interface Ticket {
   readonly rootID: SessionID
-  /** How many agents of the root may have a slot. */
+  /** The limit of slots for the root. */
   readonly most: number
   readonly granted: () => void
 }
 
-/** What all slots are taken from: so many per root, and so many in the process. */
+/** The pool of all slots, with a limit per root and one for the process. */
 export const makePool = (perRoot: number, perProcess: number) => {
   const resumed = makeFairQueue<Ticket>()
   const fresh = makeFairQueue<Ticket>()
@@ -65,10 +65,10 @@ export const makePool = (perRoot: number, perProcess: number) => {
     grant()
   }
 
-  /** Asks for a slot; gives the place in the queue, 0 where it was granted at once, and the way to wait no longer. */
-  const ask = (rootID: SessionID, goesOn: boolean, granted: () => void, most = perRoot) => {
+  /** Requests a slot. Returns the place in the queue (0 if granted at once), and how to withdraw the request. */
+  const ask = (rootID: SessionID, isResumed: boolean, granted: () => void, most = perRoot) => {
     const ticket: Ticket = { rootID, most, granted }
-    const queue = goesOn ? resumed : fresh
+    const queue = isResumed ? resumed : fresh
     queue.add(ticket)
     changeAgents("queued", 1)
     grant()
@@ -81,29 +81,29 @@ export const makePool = (perRoot: number, perProcess: number) => {
   return { ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
 }
 
-/** One that waits for the slot of an agent. */
+/** A request for the slot of an agent. */
 interface Request {
   readonly serve: () => void
-  /** Whether it gives the slot back itself, at the end of its work. */
+  /** Whether it comes from work, which releases the slot at its end. */
   readonly isWork: boolean
   withdraw: () => void
 }
 
-/** Whether an agent has its slot, and which of its calls need it. */
+/** Whether an agent holds its slot, and which of its calls need it. */
 class Holding {
   readonly #pool: ReturnType<typeof makePool>
   readonly #rootID: SessionID
   #news: SlotNews
   #started = false
-  /** Whether it was told that the first slot is there. */
-  #told = false
+  /** Whether the first grant was reported. */
+  #isNotified = false
   #holds = false
-  /** Which request got the slot before there was work, while there was none since. */
+  /** The request that was granted the slot before any work began; undefined once work uses it. */
   #unusedBy: Request | undefined
-  /** The requests that wait for the slot. Whichever is granted serves all. */
+  /** The waiting requests of this agent. One grant serves all of them. */
   readonly #requests = new Set<Request>()
   #acquiring: Deferred.Deferred<void> | undefined
-  /** Calls that have not ended, and those among them that wait. */
+  /** The number of open calls, and of those that wait. */
   #open = 0
   #waiting = 0
 
@@ -142,20 +142,20 @@ class Holding {
     this.#giveIfAllWait()
   }
 
-  /** Nothing of an earlier turn is left: calls that never began have not ended either. */
+  /** Resets the counts: calls of an earlier turn that never began were never counted as ended. */
   beginWork(): void {
     this.#open = 0
     this.#waiting = 0
   }
 
-  /** Asks for the first slot of a run before there is work. */
+  /** Requests the slot of a run before its work begins. */
   first(start: () => void, news: SlotNews | undefined): ReturnType<Slot["first"]> {
     if (news !== undefined) {
       this.#news = news
-      this.#told = false
+      this.#isNotified = false
     }
     this.#started = true
-    // It works already, and gives the slot back at the end of that.
+    // It already works, and releases the slot at the end of that work.
     if (this.#holds) {
       start()
       return { position: 0, giveUp: () => {} }
@@ -169,30 +169,30 @@ class Holding {
     return { position, giveUp }
   }
 
-  // Only the waiting can be interrupted: what the others wait for must finish.
+  // Only the waiting is interruptible: other calls wait for the acquisition, so it must finish.
   readonly hold: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => this.#holdFrom(restore))
 
   /**
-   * The first call that needs the slot asks for it, the others wait with it; if it is interrupted, the next one asks. What was
-   * granted meanwhile goes back with the end of the work.
+   * The first call that needs the slot requests it, and the others wait for that request. If the first is interrupted,
+   * the next one requests it. A slot that was granted meanwhile is released at the end of the work.
    */
   #holdFrom(restore: Restore): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.#holds) return this.#tell()
+      if (this.#holds) return this.#notifyGranted()
       if (this.#acquiring !== undefined) {
         return Effect.zipRight(restore(Deferred.await(this.#acquiring)), this.#holdFrom(restore))
       }
       const mine = this.#acquiring = Deferred.unsafeMake<void>(noFiber)
-      const goesOn = this.#started
+      const isResumed = this.#started
       this.#started = true
       const granted = Deferred.unsafeMake<void>(noFiber)
       const serve = () => Deferred.unsafeDone(granted, Effect.void)
       const request: Request = { serve, isWork: true, withdraw: () => {} }
-      const position = this.#ask(request, goesOn)
-      const queued = goesOn || position === 0 ? Effect.void : this.#news.queued(position)
+      const position = this.#ask(request, isResumed)
+      const queued = isResumed || position === 0 ? Effect.void : this.#news.queued(position)
       return restore(Effect.zipRight(queued, Deferred.await(granted))).pipe(
         Effect.onInterrupt(() => Effect.sync(() => this.#withdraw(request))),
-        Effect.zipLeft(Effect.suspend(() => this.#tell())),
+        Effect.zipLeft(Effect.suspend(() => this.#notifyGranted())),
         Effect.ensuring(Effect.suspend(() => {
           this.#acquiring = undefined
           return Deferred.succeed(mine, undefined)
@@ -205,17 +205,22 @@ class Holding {
     if (this.#open > 0 && this.#waiting === this.#open) this.give()
   }
 
-  #tell(): Effect.Effect<void> {
+  #notifyGranted(): Effect.Effect<void> {
     this.#unusedBy = undefined
-    if (this.#told) return Effect.void
-    this.#told = true
+    if (this.#isNotified) return Effect.void
+    this.#isNotified = true
     return this.#news.granted
   }
 
-  /** Asks for the slot; returns the place in the queue, 0 if it was granted at once. */
-  #ask(request: Request, goesOn: boolean): number {
+  /** Requests the slot; returns the place in the queue, 0 if it was granted at once. */
+  #ask(request: Request, isResumed: boolean): number {
     this.#requests.add(request)
-    const { position, withdraw } = this.#pool.ask(this.#rootID, goesOn, () => this.#granted(request), this.#news.most)
+    const { position, withdraw } = this.#pool.ask(
+      this.#rootID,
+      isResumed,
+      () => this.#granted(request),
+      this.#news.most
+    )
     request.withdraw = withdraw
     return position
   }
@@ -224,7 +229,7 @@ class Holding {
     if (this.#requests.delete(request)) request.withdraw()
   }
 
-  /** One slot is enough for all that wait for it: none of them may wait for what another one has. */
+  /** One slot serves all requests of the agent: none may wait for a slot that another one holds. */
   #granted(request: Request): void {
     this.#holds = true
     this.#requests.delete(request)
@@ -235,24 +240,24 @@ class Holding {
   }
 }
 
-/** One call of an agent, which may give the slot away while it waits. */
+/** One call of an agent, which may release the slot while it waits. */
 const call = <A, E, R>(holding: Holding, body: (call: Call) => Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
-    /** In how many places it waits: what it runs at the same time may wait as well. */
+    /** In how many places the call waits: its parallel fibers may wait as well. */
     let waits = 0
     const rest = () => {
       if (waits++ === 0) holding.beginWaiting()
     }
-    const goOn = () => {
+    const resume = () => {
       if (waits > 0 && --waits === 0) holding.endWaiting()
     }
-    // What waits there and is given up does not wait for a slot: the step does, before it goes on.
+    // An interrupted wait does not acquire the slot again: the step does so before it continues.
     const waiting: Call["waiting"] = (effect) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.suspend(() => {
           rest()
           return Effect.flatMap(Effect.exit(restore(effect)), (exit) => {
-            goOn()
+            resume()
             return waits > 0 ? exit : Effect.zipRight(restore(holding.hold), exit)
           })
         })
@@ -291,7 +296,7 @@ export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, n
       Effect.suspend(() => {
         holding.beginCalls(inputs.length)
         return Effect.zipLeft(
-          together(inputs, (input) => call(holding, (each) => body(input, each))),
+          inParallel(inputs, (input) => call(holding, (each) => body(input, each))),
           holding.hold
         )
       })

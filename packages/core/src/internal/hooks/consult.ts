@@ -1,4 +1,4 @@
-/** Asks one hook once: within its time limit, and with an answer of the form that its event takes. */
+/** Asks one hook once, within its time limit, and validates its answer. */
 import { type HookAnswer, hookAnswers, type HookEvent, type HookPayload } from "@skein/domain/Hook"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"

@@ -26,7 +26,7 @@ const blocked = (
     message: `${what} by a hook (${name})${reason === undefined || reason === "" ? "." : `: ${words(reason)}`}`
   })
 
-/** Nothing continues without the answer of this hook. */
+/** The error of a failed hook whose answer is required. */
 const closed = ({ event, name }: Hook, why: string, what: string) =>
   new HookRefused({
     event,
@@ -35,11 +35,11 @@ const closed = ({ event, name }: Hook, why: string, what: string) =>
     message: `${what}, because the ${event} hook (${name}) failed: ${why}. Only the user can fix or remove the hook.`
   })
 
-/** A failing hook holds nobody up, but is reported. */
+/** Reports a failed hook whose answer is optional. */
 const reported = ({ event, name }: Hook, why: string) =>
   Effect.logError(`The ${event} hook (${name}) failed: ${why}. Fix it, or remove it from the hooks.`)
 
-/** The answer of a hook whose failure holds nobody up. */
+/** The answer of a hook whose answer is optional. */
 const answerOf = <E extends HookEvent>(hook: Hook, payload: HookPayload<E>): Effect.Effect<HookAnswer<E> | undefined> =>
   Effect.catchAll(consult(hook, payload), (why) => Effect.as(reported(hook, why), undefined))
 
@@ -138,7 +138,7 @@ const stops = Effect.fnUntraced(function*(of: Find, payload: HookPayload<"Stop">
   for (const hook of of(payload.event, agentOf(payload.path))) {
     const answer = yield* answerOf<"Stop" | "SubagentStop">(hook, payload)
     if (answer?.decision === "deny") {
-      reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} has you go on.`)
+      reasons.push(words(answer.reason ?? "") || `The hook ${hook.name} wants you to continue.`)
     }
   }
   return reasons.length === 0 ? undefined : reasons.join("\n\n")
@@ -168,14 +168,15 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
   const of: Find = (event, caller) =>
     listeners.get(event)?.flatMap(({ hook, means }) => means(caller) ? [hook] : []) ?? []
 
-  /** Tells those who only listen. */
+  /** Notifies the hooks that cannot block. */
   const tell = (payload: HookPayload, caller = agentOf(payload.path)) =>
     listeners.has(payload.event)
       ? Effect.forEach(of(payload.event, caller), (hook) => answerOf(hook, payload), { discard: true })
       : Effect.void
 
   return {
-    hears: (event: HookEvent, caller: Caller) => listeners.get(event)?.some(({ means }) => means(caller)) ?? false,
+    isRegistered: (event: HookEvent, caller: Caller) =>
+      listeners.get(event)?.some(({ means }) => means(caller)) ?? false,
     sessionStart: (at: HookPlace, source: HookPayload<"SessionStart">["source"] = "startup") =>
       begins(of, { event: "SessionStart", ...at, source }),
     sessionEnd: (at: HookPlace) => tell({ event: "SessionEnd", ...at }),

@@ -1,4 +1,6 @@
-/** Storage for those who hold what they change: every commit says so, and is refused where that is not true any more. */
+/**
+ * Fences commits: each commit names the leases of the trees that it changes, and is refused once one of them is lost.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { Lease } from "../../Lease.ts"
@@ -6,7 +8,7 @@ import type { Places } from "../../LoggedEvent.ts"
 import { heldByAnother, type StorageError, storedTooLate } from "../../StorageError.ts"
 import type { Write } from "../../Write.ts"
 
-/** The session that a write belongs to; undefined where it is of a project, or of who holds a tree. */
+/** The session that a write belongs to; undefined for writes of a project or a lease. */
 const sessionOf = (write: Write): SessionID | undefined => {
   switch (write._tag) {
     case "Session":
@@ -38,31 +40,34 @@ type Fence = Extract<Write, { readonly _tag: "Fence" }>
 
 type Commit = (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>
 
-/** A commit that is under way. */
+/** A commit in flight. */
 export interface Flight {
   readonly writes: ReadonlyArray<Write>
-  /** The session of it that is being removed. */
+  /** The session that is being removed, if the commit writes to one. */
   late: SessionID | undefined
 }
 
-/** Notes which commits come too late for sessions that are being removed. */
+/** Marks the commits in flight that write to sessions that are being removed. */
 export const noteLate = (flights: Iterable<Flight>, removed: ReadonlySet<SessionID>): void => {
   for (const flight of flights) {
     flight.late ??= flight.writes.map(sessionOf).find((id) => id !== undefined && removed.has(id))
   }
 }
 
-/** Makes the commits of a process. */
+/** Wraps the commits of a process. */
 export const makeGuard = (commit: Commit, known: {
-  /** The tree of a session in memory; what is not in memory was never read, and so is not overwritten. */
+  /**
+   * The tree of a session in memory. Sessions outside memory need no fence, because nothing read from them can be
+   * overwritten.
+   */
   readonly treeOf: (id: SessionID) => SessionID | undefined
   /** The lease of a tree, and whether it is held. */
   readonly leaseOf: (rootID: SessionID) => { readonly lease: Lease; readonly isHeld: boolean }
   /** Whether a session is being removed, or was: only its deletion is stored. */
   readonly isRemoved: (id: SessionID) => boolean
-  /** Where commits that are under way are noted. */
+  /** The commits in flight. */
   readonly flights: Set<Flight>
-  /** A commit in these trees was refused: one of them is not held any more. */
+  /** Called for each tree of a refused commit: at least one of their leases is lost. */
   readonly doubted: (rootID: SessionID) => Effect.Effect<void>
 }): Commit => {
   const fences = (writes: ReadonlyArray<Write>): ReadonlyArray<Fence> | StorageError => {

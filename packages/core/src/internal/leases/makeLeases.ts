@@ -1,4 +1,4 @@
-/** Leases as they are kept: taken with a commit, renewed while they last, and let go when nothing of a tree goes on. */
+/** The lifecycle of leases: acquired with a commit, renewed while in use, and released once the tree is idle. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,20 +14,23 @@ import { type Flight, makeGuard, noteLate } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 
 /** How often leases are renewed (ms). */
-const pace = leaseLength / 4
+const renewalInterval = leaseLength / 4
 
-/** How long an expired lease must stay unchanged before it is taken (ms): the clock that it expired by may have been set. */
-const watch = leaseLength
+/** How long an expired lease must stay unchanged before it is taken over (ms), because the clock may have been set. */
+const watchTime = leaseLength
 
-/** How long after a renewal a tree is held for certain (ms). Others watch longer, by as much as a fiber may be delayed. */
-const sure = watch - 2_000
+/**
+ * How long after a renewal a tree is certainly held (ms). It is shorter than `watchTime` by the longest delay of a
+ * fiber.
+ */
+const certainTime = watchTime - 2_000
 
-/** How long a live holder is waited for, which may be about to let go, and how often the lease is read meanwhile (ms). */
-const patience = 2_000
-const look = 100
+/** How long to wait for a live holder, which may be about to release the tree, and how often to read its lease (ms). */
+const holderWait = 2_000
+const pollInterval = 100
 
-/** What a waiting process has seen of another's lease. */
-interface Seen {
+/** What a waiting process has observed of another's lease. */
+interface Observed {
   readonly lease: StoredLease
   /** When it was last read, on the clock of `elapsed` (ms). */
   readonly at: number
@@ -37,19 +40,19 @@ interface Seen {
   readonly isRenewed: boolean
 }
 
-/** A late look counts for no more than one renewal: this process may have been stopped together with the holder. */
-const seeAgain = (lease: StoredLease, at: number, before: Seen | undefined): Seen => {
+/** A late read counts for at most one renewal: this process may have been suspended together with the holder. */
+const observe = (lease: StoredLease, at: number, before: Observed | undefined): Observed => {
   if (before === undefined) return { lease, at, unchanged: 0, isRenewed: false }
   const isSame = before.lease.until === lease.until && before.lease.epoch === lease.epoch
   return {
     lease,
     at,
-    unchanged: isSame ? before.unchanged + Math.min(at - before.at, pace) : 0,
+    unchanged: isSame ? before.unchanged + Math.min(at - before.at, renewalInterval) : 0,
     isRenewed: before.isRenewed || !isSame
   }
 }
 
-const busy = (rootID: SessionID) =>
+const heldElsewhere = (rootID: SessionID) =>
   new StorageError({
     operation: "hold",
     reason: "held",
@@ -59,7 +62,7 @@ const busy = (rootID: SessionID) =>
 
 const isRefused = (error: StorageError): boolean => error.reason === "held"
 
-/** Makes the service, and the storage that goes with it. */
+/** Makes the service, and the storage whose commits it fences. */
 export const makeLeases = () =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
@@ -67,71 +70,73 @@ export const makeLeases = () =>
     const clock = yield* Effect.clock
     const moment = (): Moment => ({ steady: steady(clock), wall: clock.unsafeCurrentTimeMillis() })
     const isShared = storage.mail !== undefined
-    /** Whether nobody else can have taken a tree. Where no other process has access, nobody ever can. */
-    const isSure = ({ renewed }: Held) => {
+    /** Whether no other process can have acquired a tree. Always true if no other process has access. */
+    const isCertain = ({ renewed }: Held) => {
       const now = moment()
-      return !isShared || Math.max(now.steady - renewed.steady, now.wall - renewed.wall) < sure
+      return !isShared || Math.max(now.steady - renewed.steady, now.wall - renewed.wall) < certainTime
     }
     /** The tree of each session in memory. */
     const trees = new Map<SessionID, SessionID>()
     /** The epoch in which each of them was last held here. */
     const epochs = new Map<SessionID, number>()
-    const turns = new Map<SessionID, Effect.Semaphore>()
-    /** Trees that are being left: what ends of them now stores nothing, and takes none of them again. */
+    const locks = new Map<SessionID, Effect.Semaphore>()
+    /** Trees that are being left: fibers that end now store nothing, and must not acquire the tree again. */
     const leaving = new Set<SessionID>()
     /** Sessions that are being deleted, or were, until they leave memory. */
     const removed = new Set<SessionID>()
     const flights = new Set<Flight>()
-    const listeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
-    const resting: Array<(rootID: SessionID) => Effect.Effect<void>> = []
+    const staleListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
+    const releaseListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
 
-    const inTurn = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
-      let turn = turns.get(rootID)
-      if (turn === undefined) turns.set(rootID, turn = Effect.unsafeMakeSemaphore(1))
-      return turn.withPermits(1)(effect)
+    const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
+      let lock = locks.get(rootID)
+      if (lock === undefined) locks.set(rootID, lock = Effect.unsafeMakeSemaphore(1))
+      return lock.withPermits(1)(effect)
     }
 
     const release = (leases: ReadonlyArray<Lease>) =>
       Effect.catchAll(
         storage.commit(leases.map((lease): Write => ({ _tag: "Release", lease }))),
-        ({ message }) =>
-          Effect.logWarning("A session could not be let go; that happens when its lease runs out", message)
+        ({ message }) => Effect.logWarning("A session could not be released; its lease will expire", message)
       )
 
-    const letGo = (tree: Held): Effect.Effect<void> =>
-      Effect.uninterruptible(inTurn(
+    const releaseIdle = (tree: Held): Effect.Effect<void> =>
+      Effect.uninterruptible(withLock(
         tree.lease.rootID,
         Effect.suspend(() => {
           const { lease } = tree
           if (tree.uses > 0 || !held.drop(tree)) return Effect.void
           return Effect.zipRight(
             release([lease]),
-            Effect.forEach(resting, (rest) => rest(lease.rootID), { discard: true })
+            Effect.forEach(releaseListeners, (notify) => notify(lease.rootID), { discard: true })
           )
         })
       ))
 
-    // All that ran has ended when this is closed.
+    // Runs after everything that uses the trees has ended.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
         const all = held.all().filter(held.drop).map(({ lease }) => lease)
         return all.length === 0 ? Effect.void : Effect.zipRight(failpoint("shutdown_drain"), release(all))
       })
     )
-    const held: HeldTrees = yield* makeHeldTrees(letGo)
+    const held: HeldTrees = yield* makeHeldTrees(releaseIdle)
 
-    /** What is in memory of a tree is not how it stands: it is read again when it is needed. */
-    const forgetTree = (rootID: SessionID) => Effect.forEach(listeners, (forget) => forget(rootID), { discard: true })
+    /** Memory is out of date for a tree: it is read again on next use. */
+    const invalidate = (rootID: SessionID) =>
+      Effect.forEach(staleListeners, (forget) => forget(rootID), { discard: true })
 
-    /** Ends what runs of a tree that another has taken over. Nobody who runs for the tree waits for it. */
+    /**
+     * Ends what runs here of a tree that another process took over. Forked, because a fiber of the tree may call it.
+     */
     const lose = (tree: Held): Effect.Effect<void> =>
       Effect.sync(() => {
         const { rootID } = tree.lease
-        // Nobody took over what was deleted here.
+        // A tree that was deleted here was not taken over.
         if (!held.drop(tree) || removed.has(rootID)) return
         held.begin(Effect.zipRight(
-          Effect.logError(`The session ${rootID} was taken over by another process: what runs of it here is ended.`),
-          forgetTree(rootID)
+          Effect.logError(`The session ${rootID} was taken over by another process: its work here ends.`),
+          invalidate(rootID)
         ))
       })
 
@@ -153,34 +158,34 @@ export const makeLeases = () =>
 
     const renewal = Effect.catchAll(
       Effect.suspend(() => renew(held.all())),
-      ({ message }) => Effect.logWarning("What is held could not be renewed", message)
+      ({ message }) => Effect.logWarning("The leases of the held sessions could not be renewed", message)
     )
 
     const isFree = ({ owner: other }: StoredLease) =>
       other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
 
-    /** Takes a tree, waiting since `since` for a holder that may let go or be dead. */
-    const take = (rootID: SessionID, since: number, before?: Seen): Effect.Effect<() => void, StorageError> =>
+    /** Acquires a tree. Waits, since `since`, for a holder that may be about to release it, or may be dead. */
+    const take = (rootID: SessionID, since: number, before?: Observed): Effect.Effect<() => void, StorageError> =>
       Effect.gen(function*() {
         const stored = yield* storage.lease(rootID)
-        if (Option.isNone(stored)) return yield* Effect.as(forgetTree(rootID), () => {})
+        if (Option.isNone(stored)) return yield* Effect.as(invalidate(rootID), () => {})
         const found = stored.value
         if (!(yield* isFree(found))) {
-          const seen = seeAgain(found, elapsed(clock), before)
-          const isAlive = seen.isRenewed && !isOver(found)
-          if (isAlive && seen.at - since >= patience) return yield* busy(rootID)
-          if (!isOver(found) || seen.unchanged < watch) {
-            yield* Effect.interruptible(Effect.sleep(look))
-            return yield* take(rootID, since, seen)
+          const observed = observe(found, elapsed(clock), before)
+          const isAlive = observed.isRenewed && !isOver(found)
+          if (isAlive && observed.at - since >= holderWait) return yield* heldElsewhere(rootID)
+          if (!isOver(found) || observed.unchanged < watchTime) {
+            yield* Effect.interruptible(Effect.sleep(pollInterval))
+            return yield* take(rootID, since, observed)
           }
         }
         const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
         const taking = Effect.gen(function*() {
           const renewed = moment()
           yield* storage.commit([{ _tag: "Hold", lease, length: leaseLength, found }])
-          // What is in memory is how somebody else found it. Nobody here has the tree before that is forgotten.
+          // Another process changed the tree since: forget it before anyone here uses it.
           const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
-          if (!isKnown) yield* forgetTree(rootID)
+          if (!isKnown) yield* invalidate(rootID)
           epochs.set(rootID, lease.epoch)
           return held.use(held.keep(lease, renewed))
         })
@@ -191,13 +196,13 @@ export const makeLeases = () =>
       Effect.suspend(() => {
         if (leaving.has(rootID)) return heldByAnother("hold", { rootID })
         const tree = held.get(rootID)
-        // Where somebody else may have taken it over, a renewal shows whether that is so.
-        if (tree !== undefined && isSure(tree)) return Effect.succeed(held.use(tree))
-        return inTurn(
+        // If another process may have taken it over, a renewal finds out.
+        if (tree !== undefined && isCertain(tree)) return Effect.succeed(held.use(tree))
+        return withLock(
           rootID,
           Effect.gen(function*() {
             const present = held.get(rootID)
-            if (present !== undefined && !isSure(present)) yield* renew([present])
+            if (present !== undefined && !isCertain(present)) yield* renew([present])
             return present !== undefined && held.get(rootID) === present
               ? held.use(present)
               : yield* take(rootID, elapsed(clock))
@@ -221,7 +226,7 @@ export const makeLeases = () =>
         })
     })
 
-    if (isShared) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), renewal)))
+    if (isShared) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(renewalInterval), renewal)))
 
     const leases = {
       note: (id: SessionID, rootID: SessionID) => void trees.set(id, rootID),
@@ -230,7 +235,7 @@ export const makeLeases = () =>
         removed.delete(id)
         if (held.get(id) === undefined) {
           epochs.delete(id)
-          turns.delete(id)
+          locks.delete(id)
         }
       },
       hold: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
@@ -275,7 +280,7 @@ export const makeLeases = () =>
       renew: (rootID: SessionID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
-          if (tree !== undefined && isSure(tree)) return Effect.void
+          if (tree !== undefined && isCertain(tree)) return Effect.void
           const lease = tree?.lease ?? { rootID, owner: owner.id, epoch: 0 }
           const lost = Effect.suspend(() =>
             held.get(rootID) === undefined ? heldByAnother("renew", lease) : Effect.void
@@ -287,14 +292,14 @@ export const makeLeases = () =>
           const tree = held.get(rootID)
           if (tree === undefined || !held.drop(tree)) return Effect.void
           leaving.add(rootID)
-          // Others may have it only when nothing runs here any more.
-          return forgetTree(rootID).pipe(
+          // Release only after everything of the tree has ended here.
+          return invalidate(rootID).pipe(
             Effect.zipRight(release([tree.lease])),
             Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
           )
         }).pipe(Effect.uninterruptible),
-      onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void listeners.push(forget),
-      onRest: (rest: (rootID: SessionID) => Effect.Effect<void>) => void resting.push(rest)
+      onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void staleListeners.push(forget),
+      onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void releaseListeners.push(notify)
     }
     return { leases, storage: { ...storage, commit } }
   })

@@ -1,17 +1,14 @@
-/**
- * Owns what the run of a task demands of its session: how far it may go, the schema of its answer, and whether it must
- * conclude.
- */
+/** Owns the terms of a task's current run: its ceilings, the schema of its answer, and whether it must conclude. */
 import type { Ruleset } from "@skein/domain/Rule"
 import type { AnswerForm } from "./Inbox.ts"
 
-/** What the current run demands of one session. The session of a root has an empty one. */
+/** The terms of the current run of one session; empty for a root. */
 export class Assignment {
   #ceilings: ReadonlyArray<Ruleset> = []
   #form: AnswerForm | undefined
   #isConcluding = false
 
-  /** The ceilings from above when the run began: while it lasts they only narrow. */
+  /** The ceilings from above when the run began: during the run they can only narrow. */
   get ceilings(): ReadonlyArray<Ruleset> {
     return this.#ceilings
   }

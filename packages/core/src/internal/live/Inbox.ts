@@ -7,10 +7,10 @@ import type * as Schema from "effect/Schema"
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
 export type AnswerForm = Schema.Schema<any, any>
 
-/** Whether a row makes a session work; a note waits for the next row that does. */
+/** Whether a row starts the loop; a note waits for the next row that does. */
 const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"
 
-/** What waits for one session. */
+/** The inbox of one session. */
 export class Inbox {
   readonly #rows: Array<InboxRow>
   #forms: Map<MessageID, AnswerForm> | undefined
@@ -19,12 +19,12 @@ export class Inbox {
     this.#rows = [...rows]
   }
 
-  /** All that waits, oldest first. */
+  /** All rows, oldest first. */
   get rows(): ReadonlyArray<InboxRow> {
     return this.#rows
   }
 
-  /** Whether something in it makes the session work. */
+  /** Whether a row starts the loop. */
   get wantsAnswer(): boolean {
     return this.#rows.some(wantsAnswer)
   }

@@ -87,7 +87,7 @@ export class Live implements BudgetedSession {
     return turn !== undefined && turn.ended === undefined
   }
 
-  /** What it does just now. */
+  /** Its current activity. */
   get status(): SessionStatus {
     return this.#status
   }
@@ -150,9 +150,9 @@ export class Live implements BudgetedSession {
 
   readonly budgetsOfTasks = (): ReadonlyArray<BudgetNode> => this.tasks.running.map(({ live }) => live.budget)
 
-  readonly goesOn = (): boolean => {
+  readonly canContinue = (): boolean => {
     const tasks = this.tasks.running
-    if (tasks.some((task) => !task.hasBegun || task.live.goesOn())) return true
+    if (tasks.some((task) => !task.hasBegun || task.live.canContinue())) return true
     if (this.budget.waits) return false
     return this.clock.isAsking || tasks.length === 0 || this.run.works
   }
@@ -176,7 +176,7 @@ export interface RunningTask {
   readonly isResumed: boolean
   /** What the subagent must know about its working directory. */
   note: string | undefined
-  /** The ceilings from above when it was requested: for it they only narrow. */
+  /** The ceilings from above when it was requested: during the run they can only narrow. */
   readonly captured: ReadonlyArray<Ruleset>
   /** Its time limit from the start of its turn, in milliseconds. */
   readonly timeout: number
@@ -184,7 +184,7 @@ export interface RunningTask {
   readonly since: number
   /** When its turn came, after earlier runs of the same task, by `live.elapsed` (ms). */
   asked: number
-  /** Starts its fiber, once, with its slot or without. Without one it settles and does not work. */
+  /** Starts its fiber, once. Without a slot the fiber does not work, and only settles the run. */
   readonly begin: Effect.Effect<void>
   hasBegun: boolean
   /** Cancels its timeout, and releases its slot, or its place in the queue, if it does not work. */
@@ -192,13 +192,13 @@ export interface RunningTask {
   giveUp: () => void
   /** Whether it timed out before it had a slot. */
   isLate: boolean
-  /** The fiber whose interruption ends the work, but not the run, which then settles. */
+  /** The fiber of the work. Interrupting it ends the work but not the run, which then settles. */
   working: Fiber.RuntimeFiber<unknown, unknown> | undefined
-  /** Why the work was interrupted, if somebody asked for that. */
+  /** Why the work was interrupted, if a stop was requested. */
   stop: StopRequest | undefined
   /** Whether the outcome is being stored: from then on nothing changes it. */
   isSettling: boolean
-  /** The fiber of the run. If it is interrupted before there is any work, it settles too. */
+  /** The fiber of the run. It settles the run even if it is interrupted before the work begins. */
   fiber: Fiber.RuntimeFiber<Outcome, StorageError> | undefined
   /** Whether it may continue without its caller. */
   readonly promotable: boolean

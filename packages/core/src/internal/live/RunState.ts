@@ -14,14 +14,14 @@ export interface Running {
   readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
   /** The callers that wait for the answer to a prompt, by the id of its message. */
   readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
-  /** Whether it was asked to stop: a caller that arrives now waits for its end, and then for a new run. */
+  /** Whether it was asked to stop: new callers wait for its end, and then start a new run. */
   halted: boolean
 }
 
-/** Whether one session works. */
+/** The run state of one session. */
 export class RunState {
   #running: Running | undefined
-  /** The slot of those without a task. */
+  /** The slot for prompts outside a task. */
   readonly #free: Slot
   #taskSlot: Slot | undefined
   #lastTurn: Exit.Exit<Turn, PromptError> | undefined
@@ -52,12 +52,14 @@ export class RunState {
     if (this.#running === running) this.#running = undefined
   }
 
-  /** The slot that it works with. A loop keeps the one that it began with: what it takes, it gives back. */
+  /**
+   * The slot for the next loop. A loop keeps its slot until it ends, because it must release the one that it acquired.
+   */
   get slot(): Slot {
     return this.#running?.slot ?? this.#taskSlot ?? this.#free
   }
 
-  /** The slot for its runs as a task, made for the first one: two for one session could wait for each other. */
+  /** The slot for its runs as a task, created with the first run. One session has only one: two could deadlock. */
   taskSlot(make: () => Slot): Slot {
     return this.#taskSlot ??= make()
   }
@@ -77,12 +79,15 @@ export class RunState {
     return this.#stops
   }
 
-  /** How often it was halted, for any reason: earlier notifications of tasks are kept for later, and wake nobody. */
+  /**
+   * How often it was halted, for any reason. Notifications of tasks from before a halt wait in the inbox and wake
+   * nothing.
+   */
   get halts(): number {
     return this.#halts
   }
 
-  /** Who stopped it last; undefined if nobody said so. */
+  /** Who stopped it last; undefined if unknown. */
   get stoppedBy(): string | undefined {
     return this.#stoppedBy
   }
@@ -120,7 +125,7 @@ export class RunState {
     this.#sideFibers.add(fiber)
   }
 
-  /** Notes what has ended. */
+  /** Removes a fiber that has ended. */
   removeSideFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
     this.#sideFibers?.delete(fiber)
   }
@@ -140,7 +145,7 @@ export class RunState {
     this.#waitingCalls++
   }
 
-  /** It works again. */
+  /** A call continues after waiting. */
   endWaiting(): void {
     this.#waitingCalls--
   }

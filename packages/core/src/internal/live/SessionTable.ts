@@ -41,7 +41,7 @@ const inMemory = (
     )
   })
 
-/** What was asked of a session that was removed meanwhile fails because there is none. */
+/** Reports `SessionNotFound` for work on a session that was removed meanwhile. */
 const foundBy = <A, E, R>(change: (live: Live) => Effect.Effect<A, E, R>) => (live: Live) =>
   Effect.mapError(
     change(live),
@@ -84,7 +84,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   readonly history: (live: Live) => Effect.Effect<ReadonlyArray<LiveMessage>, StorageError>
   /** Forgets the history of an idle session; the next use reads it again. */
   readonly rest: (live: Live) => void
-  /** Ends what runs for a session, and forgets it and all below it. */
+  /** Closes a session and everything below it, and removes them from memory. */
   readonly close: (id: SessionID) => Effect.Effect<void>
 }>() {
   /** A table whose sessions end with the layer. */
@@ -106,7 +106,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         waiting: ReadonlyArray<InboxRow> = []
       ) {
         const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
-        // Another fiber may have opened it meanwhile, and wins. From here to its place in the map is one moment.
+        // Another fiber may have opened it meanwhile. No fiber runs between this check and the insertion.
         const known = sessions.get(info.id)
         if (known !== undefined) {
           yield* Scope.close(own, Exit.void)
@@ -116,7 +116,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, inbox })
         sessions.add(live)
         leases.note(info.id, info.rootID)
-        // Runs that wait for a slot have no fiber that would end with the scope.
+        // Runs that wait for a slot have no fiber, so closing the scope does not end them.
         yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks.running)))
         return live
       })
@@ -147,7 +147,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           const live = sessions.get(id)
           if (live === undefined) return Effect.void
           const gone = sessions.forget(live)
-          // What ends now still belongs to the tree, and is stored only while the tree is held.
+          // Fibers that end now may still store something, so the tree must be held until they have.
           return Effect.flatMap(Scope.close(live.scope, Exit.void), () => {
             for (const each of gone) if (!sessions.has(each)) leases.forget(each)
             return live.parent === undefined && !sessions.has(id) ? projects.exit(id) : Effect.void
@@ -155,7 +155,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         })
 
       leases.onStale(close)
-      leases.onRest(projects.exit)
+      leases.onReleased(projects.exit)
 
       return {
         open,

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 /** The tasks of one session. */
 export class TaskList<Task> {
   #running: Set<Task> | undefined
-  #line: Array<Task> | undefined
+  #queue: Array<Task> | undefined
   #disposable: Map<RunID, SessionID> | undefined
   #claims = 0
   #spawns = 0
@@ -34,21 +34,21 @@ export class TaskList<Task> {
     this.#running?.delete(task)
   }
 
-  /** Runs of the session itself as a task, one after the other: the first has its turn. */
-  get line(): ReadonlyArray<Task> {
-    return this.#line ?? []
+  /** Runs of the session itself as a task, one after the other; the first is current. */
+  get queue(): ReadonlyArray<Task> {
+    return this.#queue ?? []
   }
 
   /** Queues a run; returns its place, from 1. */
-  lineUp(task: Task): number {
-    this.#line ??= []
-    return this.#line.push(task)
+  enqueue(task: Task): number {
+    this.#queue ??= []
+    return this.#queue.push(task)
   }
 
   /** Removes a run from the queue; returns its former place, or -1. */
-  stepOut(task: Task): number {
-    const at = this.#line?.indexOf(task) ?? -1
-    if (at >= 0) this.#line?.splice(at, 1)
+  dequeue(task: Task): number {
+    const at = this.#queue?.indexOf(task) ?? -1
+    if (at >= 0) this.#queue?.splice(at, 1)
     return at
   }
 

@@ -13,7 +13,7 @@ import { SessionTable } from "./SessionTable.ts"
 
 type Table = Context.Tag.Service<SessionTable>
 
-/** A session that is being stopped, and what ran for it then. What begins later is unaffected. */
+/** A session that is being stopped, with the fibers that ran when it was marked. Later fibers are unaffected. */
 interface Marked {
   readonly live: Live
   readonly running: Running | undefined
@@ -57,7 +57,7 @@ export const halt = (live: Live, stoppedBy?: string): Effect.Effect<void, never,
     for (const each of marked) yield* endTasks(tasksOf(each))
   })
 
-/** The same, and what was requested before does not begin any more either. */
+/** Stops a session and all below it, and keeps earlier requests that have not begun from beginning. */
 export const stop = (live: Live, by?: string): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.suspend(() => {
     live.run.countStop(by)

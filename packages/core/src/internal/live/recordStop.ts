@@ -1,4 +1,4 @@
-/** Stores that a session is stopped, before anything of it stops: after a crash in the middle, nothing resumes. */
+/** Stores that a session is stopped before anything stops, so that nothing resumes after a crash in the middle. */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,9 +11,9 @@ import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 /** How long storing may delay a stop. */
-const patience = "500 millis"
+const timeLimit = "500 millis"
 
-/** Stores something before a stop continues; does not wait for a slow storage. */
+/** Stores something before a stop, but does not wait long for slow storage. */
 export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Effect<void, never, Journal> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -22,7 +22,7 @@ export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Eff
     const over = yield* Deferred.make<void>()
     const end = () => Deferred.unsafeDone(over, Exit.void)
     const fiber = yield* Effect.forkIn(storing, live.scope)
-    const timer = yield* Effect.forkIn(Effect.interruptible(Effect.sleep(patience)), live.scope)
+    const timer = yield* Effect.forkIn(Effect.interruptible(Effect.sleep(timeLimit)), live.scope)
     fiber.addObserver(end)
     timer.addObserver(end)
     yield* Deferred.await(over)

@@ -39,7 +39,7 @@ export interface State {
   readonly runs: HashMap.HashMap<RunID, TaskRun>
   readonly inbox: HashMap.HashMap<MessageID, HeldInboxRow>
   /** The inbox row that reports a run. */
-  readonly told: HashMap.HashMap<RunID, MessageID>
+  readonly reports: HashMap.HashMap<RunID, MessageID>
   readonly approvals: HashMap.HashMap<string, Approval>
   /** By their keys. */
   readonly receipts: HashMap.HashMap<string, Receipt>
@@ -47,16 +47,16 @@ export interface State {
   readonly eventIDs: HashMap.HashMap<Event["id"], true>
   /** The last event number of each tree. */
   readonly counters: HashMap.HashMap<SessionID, number>
-  /** The number of events that ever existed. */
+  /** The number of events ever stored. */
   readonly position: number
 }
 
-/** Nothing yet. */
+/** Empty storage. */
 export const empty: State = {
   sessions: HashMap.empty(),
   runs: HashMap.empty(),
   inbox: HashMap.empty(),
-  told: HashMap.empty(),
+  reports: HashMap.empty(),
   approvals: HashMap.empty(),
   receipts: HashMap.empty(),
   events: Chunk.empty(),
@@ -121,7 +121,7 @@ const deleteSession = (state: State, id: SessionID): State => {
     runs: HashMap.filter(state.runs, (run) => !gone.has(run.taskID)),
     approvals: HashMap.filter(state.approvals, ({ rootID }) => rootID === undefined || !gone.has(rootID)),
     receipts: HashMap.filter(state.receipts, ({ sessionID }) => !gone.has(sessionID)),
-    told: HashMap.filter(state.told, (row) => HashMap.has(inbox, row)),
+    reports: HashMap.filter(state.reports, (row) => HashMap.has(inbox, row)),
     eventIDs: HashMap.fromIterable(Chunk.map(events, ({ event }) => [event.id, true] as const))
   }
 }
@@ -144,16 +144,16 @@ const putReceipt = (state: State, receipt: Receipt): Applied =>
 const putInbox = (state: State, row: InboxRow): Applied =>
   Either.flatMap(find(state, row.sessionID), () => {
     const before = HashMap.get(state.inbox, row.id)
-    const tells = Option.flatMap(Option.fromNullable(row.runID), (run) => HashMap.get(state.told, run))
-    if (Option.isSome(tells) && tells.value !== row.id) {
-      return refused(`${tells.value} already reports the run ${row.runID}.`)
+    const reporting = Option.flatMap(Option.fromNullable(row.runID), (run) => HashMap.get(state.reports, run))
+    if (Option.isSome(reporting) && reporting.value !== row.id) {
+      return refused(`${reporting.value} already reports the run ${row.runID}.`)
     }
-    const toldBefore = Option.getOrUndefined(before)?.row.runID
-    const told = toldBefore === undefined ? state.told : HashMap.remove(state.told, toldBefore)
+    const previousRun = Option.getOrUndefined(before)?.row.runID
+    const reports = previousRun === undefined ? state.reports : HashMap.remove(state.reports, previousRun)
     return Either.right({
       ...state,
       inbox: HashMap.set(state.inbox, row.id, { row, taken: Option.exists(before, (held) => held.taken) }),
-      told: row.runID === undefined ? told : HashMap.set(told, row.runID, row.id)
+      reports: row.runID === undefined ? reports : HashMap.set(reports, row.runID, row.id)
     })
   })
 
@@ -249,7 +249,7 @@ const changeLease = (state: State, write: LeaseWrite, now: number): Applied => {
     : Either.right(state)
 }
 
-/** Applies one change at a time on the clock of the storage, or says why not. */
+/** Applies one write at a time by the clock of the storage, or returns why it is refused. */
 export const apply = (state: State, write: Write, now: number): Applied => {
   switch (write._tag) {
     case "Session":

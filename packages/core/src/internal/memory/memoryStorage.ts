@@ -43,7 +43,10 @@ const ranks: Readonly<Record<Write["_tag"], number>> = {
 const byRank = Order.mapInput(Order.number, (write: Write) => ranks[write._tag])
 const fromTheTop = Order.mapInput(Order.number, (write: Write) => (write._tag === "Session" ? write.info.depth : 0))
 
-/** What belongs to a row may come before it in the same commit, as in a database, but not across a deletion. */
+/**
+ * Sorts a commit so that a row comes after the row that it belongs to, as a database allows, but never across a
+ * deletion.
+ */
 const inOrder = (writes: ReadonlyArray<Write>): ReadonlyArray<Write> => {
   const at = writes.findIndex((write) => write._tag === "DeleteSession")
   const head = at < 0 ? writes : writes.slice(0, at)
@@ -111,7 +114,7 @@ const eventsOf = (state: State, { after, limit = Number.POSITIVE_INFINITY, rootI
   return found
 }
 
-/** Where a session stands in the list of those that were changed last. */
+/** Whether a session comes after this position of a listing, which begins with the latest change. */
 const isAfter = (info: SessionInfo, after: SessionFilter["after"]): boolean =>
   after === undefined || info.time.updated < after.updated
   || (info.time.updated === after.updated && info.id < after.id)
@@ -141,7 +144,7 @@ const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   return [...roots]
 }
 
-/** What servers ask for. */
+/** The reads that servers need. */
 const forServers = (state: () => State) => ({
   eventRange: (rootID?: SessionID) => Effect.sync(() => rangeOf(state(), rootID)),
   receipt: (key: string) =>

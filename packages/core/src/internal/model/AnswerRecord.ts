@@ -100,7 +100,7 @@ export class AnswerRecord {
       ids,
       clock,
       journal,
-      heard: () => bus.heard({ sessionID, rootID }),
+      hasListeners: () => bus.hasDeltaListeners({ sessionID, rootID }),
       grown: () => flusher.grown()
     })
     this.#opening = { ...this.base(started), type: "step-start" }
@@ -112,7 +112,7 @@ export class AnswerRecord {
     return this.#isOpen
   }
 
-  /** Whether the end of the answer is stored: a later stop takes nothing of it back. */
+  /** Whether the end of the answer is stored: a later stop cannot undo that. */
   get isComplete(): boolean {
     return this.#isComplete
   }

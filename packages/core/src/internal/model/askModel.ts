@@ -77,8 +77,8 @@ const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, te
     const extra = answer.countLost(now)
     const emptied = answer.buffer.restart()
     tellStatus({ type: "retry", attempt, message: error.message, next }, now)
-    const told = { tag: error.reason, message: error.message }
-    const part: Part = { ...answer.base(now), type: "retry", attempt, error: told, next }
+    const failure = { tag: error.reason, message: error.message }
+    const part: Part = { ...answer.base(now), type: "retry", attempt, error: failure, next }
     return { parts: answer.isOpen ? [...emptied, part] : [part], extra }
   })
 

@@ -50,7 +50,7 @@ const askOnce = (
     const meter = new AnswerMeter(bounds)
     let cut: (error: ModelError) => void = () => {}
     const heard = (event: ModelEvent) => {
-      // An abandoned request must emit nothing any more.
+      // An abandoned request must not emit more events.
       if (over) return
       if (event.type === "connected" || isContent(event)) {
         last = elapsed(clock)
@@ -68,7 +68,7 @@ const askOnce = (
         meter.excess === undefined ? Effect.void : Effect.fail(answerTooLarge(model.info, meter.excess))
       )
     )
-    // What is heard only notes the time: an alarm that rings too early is set again.
+    // Events only note the time; an alarm that fires too early is set again.
     const watch = (end: (error: ModelError) => void) => {
       let cancel = () => {}
       const look = () => {

@@ -1,4 +1,4 @@
-/** What one question to a model holds of the budgets: taken before each try, released once it is charged. */
+/** The budget reservation of one model request: made before each try, released once its usage is charged. */
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
@@ -85,7 +85,7 @@ export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, mod
         return Effect.zipRight(
           grant === undefined ? hold(request) : Effect.void,
           Effect.suspend(() => {
-            // Time goes on while it waits.
+            // The wait itself uses time.
             const end = exhausted(live.budget, said)
             if (end !== undefined) return Effect.fail(end)
             return Effect.succeed(grant?.cap === undefined ? request : { ...request, maxOutputTokens: grant.cap })

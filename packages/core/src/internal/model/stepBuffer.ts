@@ -20,7 +20,7 @@ export interface StepBufferOptions {
   readonly clock: Clock.Clock
   readonly journal: Context.Tag.Service<typeof Journal>
   /** Whether publishing deltas is worthwhile. */
-  readonly heard: () => boolean
+  readonly hasListeners: () => boolean
   /** Called when unstored text has arrived. */
   readonly grown: () => void
 }
@@ -69,7 +69,8 @@ export class StepBuffer {
 
   /** Whether there is something to publish for which the message must be stored. */
   get waits(): boolean {
-    return this.#holds && this.#options.heard() && this.#parts.some((part, at) => this.#unpublished(part, at) !== "")
+    return this.#holds && this.#options.hasListeners() &&
+      this.#parts.some((part, at) => this.#unpublished(part, at) !== "")
   }
 
   /** From now on deltas are held back: a snapshot that is being stored must not be published after later deltas. */
@@ -85,7 +86,7 @@ export class StepBuffer {
     }
   }
 
-  /** Publishes what was held back; from now on deltas are published as they arrive. */
+  /** Publishes the deltas that were held back; later ones are published as they arrive. */
   release(): void {
     this.#holds = false
     for (const [at, part] of this.#parts.entries()) {
@@ -194,8 +195,8 @@ export class StepBuffer {
 
   #tell(at: number, part: TextPart | ReasoningPart, delta: string): void {
     this.#publishedLengths[at] = (this.#publishedLengths[at] ?? 0) + delta.length
-    const { clock, heard, journal, messageID, source } = this.#options
-    if (!heard()) return
+    const { clock, hasListeners, journal, messageID, source } = this.#options
+    if (!hasListeners()) return
     journal.tell(
       source,
       "message.part.delta",

@@ -181,7 +181,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       }
       const hooks = yield* Hooks
       const caller = { name: tool.name, permission: ask.permission }
-      if (hooks.hears("PermissionRequest", caller)) {
+      if (hooks.isRegistered("PermissionRequest", caller)) {
         const { allows, changed } = yield* Effect.mapError(
           hooks.permissionRequest(placeOf(subject), caller, request, call?.about),
           ({ endsTurn = false, message }) => denied(ask, "hook", endsTurn, message)
@@ -199,7 +199,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       }
       const asks = (yield* present(subject)).mode === "auto" ? "auto" : answerer.of(subject.session.rootID)
       if (asks === "auto" && autoAllows(subject, ask)) return "mode"
-      if (hooks.hears("Notification", caller)) {
+      if (hooks.isRegistered("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
         // The question does not wait for the notification. Without a question, the program might end before the
         // notification is published.

@@ -13,7 +13,7 @@ import type { Project, ProjectServices, ProjectSource, ProjectUnavailable, Proje
 import { servicesForLater } from "../traced.ts"
 import { withServices } from "./withServices.ts"
 
-/** A built version. */
+/** A built version of a project. */
 interface Built {
   readonly services: Context.Context<ProjectServices>
   readonly scope: Scope.CloseableScope
@@ -70,7 +70,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
         onSuccess: replace
       })
 
-    // Whatever is wrong with one version, the next one may be good.
+    // One version may be broken and the next one usable.
     const follow = (version: ProjectVersion<R>): Effect.Effect<void, never, R> =>
       Effect.matchCauseEffect(version.next, {
         onFailure: (cause) => logged("Changes of the project are no longer noticed; its last version stays", cause),
@@ -86,7 +86,7 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
       }))
     })
 
-    /** Nothing of a failed attempt stays. */
+    /** A failed attempt leaves nothing open. */
     const attempt = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const scope = yield* Scope.fork(lifetime, ExecutionStrategy.sequential)

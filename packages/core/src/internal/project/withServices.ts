@@ -9,14 +9,16 @@ const hasAll = (context: Context.Context<never>, services: Context.Context<Proje
   return true
 }
 
-/** Runs an effect with these services. Most of a turn asks for those that it runs with; to provide them copies the context. */
+/**
+ * Runs an effect with these services. Providing them copies the context, and most effects of a turn already have them.
+ */
 export const withServices = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   services: Context.Context<ProjectServices>
 ): Effect.Effect<A, E, Exclude<R, ProjectServices>> =>
   Effect.contextWithEffect((context: Context.Context<Exclude<R, ProjectServices>>) =>
     hasAll(context, services)
-      // The context has what the type says is missing.
+      // The context already has these services.
       ? unsafeCoerce<typeof effect, Effect.Effect<A, E, Exclude<R, ProjectServices>>>(effect)
       : Effect.provide(effect, services)
   )

@@ -14,8 +14,8 @@ import { addNote, submitPrompt } from "./submitPrompt.ts"
 /** The work of sessions in memory whose tree is held. Callers need no services. */
 export class SessionRunner extends Context.Tag("@skein/core/internal/runner/SessionRunner")<SessionRunner, {
   /**
-   * Stores a prompt and waits for its answer. Where the session was stopped more often than `stops` by the time the prompt is
-   * stored, the prompt stays as a note.
+   * Stores a prompt and waits for its answer. If the session was stopped since its stop count was `stops`, the prompt
+   * becomes a note.
    */
   readonly submit: (
     live: Live,
@@ -25,15 +25,15 @@ export class SessionRunner extends Context.Tag("@skein/core/internal/runner/Sess
   ) => Effect.Effect<Turn, PromptError>
   /** Stores a message without answering it. */
   readonly note: (live: Live, parts: ReadonlyArray<PartInput>) => Effect.Effect<void, StorageError>
-  /** Starts the loop for what waits in the inbox; a loop that runs looks there by itself. */
+  /** Starts the loop if the inbox needs an answer; a running loop checks the inbox itself. */
   readonly wake: (live: Live) => Effect.Effect<void>
   /** Continues what a crash left of a session: the interrupted turn, and unread messages. */
   readonly resume: (live: Live) => Effect.Effect<void>
-  /** Ends when nothing of a session goes on: no turn, and no task in the background. */
+  /** Waits until the session is idle: no turn and no background task is running. */
   readonly rest: (live: Live) => Effect.Effect<void>
-  /** Stops what goes on in a session and in everything below it. */
+  /** Stops a session and everything below it. */
   readonly halt: (live: Live) => Effect.Effect<void>
-  /** The same, and what was asked of it before does not begin any more. */
+  /** Stops a session and everything below it, and keeps earlier requests that have not begun from beginning. */
   readonly stop: (live: Live, by?: string) => Effect.Effect<void>
 }>() {
   /** Runs loops as fibers of this process. */

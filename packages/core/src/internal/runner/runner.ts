@@ -1,4 +1,4 @@
-/** Owns the fibers of the loops: starts one where there is something to answer, and stops a tree of them. */
+/** Owns the loop fibers: starts the loop of a session that has something to answer, and ends it. */
 import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
@@ -30,8 +30,8 @@ import { renewSummary } from "../summary/makeSummary.ts"
 import { spanNow, underSpan } from "../traced.ts"
 import { runTurn } from "../turn/turn.ts"
 
-/** Why a session gave no answer that something ended from outside: a stop, or another process that took the tree over. */
-const cutOff = (
+/** The error of a turn that was interrupted: a stop, or another process that took over the tree. */
+const interruptedBy = (
   { info: { id, rootID }, isLeaving }: Live,
   leases: Context.Tag.Service<Leases>
 ): StorageError | SessionStopped =>
@@ -56,8 +56,7 @@ const errorInfo = (cause: Cause.Cause<PromptError>) => {
 }
 
 /**
- * Answers those whose prompt was part of the turn; a later prompt waits for a turn of its own, but not where nothing can be
- * stored.
+ * Answers the callers whose prompt was part of the turn. Later prompts wait for the next turn, unless storage failed.
  */
 const answer = (live: Live, running: Running, exit: Exit.Exit<Turn, PromptError>): void => {
   const waiting = new Set(failedToStore(exit) ? [] : live.inbox.rows.map((row) => row.id))
@@ -68,8 +67,8 @@ const answer = (live: Live, running: Running, exit: Exit.Exit<Turn, PromptError>
   }
 }
 
-/** Tells how a turn ended. A turn is over even where that could not be stored. */
-const tell = Effect.fnUntraced(
+/** Stores and publishes how a turn ended. The turn is over even if that fails. */
+const publishEnd = Effect.fnUntraced(
   function*(live: Live, exit: Exit.Exit<Turn, PromptError>) {
     const journal = yield* Journal
     yield* setStatus(live, { type: "idle" })
@@ -86,15 +85,15 @@ const tell = Effect.fnUntraced(
   (effect) => Effect.catchAll(effect, logUnstored("The end of a turn could not be stored"))
 )
 
-/** How often in a row hooks may have a session go on. */
+/** How often in a row hooks may continue a session. */
 export const mostAgain = 8
 
-/** What a session is prompted with because a hook wants it to go on. */
+/** The prompt with which a hook continues a session. */
 export const continueParts = (text: string): ReadonlyArray<PartInput> => [
-  { type: "text", text: `A hook wants you to go on:\n\n${text}`, synthetic: true }
+  { type: "text", text: `A hook wants you to continue:\n\n${text}`, synthetic: true }
 ]
 
-/** Prompts a session anew because a hook wants it to go on; whether that could be stored. */
+/** Prompts a session again because a hook wants it to continue; returns whether the prompt could be stored. */
 const promptAgain = Effect.fnUntraced(
   function*(live: Live, text: string) {
     const journal = yield* Journal
@@ -113,40 +112,40 @@ const promptAgain = Effect.fnUntraced(
   (effect) =>
     Effect.catchAll(
       effect,
-      (error) => Effect.as(Effect.logError("What a Stop hook wants could not be stored", error.message), false)
+      (error) => Effect.as(Effect.logError("The prompt of a Stop hook could not be stored", error.message), false)
     )
 )
 
-/** Tells hooks that a turn has ended; whether another one begins because of that. */
-const goesOn = Effect.fnUntraced(function*(live: Live, exit: Exit.Exit<Turn, PromptError>, again: number) {
-  const wanted = yield* turnEnded(live, exit, again > 0)
-  if (wanted === undefined || Exit.isFailure(exit)) return false
-  if (again < mostAgain) return yield* promptAgain(live, wanted)
-  yield* Effect.logWarning(`Stop hooks have had the session go on ${again} times in a row. It ends now.`)
+/** Runs the hooks after a turn; returns whether one of them starts another turn. */
+const continuedByHook = Effect.fnUntraced(function*(live: Live, exit: Exit.Exit<Turn, PromptError>, again: number) {
+  const reason = yield* turnEnded(live, exit, again > 0)
+  if (reason === undefined || Exit.isFailure(exit)) return false
+  if (again < mostAgain) return yield* promptAgain(live, reason)
+  yield* Effect.logWarning(`Stop hooks continued the session ${again} times in a row. It ends now.`)
   return false
 })
 
-/** Whether another turn begins. After the conclusion of a task only a prompt of its own does that. */
+/** Whether another turn begins. After a task has concluded, only a prompt starts one. */
 const wantsTurn = ({ assignment, inbox }: Live): boolean =>
   assignment.isConcluding ? inbox.rows.some(({ kind }) => kind === "prompt") : inbox.wantsAnswer
 
-/** Turns until the inbox is empty, or until somebody stops them: what came too late then waits for the next prompt. */
-const turns = (live: Live, running: Running) =>
+/** Runs turns until the inbox is empty, or until the session is stopped: later rows then wait for the next prompt. */
+const runTurns = (live: Live, running: Running) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
       const leases = yield* Leases
       for (let again = 0;;) {
         const exit = yield* Effect.exit(restore(live.run.slot.work(inProject(live, runTurn(live)))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
-        live.run.turnEnded(wasStopped ? Exit.fail(cutOff(live, leases)) : exit)
-        yield* tell(live, exit)
+        live.run.turnEnded(wasStopped ? Exit.fail(interruptedBy(live, leases)) : exit)
+        yield* publishEnd(live, exit)
         yield* inProject(live, renewSummary(live, exit))
-        const next = wasStopped ? undefined : yield* Effect.exit(restore(goesOn(live, exit, again)))
+        const next = wasStopped ? undefined : yield* Effect.exit(restore(continuedByHook(live, exit, again)))
         again = next !== undefined && Exit.isSuccess(next) && next.value ? again + 1 : 0
         // A caller that waits for this turn waits for the one that continues it.
         if (!wasStopped && again === 0) answer(live, running, exit)
         if (wasStopped || failedToStore(exit) || !wantsTurn(live)) {
-          // Nothing happens between this look at the inbox and the end: a prompt from now on starts a run of its own.
+          // Atomic with the inbox check above: later prompts start a new run.
           live.run.end(running)
           return
         }
@@ -154,17 +153,17 @@ const turns = (live: Live, running: Running) =>
     })
   )
 
-/** What a loop needs. */
-export type LoopServices = Effect.Effect.Context<ReturnType<typeof turns>> | Leases
+/** The services of a loop. */
+export type LoopServices = Effect.Effect.Context<ReturnType<typeof runTurns>> | Leases
 
-/** Starts the loop. The run is there before its fiber is, so that there is never a second one. */
+/** Starts the loop. The run is set before its fiber exists, so that there is never a second one. */
 const start = (live: Live, waiters: Running["waiters"]) => {
   const running: Running = { slot: live.run.slot, fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
   live.run.begin(running)
   return Effect.flatMap(Leases, (leases) => {
     const done = leases.use(live.info.rootID)
-    // A fiber inherits that its parent cannot be interrupted; the loop can.
-    const named = Effect.annotateLogs(turns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
+    // A fiber inherits uninterruptibility from its parent, and the loop must be interruptible.
+    const named = Effect.annotateLogs(runTurns(live, running), { session: live.info.id, agent: pathOf(live).join("/") })
     return inSlices(Effect.forkIn(Effect.interruptible(named), live.scope)).pipe(
       Effect.flatMap((fiber) => {
         // Even if the scope closed before the fiber could begin: a loop that never runs must not be awaited.
@@ -172,7 +171,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
           live.run.end(running)
           done()
           for (const each of running.waiters.values()) {
-            Deferred.unsafeDone(each, Exit.fail(cutOff(live, leases)))
+            Deferred.unsafeDone(each, Exit.fail(interruptedBy(live, leases)))
           }
           running.waiters.clear()
         })
@@ -196,14 +195,14 @@ export const continueTurn = (live: Live): Effect.Effect<void, never, LoopService
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
     if (live.hasOpenTurn) return Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
-    // News wakes nobody who was stopped; what somebody asked for after the stop does.
+    // Notifications do not wake a stopped session, but prompts after the stop do.
     const wasStopped = live.info.turn?.ended?.how === "stopped"
     return wasStopped && live.inbox.rows.every(({ kind }) => kind === "note" || kind === "notification")
       ? Effect.void
       : wake(live)
   })
 
-/** Ends when nothing of a session goes on: no turn, and no task in the background. */
+/** Waits until the session is idle: no turn and no background task is running. */
 export const atRest = (live: Live): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { running } = live
@@ -216,7 +215,7 @@ export const atRest = (live: Live): Effect.Effect<void> =>
     return Effect.void
   })
 
-/** An abandoned prompt makes no session work, unless answering it has begun: it becomes a note. */
+/** Turns an abandoned prompt into a note, unless answering it has begun. */
 const withdraw = Effect.fnUntraced(
   function*(live: Live, id: MessageID) {
     const journal = yield* Journal
@@ -226,7 +225,7 @@ const withdraw = Effect.fnUntraced(
   (effect) => Effect.catchAll(effect, logUnstored("A prompt could not be withdrawn"))
 )
 
-/** A prompt whose session was stopped while it was being stored. */
+/** Keeps a prompt as a note, because its session was stopped while the prompt was being stored. */
 export const withdrawn = (live: Live, row: InboxRow): Effect.Effect<never, SessionStopped, Journal> =>
   Effect.suspend(() => {
     live.inbox.push(row)
@@ -254,8 +253,8 @@ const wait = (
     }))
 
 /**
- * Puts a stored row into the inbox, sees to it that a loop takes it, and waits for the answer. To be called where nothing
- * can come between the storing and this; `restore` makes the waiting interruptible again.
+ * Puts a stored row into the inbox, makes sure that a loop takes it, and waits for the answer. Call it uninterruptibly
+ * right after storing the row; `restore` makes the waiting interruptible again.
  */
 export const submit = (
   live: Live,

@@ -1,4 +1,4 @@
-/** The way of a prompt into a session: it is stored first, and answered from then on. */
+/** Submits prompts to a session: stores a prompt, then answers it. */
 import { Ids } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
@@ -85,7 +85,8 @@ export const addNote = (live: Live, parts: ReadonlyArray<PartInput>) =>
   Effect.uninterruptible(Effect.map(store(live, "note", parts, {}), ({ row }) => live.inbox.push(row)))
 
 /**
- * Stores a prompt and waits for its answer. Nothing may come between the two, so only the waiting can be interrupted.
+ * Stores a prompt and waits for its answer. Only the waiting is interruptible, so that a stored prompt is always
+ * submitted.
  */
 export const submitPrompt = (
   live: Live,

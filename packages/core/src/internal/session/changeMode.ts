@@ -1,4 +1,4 @@
-/** Changes the mode of a tree: new calls go by it at once, questions that wait when it has stood for a moment. */
+/** Changes the mode of a tree. New calls use it immediately; open questions are reconsidered after a short delay. */
 import type { SessionID } from "@skein/domain/Id"
 import { type Mode, modeOf } from "@skein/domain/Mode"
 import * as Clock from "effect/Clock"
@@ -12,10 +12,10 @@ import { switchMode } from "../live/mode.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
 
-/** Who goes through the modes with a key passes by some that would answer a question. */
-const patience = "2 seconds"
+/** The delay, because a person who cycles through the modes with a key passes modes that would answer a question. */
+const delay = "2 seconds"
 
-/** What changes; an agent that is not there is refused before anything does. */
+/** The changes of the root; fails before any of them if the agent does not exist. */
 const patchOf = Effect.fnUntraced(function*(root: Live, mode: Mode) {
   const { settings } = yield* Config
   const patch = switchMode(root.info, mode, settings.default_agent)
@@ -24,20 +24,20 @@ const patchOf = Effect.fnUntraced(function*(root: Live, mode: Mode) {
   return patch
 })
 
-/** Answers what waits in a tree, unless its mode changes again before. */
+/** Reconsiders the open questions of a tree after the delay, unless its mode changes again before. */
 const answerLater = (root: Live) => {
   const { modeChanges } = root.record
-  return Effect.sleep(patience).pipe(
+  return Effect.sleep(delay).pipe(
     Effect.zipRight(Permission),
     Effect.flatMap(({ reconsider }) =>
       root.record.modeChanges === modeChanges ? reconsider(root.info.id) : Effect.void
     ),
-    Effect.catchAll(logUnstored("What another mode answers could not be stored")),
+    Effect.catchAll(logUnstored("The answers of a changed mode could not be stored")),
     Effect.forkIn(root.scope)
   )
 }
 
-/** Changes it. */
+/** Changes the mode of a session's tree. */
 export const changeMode = Effect.fn("Session.setMode")(function*(id: SessionID, mode: Mode) {
   const table = yield* SessionTable
   const journal = yield* Journal

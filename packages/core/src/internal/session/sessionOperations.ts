@@ -23,7 +23,7 @@ const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(n
 
 type Submitted = ReturnType<typeof promptHooks>["submitted"]
 
-/** Prompts a session: hooks see the prompt first, and what a crash left of its tree is recovered before. */
+/** Prompts a session: recovers its tree after a crash, then runs the hooks, then submits the prompt. */
 export const promptSession = Effect.fnUntraced(function*(
   id: SessionID,
   input: string | ReadonlyArray<PartInput>,

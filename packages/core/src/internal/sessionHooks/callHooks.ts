@@ -19,7 +19,7 @@ export const placeOf = (live: Acting): HookPlace => ({
   cwd: live.info.directory
 })
 
-/** What the hooks before a call made of it. */
+/** The result of the hooks before a call. */
 export interface Before {
   /** The call, with other arguments if a hook changed them. */
   readonly part: ToolPart
@@ -28,7 +28,7 @@ export interface Before {
   readonly consents: boolean
   /** Text for the model, below the result. */
   readonly contexts: ReadonlyArray<string>
-  /** Why it is not to be made. */
+  /** Why the call is blocked. */
   readonly refusal: HookRefused | undefined
 }
 
@@ -42,12 +42,12 @@ export const withInput = (part: ToolPart, input: unknown): ToolPart => ({
 export const withContexts = (output: string, contexts: ReadonlyArray<string> = []): string =>
   [output, ...contexts.map((text) => `A hook says of this call: ${text}`)].join("\n\n")
 
-const unheard = Effect.succeed(undefined)
+const noHooks = Effect.succeed(undefined)
 
 /** Asks the hooks before a call, if there are any. */
 export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, tool: AnyTool | undefined) =>
-  tool === undefined || !hooks.hears("PreToolUse", tool)
-    ? unheard
+  tool === undefined || !hooks.isRegistered("PreToolUse", tool)
+    ? noHooks
     : Effect.map(
       Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part), part.callID)),
       (decided): Before => {
@@ -87,6 +87,6 @@ export const afterCall = (
   output: string,
   { callID, failed = false }: { readonly callID?: string; readonly failed?: boolean } = {}
 ): Effect.Effect<AfterCall, HookRefused> =>
-  tool === undefined || !hooks.hears("PostToolUse", tool)
+  tool === undefined || !hooks.isRegistered("PostToolUse", tool)
     ? Effect.succeed({ output })
     : hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) }, callID)

@@ -89,7 +89,7 @@ export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.E
   live.summary.renewedBy(yield* startSideFiber(live, inProject(live, renewed(live))))
 })
 
-/** Ends when the summary of a session is not being renewed any more. */
+/** Waits until the summary of a session is no longer being renewed. */
 export const summarized = (live: Live): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { renewal } = live.summary

@@ -14,7 +14,7 @@ export interface TaskCall {
   readonly result: (end: Outcome | Accepted) => Effect.Effect<ToolResult, ToolError>
 }
 
-/** Begins to tell of a call. */
+/** Starts the reports of a call. */
 export const makeTaskCall = (request: TaskRequest, context: ToolContext): Effect.Effect<TaskCall, never, Spill> =>
   Effect.map(Effect.context<Spill>(), (spill) => {
     const { agent, background = false, description } = request

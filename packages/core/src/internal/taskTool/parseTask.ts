@@ -8,10 +8,10 @@ import { type ToolCaller, ToolError, Tools } from "../../Tool.ts"
 const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", message })
 
 /** The custom agent of a call, as rules and a prompt: both only narrow what `subagent_type` names. */
-const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boolean) {
+const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, isResumed: boolean) {
   if (agent === undefined) return {}
   if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
-  if (goesOn) return yield* invalid("task.agent: a task that goes on keeps its agent; leave task_id or agent out")
+  if (isResumed) return yield* invalid("task.agent: a resumed task keeps its agent; leave out task_id or agent")
   const systemPrompt = agent.prompt.trim()
   const { tools: named } = agent
   if (named === undefined) return { systemPrompt }
@@ -23,7 +23,7 @@ const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, goesOn: boole
     )
   }
   const keys = new Set(all.flatMap((tool) => named.includes(tool.name) ? [tool.permission] : []))
-  // Named one by one: no rule for a single command could allow again what is denied altogether.
+  // Denied one by one: after a blanket denial, a rule for a single command could allow part of it again.
   const permission = [...new Set(all.map((tool) => tool.permission))].filter((key) => !keys.has(key))
     .map((key) => ({ permission: key, pattern: "*", action: "deny" } as const))
   return { systemPrompt, permission }

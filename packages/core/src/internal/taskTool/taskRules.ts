@@ -61,8 +61,8 @@ export const hidden = Effect.fnUntraced(function*(live: Live) {
 })
 
 /**
- * What must be allowed: the agent, a custom agent, and the model if the call names one. The user's own words count as
- * consent.
+ * What needs permission: the agent, a custom agent, and the model if the call names one. Naming the agent in a prompt
+ * counts as the user's consent.
  */
 export const authorise = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) {
   const tasks = yield* Tasks

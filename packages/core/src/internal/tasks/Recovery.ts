@@ -13,11 +13,11 @@ import { recoverTree } from "./recover.ts"
 import { stopStored } from "./stopStored.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
-/** The way back to work. */
+/** The recovery of trees. */
 export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")<Recovery, {
   /**
-   * Continues what a dead process left of a session's tree, which must be held. Ends when all of it is running, or when
-   * the session was stopped. Fails with reason `held` if the tree is left meanwhile.
+   * Continues the unfinished work of a session's tree, which must be held. Ends when all of it is running, or when the
+   * session was stopped. Fails with reason `held` if the tree is left meanwhile.
    */
   readonly recover: (live: Live) => Effect.Effect<void, StorageError>
   /** Stops a session and everything below it, including what a dead process left of it. */
@@ -33,14 +33,14 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
       const runner = yield* SessionRunner
       const context = yield* servicesForLater<TaskServices>()
       const oneByOne = Effect.unsafeMakeSemaphore(1)
-      /** What comes before the recovery of a tree: how many operations, and a latch that opens after the last. */
+      /** The number of operations to run before the recovery of a tree, and a latch that opens after the last. */
       const before = new Map<SessionID, { count: number; readonly over: Effect.Latch }>()
       /** The tree that is being recovered; its latch opens when that ends. */
       let current: { readonly rootID: SessionID; readonly over: Effect.Latch } | undefined
       /** The roots of recovered trees: what is stored of them may not be in memory. */
       const recovered = new WeakSet<Live>()
 
-      /** Whether nothing is left to do; false if something came before it. */
+      /** Recovers a tree; false if an operation takes precedence. */
       const attempt = (asked: Live, stops: number): Effect.Effect<boolean, StorageError> =>
         Effect.suspend(() => {
           const { root } = asked
@@ -87,7 +87,7 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
             })
         )
 
-      // Recovery sees that something comes before it, and ends soon. What it has started by then is in memory.
+      // The recovery sees that an operation waits, and ends early. The runs that it has started are in memory.
       const instead = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
         inFront(
           rootID,

@@ -44,7 +44,7 @@ const tellProgress = Effect.fnUntraced(
 /** From now on the run uses its reservation. */
 const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
   workOn(live.budget, reservation)
-  // A resumed one already has its account, and what it used of it.
+  // A resumed run already has its account, with its usage.
   if (reservation.limit !== undefined && live.info.budget === undefined) {
     live.record.change(now, { budget: opened(live.budget, reservation.limit, now) })
     beginPromise(live.budget, reservation)
@@ -101,8 +101,8 @@ export const carryOut = Effect.fnUntraced(function*(
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
   task.giveUp()
-  // It still shows the status of an earlier run of the same task.
-  if (live.tasks.line[0] === task && live.status.type === "queued" && live.running === undefined) {
+  // The session still shows the status of an earlier run of the same task.
+  if (live.tasks.queue[0] === task && live.status.type === "queued" && live.running === undefined) {
     yield* setStatus(live, { type: "idle" })
   }
   const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined

@@ -28,9 +28,9 @@ import type { TaskServices } from "./TaskServices.ts"
 import { statusOf } from "./taskStatus.ts"
 
 /** How long to wait for tasks by default, in milliseconds. */
-const patience = 10 * 60_000
+const waitTimeout = 10 * 60_000
 
-/** How often and how long the controls look whether calls have continued the tasks of a crashed process (ms). */
+/** How often, and for how long, controls check whether calls have continued the tasks of a crashed process (ms). */
 const attachPace = 20
 const attachPatience = 2_000
 
@@ -89,7 +89,7 @@ const status = Effect.fnUntraced(
   }
 )
 
-/** Lets a task read its inbox: the current run does, and if there is none that still reads, another one begins. */
+/** Has a task read its inbox: the current run reads it, or, if no run will, a new one starts. */
 const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
@@ -100,7 +100,7 @@ const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
     return "steered" as const
   }
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
-  // A run that its call has yet to continue after a crash reads it then.
+  // A run that its call has yet to continue after a crash will read it.
   if (task === undefined && last !== undefined && last.state !== "settled") return "steered" as const
   const { row: { id: runID, taskID } } = yield* startForMessages(parent, {
     agent: child.info.agent,
@@ -145,7 +145,7 @@ const sendMessage = Effect.fnUntraced(function*({ byUser = true, ...name }: Task
   return yield* deliver(parent, child)
 }, Effect.uninterruptible)
 
-/** Takes a message from another process to a task that runs here; nobody else takes it then. */
+/** Delivers a message from another process to a task that runs here, once. */
 export const receive = Effect.fnUntraced(function*(row: InboxRow) {
   const journal = yield* Journal
   const ids = yield* Ids
@@ -197,7 +197,7 @@ const stop = Effect.fnUntraced(
 )
 
 /** The known outcomes of these tasks, and the runs that are not settled yet. */
-const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, timeout = patience }: TaskWait) {
+const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, timeout = waitTimeout }: TaskWait) {
   const storage = yield* SessionStorage
   const parent = yield* findParent(parentID)
   const children = taskIDs === undefined
@@ -227,7 +227,7 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
   } satisfies TaskWaited
 })
 
-/** Brings back what a dead process left of a tree. */
+/** Recovers a tree. */
 type Recover = (parent: Live) => Effect.Effect<void, StorageError>
 
 /** The runs that a dead process left of a session's tasks; none if they are in memory. */

@@ -7,7 +7,7 @@ import type { RunningTask } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { traced } from "../traced.ts"
 
-/** Ends that somebody wanted. */
+/** Outcomes that are not failures, because they were requested. */
 const succeeded = new Set<Outcome["status"]>(["completed", "stopped"])
 
 /** Works on a run with span and metrics; its span and its log lines name it. */

@@ -43,7 +43,7 @@ const continued = Effect.fnUntraced(function*(row: TaskRun) {
 })
 
 const withoutAgent = ({ agent }: TaskRun): string =>
-  `The agent ${agent} is not there any more, so its task could not go on. Define it again, or ask another agent.`
+  `The agent ${agent} no longer exists, so its task could not continue. Define it again, or ask another agent.`
 
 /**
  * Recovers a run as it is now, which may be later than it was read: another fiber may have recovered it, and it may even
@@ -83,11 +83,11 @@ const settleOnce = Effect.fnUntraced(function*(
   wakes: boolean
 ) {
   const table = yield* SessionTable
-  // Any agent will do: it is not asked any more.
+  // Any agent will do, because it does no more work.
   const any = agent._tag === "Some"
     ? agent.value
     : yield* inProject(parent, Effect.map(Agent, ({ all }) => all[0]))
-  if (any === undefined) return yield* Effect.dieMessage("There is no agent at all")
+  if (any === undefined) return yield* Effect.dieMessage("No agent exists")
   yield* table.history(child)
   const reservation = keptFor(parent.budget, child.budget, row)
   const task = reopenRun(
@@ -136,7 +136,7 @@ export const openIfReadable = (id: SessionID) =>
   Effect.flatMap(SessionTable, (table) => table.open(id)).pipe(
     Effect.catchTag("SessionNotFound", () => Effect.succeed(undefined)),
     Effect.catchAll((error) =>
-      Effect.as(Effect.logError(`The session ${id} could not be taken up`, error.message), undefined)
+      Effect.as(Effect.logError(`The session ${id} could not be recovered`, error.message), undefined)
     )
   )
 
@@ -146,7 +146,7 @@ const isReported = Effect.fnUntraced(function*(row: TaskRun, { inbox: { rows } }
   return row.background ? rows.every(({ runID }) => runID !== row.id) : !(yield* isWaitedFor(row))
 })
 
-/** The session of a task that is kept only until its outcome was read: a crash may have come right after that. */
+/** Deletes the session of a disposable task whose outcome was read right before the crash. */
 const dispose = Effect.fnUntraced(function*(row: TaskRun) {
   const table = yield* SessionTable
   const holder = yield* openIfReadable(row.parentID)
@@ -180,11 +180,11 @@ const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<Sessio
   return row.background
 })
 
-const logLeft = ({ taskID }: TaskRun) => (error: { readonly message: string }) =>
-  Effect.as(Effect.logError(`The task ${taskID} could not be taken up`, error.message), false)
+const logFailure = ({ taskID }: TaskRun) => (error: { readonly message: string }) =>
+  Effect.as(Effect.logError(`The task ${taskID} could not be recovered`, error.message), false)
 
 /** Unread messages to a settled task start a new run. */
-const passOn = Effect.fnUntraced(
+const startForUnread = Effect.fnUntraced(
   function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
     const storage = yield* SessionStorage
     const table = yield* SessionTable
@@ -194,11 +194,14 @@ const passOn = Effect.fnUntraced(
     const live = yield* table.open(info.id)
     if (live.parent !== undefined && live.tasks.size === 0) yield* startForMessages(live.parent, last, live)
   },
-  Effect.catchAll((error) => Effect.logWarning("A message to a task waits", error.message))
+  Effect.catchAll((error) => Effect.logWarning("A message to a task stays in its inbox", error.message))
 )
 
-/** Recovers the tree of a root, for any session of it. Returns whether it was wanted to the end. */
-export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, isWanted: () => boolean) {
+/**
+ * Recovers the tree of a root, for any session of it. Returns false if it ended early because `mayContinue` turned
+ * false.
+ */
+export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, mayContinue: () => boolean) {
   const runner = yield* SessionRunner
   const storage = yield* SessionStorage
   const rootID = root.info.id
@@ -209,19 +212,19 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
   // Stopped sessions come first, with everything that they requested.
   const kept: Array<TaskRun> = []
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
-    if (!isWanted()) return false
-    if (yield* Effect.catchAll(settleOrKeep(row, infos), logLeft(row))) kept.push(row)
+    if (!mayContinue()) return false
+    if (yield* Effect.catchAll(settleOrKeep(row, infos), logFailure(row))) kept.push(row)
   }
   // From the bottom up: a run that continued before its own background tasks would settle without them.
   const depthOf = ({ taskID }: TaskRun) => infos.get(taskID)?.depth ?? 0
   for (const row of kept.toSorted((a, b) => depthOf(b) - depthOf(a))) {
-    if (!isWanted()) return false
-    yield* Effect.catchAll(continueRun(row, undefined), logLeft(row))
+    if (!mayContinue()) return false
+    yield* Effect.catchAll(continueRun(row, undefined), logFailure(row))
   }
   for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
   for (const info of infos.values()) {
-    if (!isWanted()) return false
-    if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* passOn(info, all)
+    if (!mayContinue()) return false
+    if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* startForUnread(info, all)
     const { turn } = info
     if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
     const live = yield* openIfReadable(info.id)
@@ -230,7 +233,7 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
     // The turn of a task continues when its run has its slot.
     else if (!ofRuns.has(info.id)) yield* runner.resume(live)
   }
-  if (!isWanted()) return false
+  if (!mayContinue()) return false
   if (!ofRuns.has(asked.info.id)) yield* runner.resume(asked)
   if (asked !== root) yield* runner.resume(root)
   return true

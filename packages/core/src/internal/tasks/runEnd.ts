@@ -36,7 +36,7 @@ export const endOfTurn = (turn: Turn): End => {
   return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
 }
 
-/** What ended a turn that was denied: a person's rejection, or a loop that nobody allowed. */
+/** Why a turn was denied: a person's rejection, or a loop that nobody allowed. */
 const endOfDenied = (turn: Turn): End => {
   const errors = turn.parts.flatMap((part) => part.type === "tool" && part.state.status === "error" ? [part.state] : [])
   const rejected = errors.find((state) => state.metadata?.["by"] === "rejected")
@@ -110,12 +110,12 @@ export const endOf = (
 
 /** The state of a session when one of its runs began. */
 export interface Start {
-  /** Newer than all messages before the run, and older than all of it. */
+  /** An id between the messages before the run and those of the run. */
   readonly mark: MessageID
   readonly usage: Usage
 }
 
-/** The same for a run that another process began. */
+/** The start of a run that another process began. */
 export const startOf = ({ before, time }: TaskRun): Start => ({
   mark: earliest("msg", time.started ?? time.created),
   usage: before ?? none

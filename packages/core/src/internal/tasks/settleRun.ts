@@ -102,11 +102,11 @@ export const settleRun = Effect.fnUntraced(function*(
   const journal = yield* Journal
   const { live } = task
   const now = yield* Clock.currentTimeMillis
-  // Forgets in memory what could not be stored; what was stored is read again.
+  // Drops unstored state from memory; stored state is read again.
   if (end.status === "failed") {
     yield* Effect.catchAll(
       table.history(live),
-      (error) => Effect.logWarning(`The last words of the task ${task.row.taskID} could not be read`, error.message)
+      (error) => Effect.logWarning(`The last answer of the task ${task.row.taskID} could not be read`, error.message)
     )
   }
   task.isSettling = true
@@ -144,7 +144,7 @@ export const settleRun = Effect.fnUntraced(function*(
       return run.background && parent.run.halts === haltsBefore ? runner.wake(parent) : Effect.void
     })
 
-  // A failing storage holds nobody up: the caller gets that error, and the outcome once it is stored.
+  // Failing storage does not block the caller: it gets the error now, and the outcome once that is stored.
   const storeLater = Effect.fnUntraced(function*() {
     const done = (yield* Leases).use(parent.info.rootID)
     const news = row ?? (yield* notification(run, outcome, now))

@@ -23,9 +23,9 @@ import type { Live } from "../live/Live.ts"
 import type { RunningTask } from "../live/Live.ts"
 import { carryOut } from "./carryOut.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
-import { lineUp, stepOut } from "./lineUp.ts"
 import { observedRun } from "./observedRun.ts"
 import { openRun, reopenRun } from "./openRun.ts"
+import { dequeueRun, queueRun } from "./queueRun.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
 const countSpawn = Effect.fnUntraced(function*(parent: Live) {
@@ -51,7 +51,7 @@ const reserveFor = Effect.fnUntraced(function*({ agent, parent }: CheckedTask, {
   return reservation instanceof TaskRefused ? yield* reservation : reservation
 })
 
-/** The reservation of a run is free again: others may wait for it. */
+/** Releases the reservation of a run, and grants it to waiting requests. */
 const endReservation = (parent: Live, reservation: Reservation): void => {
   settleCount(parent.budget, reservation)
   endPromise(parent.budget, reservation)
@@ -108,7 +108,7 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
   const { running } = parent
   const halts = running?.halted === true ? undefined : parent.run.halts
   const context = yield* Effect.context<TaskServices>()
-  // Including while it waits for a slot, and has no fiber that would.
+  // This includes the wait for a slot, during which the run has no fiber.
   const done = (yield* Leases).use(parent.info.rootID)
   let stops = 0
   const starting = (task: RunningTask) => {
@@ -139,7 +139,7 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
     const model = task.live.info.model ?? checked.agent.model[0]
     yield* progress.started({ taskID: task.row.taskID, runID: task.row.id, model })
   }
-  yield* lineUp(task)
+  yield* queueRun(task)
   return task
 })
 
@@ -152,10 +152,10 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
     const relayed = parent.run.halts === halts && task.live.inbox.rows.some(isSteer)
       ? Effect.catchAll(
         startForMessages(parent, task.row, task.live),
-        (error) => Effect.logWarning("A message waits", error.message)
+        (error) => Effect.logWarning("A message stays in its inbox", error.message)
       )
       : Effect.void
-    return Effect.zipRight(stepOut(task), relayed)
+    return Effect.zipRight(dequeueRun(task), relayed)
   })
 }
 

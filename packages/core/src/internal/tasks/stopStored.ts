@@ -1,4 +1,4 @@
-/** Stops what a dead process left of a session and everything below it, as if it had been stopped at work. */
+/** Stops the unfinished work of a session and everything below it that no process runs. */
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
@@ -59,7 +59,7 @@ const stopLeft = Effect.fnUntraced(function*(live: Live, by: string | undefined,
   )
 })
 
-/** Stores the stop first, and then settles what is left. Takes the tree for that, unless there is nothing to do. */
+/** Stores the stop first, then settles what is left. Acquires the tree for that, unless there is nothing to do. */
 export const stopStored = Effect.fnUntraced(
   function*(info: Pick<SessionInfo, "id" | "rootID">, by: string | undefined) {
     const table = yield* SessionTable

@@ -19,9 +19,9 @@ const doing = (run: TaskRun, live: Live | undefined): string => {
   if (run.stop !== undefined) return `concludes, because it was stopped by ${run.stop.by}`
   if (live === undefined) return "waits for its turn"
   const { status } = live
-  const asked = run.state === "queued" ? "waits for a free place" : "waits to ask the model"
+  const asked = run.state === "queued" ? "waits for a free slot" : "waits to ask the model"
   if (live.clock.isAsking) return "waits for a person's answer"
-  if (status.type === "queued") return `${asked}, at position ${status.position} when it came`
+  if (status.type === "queued") return `${asked}, queued at position ${status.position}`
   if (run.state === "queued") return "waits for its turn"
   if (status.type === "waiting") return status.message
   if (status.type === "compacting") return "summarises its conversation to save room"

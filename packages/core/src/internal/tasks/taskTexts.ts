@@ -114,7 +114,7 @@ export const concludeText = (why: string | undefined): string =>
 export const retryText = (why: string): string =>
   `The last attempt at this task failed: ${why}\nYour work until then is above. Continue from there, and finish the task.`
 
-/** How a task stands, in lines. */
+/** The status of a task, as lines. */
 export const statusText = (status: TaskStatus): string =>
   [
     `task_id: ${status.taskID}`,

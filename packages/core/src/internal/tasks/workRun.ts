@@ -31,7 +31,7 @@ type AttemptServices =
   | Effect.Effect.Context<ReturnType<typeof attempt>>
   | Effect.Effect.Context<ReturnType<typeof resumed>>
 
-/** A request, and how often its session had been stopped when it was made: a stop since then keeps the run from working. */
+/** A request, and the stop count of its session at that time: after a later stop the run does not work. */
 type RunRequest = TaskRequest & { readonly stops: number }
 
 type Prompt = string | ReadonlyArray<PartInput>
@@ -54,7 +54,7 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
   const wasPrompted = (turn !== undefined && turn.began >= started)
     || live.inbox.rows.some(({ kind, time }) => kind === "prompt" && time.created >= started)
   if (live.hasOpenTurn || (wasPrompted && live.inbox.wantsAnswer)) yield* runner.resume(live)
-  // Other messages to the task, or another interrupted turn, are not what this run was asked for.
+  // Other messages to the task, or another interrupted turn, do not belong to this run.
   if (!wasPrompted) return yield* attempt(live, prompt, request)
   yield* runner.rest(live)
   // Another run of the same task may have settled meanwhile, and forgotten the history.
@@ -105,7 +105,7 @@ const held = Effect.fnUntraced(function*(
     const hookPrompt = yield* runEnds(live, lastSaid(live), again > 0)
     if (hookPrompt === undefined) break
     if (again === mostAgain) {
-      yield* Effect.logWarning(`SubagentStop hooks have had a subagent go on ${again} times in a row. It ends now.`)
+      yield* Effect.logWarning(`SubagentStop hooks continued a subagent ${again} times in a row. It ends now.`)
       break
     }
     end = yield* attempt(live, continueParts(hookPrompt), request)

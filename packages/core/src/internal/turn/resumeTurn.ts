@@ -19,7 +19,7 @@ import { askForAnswer } from "./checkAnswer.ts"
 import { isOfUser, runSubtasks } from "./runSubtasks.ts"
 import { consentsOf } from "./takeInbox.ts"
 
-/** A turn that goes on. */
+/** A resumed turn. */
 interface Resumed {
   /** Where its messages begin. */
   readonly from: number

@@ -129,7 +129,7 @@ export const runTurn = Effect.fnUntraced(
   function*(live: Live) {
     const table = yield* SessionTable
     const known = live.messages !== undefined
-    // Whatever starts the loop: a turn that a crash interrupted comes first. A task that must conclude does not continue it.
+    // An interrupted turn is resumed first, whatever started the loop. A task that must conclude does not resume it.
     const { hasOpenTurn } = live
     const resumes = hasOpenTurn && !live.assignment.isConcluding
     const messages = yield* table.history(live)
@@ -175,7 +175,7 @@ export const runTurn = Effect.fnUntraced(
           ? cutOffAgain(step)
           : cutOffBy(live.budget, step.cutBy, saidFrom(live.messages ?? [], from))
       }
-      // What is left may be enough for the rest; if not, the next request says so.
+      // The rest of the budget may be enough to finish; if not, the next request fails.
       if (step.cutBy !== undefined && step.calls.length === 0) {
         yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
         continue

@@ -1,4 +1,4 @@
-/** The way of a run from its request to its slot: until then it is data, and no fiber waits for it. */
+/** Queues runs for their slots. A queued run is data, without a fiber that waits. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
@@ -11,8 +11,8 @@ import { setStatus } from "../live/setStatus.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { Alarms } from "./Alarms.ts"
 
-/** Asks for the slot of a run whose turn has come. With the slot, or after its timeout, the run begins. */
-const approach = Effect.fnUntraced(function*(task: RunningTask) {
+/** Requests the slot of the first run of a task's queue. The run begins with its slot, or after its timeout. */
+const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
   const governor = yield* Governor
   const journal = yield* Journal
   const alarms = yield* Alarms
@@ -21,24 +21,24 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
   const start = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { immediate: false })
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
-  // Something ended it meanwhile and let it begin: it settles without a slot.
+  // The run was ended meanwhile, and has begun in order to settle without a slot.
   if (task.hasBegun) return
   task.asked = live.clock.now()
   const { settings: { limits: { concurrency: most } } } = yield* inProject(live, Config)
   if (task.hasBegun) return
-  let isTold = false
+  let isGranted = false
   const news = {
     most,
     queued,
-    // No need to wait until this is stored: what the run stores next comes after it.
+    // Not awaited: later commits of the run are stored after this one.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // A run that settled without a slot leaves it to the next prompt of its session.
-      if (isTold || task.isSettling) return Effect.void
-      isTold = true
-      // If a run is resumed, what it had stored before the crash belongs to it.
+      // The slot of a run that settled without it goes to the next prompt of its session.
+      if (isGranted || task.isSettling) return Effect.void
+      isGranted = true
+      // A resumed run keeps its original start time.
       const started = task.row.time.started ?? now
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
-      // Whichever of the two comes first, this or a promotion: the current state of the run is stored.
+      // Stores the current state, which a promotion may have changed meanwhile.
       const storing = Effect.suspend(() =>
         task.isSettling ? Effect.void : journal.commit([{ _tag: "Run", run: task.row }])
       )
@@ -51,7 +51,7 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
     task.isLate = true
     start(task.begin)
   })
-  // A loop that works already, for somebody who talks to the task, takes the prompt of the run: it asks for no slot.
+  // If a loop is already running for a message to the task, it takes the prompt of the run, and needs no slot.
   const begin = Effect.suspend(() =>
     Effect.zipRight(live.running === undefined ? Effect.void : news.granted, task.begin)
   )
@@ -64,20 +64,20 @@ const approach = Effect.fnUntraced(function*(task: RunningTask) {
 })
 
 /** Queues a run after the earlier ones of the same task. */
-export const lineUp = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
+export const queueRun = (task: RunningTask): Effect.Effect<void, never, QueueServices> =>
   Effect.suspend(() => {
     if (task.hasBegun) return Effect.void
-    return task.live.tasks.lineUp(task) === 1 ? approach(task) : Effect.void
+    return task.live.tasks.enqueue(task) === 1 ? requestSlot(task) : Effect.void
   })
 
-/** Removes a settled run from the queue: the next one has its turn. */
-export const stepOut = (task: RunningTask): Effect.Effect<void, never, LineServices> =>
+/** Removes a settled run from the queue, and requests the slot of the next one. */
+export const dequeueRun = (task: RunningTask): Effect.Effect<void, never, QueueServices> =>
   Effect.suspend(() => {
     const { tasks } = task.live
-    const at = tasks.stepOut(task)
-    const [next] = tasks.line
-    return at === 0 && next !== undefined && !next.hasBegun ? approach(next) : Effect.void
+    const at = tasks.dequeue(task)
+    const [next] = tasks.queue
+    return at === 0 && next !== undefined && !next.hasBegun ? requestSlot(next) : Effect.void
   })
 
-/** What the way to a slot needs. */
-export type LineServices = Effect.Effect.Context<ReturnType<typeof approach>>
+/** The services for queueing runs. */
+export type QueueServices = Effect.Effect.Context<ReturnType<typeof requestSlot>>
