@@ -83,7 +83,9 @@ describe("the architecture check", () => {
     ["server", "cli"],
     ["api", "core"],
     ["client", "server"],
-    ["client", "core"]
+    ["client", "core"],
+    ["view", "core"],
+    ["view", "client"]
   ])("rejects an import against the arrow: %s -> %s", (from, to) => {
     const text = `\nimport { X } from "@skein/${to}/X"\nexport const y = X\n`
     expect(of(`packages/${from}/src/Y.ts`, text, [`@skein/${to}`])).toEqual([`packages/${from}/src/Y.ts:2 arrow`])

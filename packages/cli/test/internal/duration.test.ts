@@ -1,5 +1,6 @@
+import { formatDuration } from "@skein/view/Numbers"
 import { describe, expect, it } from "vitest"
-import { formatDuration, parseDuration } from "../../src/internal/duration.ts"
+import { parseDuration } from "../../src/internal/duration.ts"
 
 describe("a time on the command line", () => {
   it("is never shown as nothing", () => {

@@ -1,6 +1,7 @@
 /** What stays to be read of questions. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
 import { expect, it } from "vitest"
 import { closingLines } from "../../src/internal/run/closing.ts"
 import { Denials } from "../../src/internal/run/denials.ts"
@@ -10,7 +11,7 @@ import { LiveView } from "../../src/internal/tree/liveView.ts"
 import { permission } from "../support/dialogs.ts"
 
 const world = () => {
-  const session = { id: "ses_1", agent: "build", title: "t" } as SessionInfo
+  const session = { id: "ses_1", agent: "build", title: "t", usage: { own: none, subtree: none } } as SessionInfo
   const view = new LiveView(session, 0, { style: colourless, colors: new Map(), hasKeys: true })
   const denials = new Denials()
   const tell = (type: string, properties: object) => {

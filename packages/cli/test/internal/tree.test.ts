@@ -6,13 +6,13 @@ import * as Skein from "@skein/core/Skein"
 import { define } from "@skein/core/Tool"
 import type { Event } from "@skein/domain/Event"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { formatCount } from "@skein/view/Numbers"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { describe } from "vitest"
-import { formatCount } from "../../src/internal/count.ts"
 import { coloured, colourless } from "../../src/internal/terminal/style.ts"
 import { widthOf } from "../../src/internal/terminal/width.ts"
 import { LiveView } from "../../src/internal/tree/liveView.ts"
@@ -90,7 +90,7 @@ describe("the tree", () => {
           "└─ ● explore  explore task  thinks                              7.0 s"
         ],
         [
-          "● build  The job  writes                          75 · $0.0001 · 30 s",
+          "✓ build  The job                                  75 · $0.0001 · 20 s",
           "├─ ✓ general  general task                                 30 · 5.0 s",
           "└─ ✓ explore  explore task                                  15 · 20 s"
         ]

@@ -2,13 +2,19 @@
 import type { Event, EventType } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { none } from "@skein/domain/Usage"
-import { AgentTree } from "../../src/internal/tree/agentTree.ts"
+import { add, none } from "@skein/domain/Usage"
+import { AgentTree } from "@skein/view/AgentTree"
 
 const idOf = (name: string) => `ses_${name}` as SessionID
 
 const info = (name: string, parent: string | undefined, agent: string, title: string) =>
-  ({ id: idOf(name), parentID: parent === undefined ? undefined : idOf(parent), agent, title }) as SessionInfo
+  ({
+    id: idOf(name),
+    parentID: parent === undefined ? undefined : idOf(parent),
+    agent,
+    title,
+    usage: { own: none, subtree: none }
+  }) as SessionInfo
 
 /** A tree as its events tell it; times are milliseconds. */
 export class TreeStory {
@@ -51,9 +57,18 @@ export class TreeStory {
     return this.tell(name, "session.status", { status: { type: "busy", step: 1 } })
   }
 
+  /** A request ended: what it used is charged to the session and to all above it. */
   step(name: string, tokens: number, cost = "0"): this {
-    const usage = { ...none, steps: 1, cost, tokens: { ...none.tokens, input: tokens - 10, output: 10 } }
-    return this.tell(name, "message.part.updated", { part: { type: "step-finish", usage, finish: "stop" } })
+    const used = { ...none, steps: 1, cost, tokens: { ...none.tokens, input: tokens - 10, output: 10 } }
+    let node = this.tree.node(idOf(name))
+    while (node?.info !== undefined) {
+      const { own, subtree } = node.info.usage
+      const usage = { own: node.id === idOf(name) ? add(own, used) : own, subtree: add(subtree, used) }
+      const { id, parentID } = node
+      this.tell(id.slice("ses_".length), "session.updated", { info: { ...node.info, usage } })
+      node = parentID === undefined ? undefined : this.tree.node(parentID)
+    }
+    return this
   }
 
   call(name: string, tool: string, title: string): this {

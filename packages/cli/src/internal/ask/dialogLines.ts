@@ -1,5 +1,5 @@
 /** Decides how a question looks: a header that stays, what it is about in pages, the choices, and which keys there are. */
-import { formatDuration } from "../duration.ts"
+import { formatDuration } from "@skein/view/Numbers"
 import { escapeLine } from "../escape.ts"
 import type { Style } from "../terminal/style.ts"
 import { fit, wrap } from "../terminal/width.ts"

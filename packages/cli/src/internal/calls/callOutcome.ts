@@ -1,6 +1,6 @@
 /** Decides what is said of a call in a line: what it was about, and what came of it. */
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
-import { formatDuration } from "../duration.ts"
+import { formatDuration } from "@skein/view/Numbers"
 import { escapeLine } from "../escape.ts"
 import { callLine } from "./callLine.ts"
 import { failureOf } from "./failure.ts"

@@ -1,10 +1,9 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
 import type { SessionID } from "@skein/domain/Id"
-import { formatCount } from "../count.ts"
-import { formatDuration } from "../duration.ts"
+import { reason } from "@skein/domain/Outcome"
+import type { AgentTree } from "@skein/view/AgentTree"
+import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
 import { escapeLine } from "../escape.ts"
-import type { AgentTree } from "../tree/agentTree.ts"
-import { formatCost } from "../tree/treeLine.ts"
 import type { RunResult } from "./result.ts"
 
 /** How many files are named. */
@@ -17,10 +16,10 @@ const taskLines = (
   const outcomes = new Map<string, number>()
   const failed: Array<string> = []
   for (const { agent, id, state, title } of tree.all.slice(1)) {
-    const outcome = state.type === "settled" ? state.outcome : "unfinished"
+    const outcome = state.type === "settled" ? state.outcome.status : "unfinished"
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     if (outcome === "completed" || reported.has(id)) continue
-    const why = state.type === "settled" ? `: ${escapeLine(state.reason.slice(0, 200))}` : ""
+    const why = state.type === "settled" ? `: ${escapeLine(reason(state.outcome).slice(0, 200))}` : ""
     failed.push(`✗ ${escapeLine(agent)}  ${escapeLine(title.slice(0, 80))}  ${outcome.replaceAll("_", " ")}${why}`)
   }
   const tasks = [...outcomes.values()].reduce((sum, count) => sum + count, 0)

@@ -1,9 +1,11 @@
 /** Decides how the line of one agent looks: who it is, what it does, and what that took, as much of it as fits. */
-import { formatCount } from "../count.ts"
-import { formatDuration } from "../duration.ts"
+import { reason } from "@skein/domain/Outcome"
+import { activityOf, type Phase, phaseOf, timesOf } from "@skein/view/Activity"
+import type { AgentNode } from "@skein/view/AgentNode"
+import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
+import { tokensOf } from "@skein/view/UsageSum"
 import { escapeLine } from "../escape.ts"
 import { fit, widthOf } from "../terminal/width.ts"
-import type { AgentNode } from "./agentTree.ts"
 
 /** What a line is about, for those who colour it. */
 type Tone = "active" | "waiting" | "done" | "failed"
@@ -25,38 +27,21 @@ export interface Frame {
 
 const glyphs: Record<Tone, string> = { active: "●", waiting: "○", done: "✓", failed: "✗" }
 
-/** An amount of USD in few characters: `$0.0012`, `$0.35`, `$12.40`. */
-export const formatCost = (cost: string): string => {
-  const amount = Number(cost)
-  if (amount > 0 && amount < 0.0001) return "<$0.0001"
-  return `$${amount === 0 ? "0" : amount < 0.1 ? amount.toFixed(4) : amount.toFixed(2)}`
+const tones: Record<Phase, Tone> = {
+  asking: "waiting",
+  working: "active",
+  retrying: "waiting",
+  waiting: "waiting",
+  interrupted: "waiting",
+  failed: "failed",
+  done: "done"
 }
 
 /** What an agent is about, for those who colour it. */
-export const toneOf = ({ asks, state }: AgentNode): Tone => {
-  if (state.type === "settled") return state.outcome === "completed" ? "done" : "failed"
-  return asks.size > 0 || state.type !== "working" ? "waiting" : "active"
-}
-
-/** What it does now, or why it does nothing. */
-const activityOf = ({ asks, calls, state }: AgentNode, place: number | undefined, now: number): string => {
-  const [ask] = asks.values()
-  if (ask !== undefined) return `asks: ${ask}`
-  switch (state.type) {
-    case "settled":
-      return state.outcome === "completed" ? "" : `${state.outcome.replaceAll("_", " ")}: ${state.reason}`
-    case "queued":
-      return place === undefined ? "queued" : `queued, place ${place}`
-    case "retry":
-      return `retry ${state.attempt} in ${formatDuration(state.next - now)}: ${state.message}`
-    case "working": {
-      const [first, ...others] = [...calls.values()].filter(({ tool }) => tool !== "task")
-      if (first !== undefined) {
-        return `${first.tool} ${first.title}${others.length === 0 ? "" : ` and ${others.length} more`}`.trim()
-      }
-      return calls.size > 0 ? "waits for its subagents" : state.what
-    }
-  }
+export const toneOf = (node: AgentNode): Tone => {
+  // An agent that waits for its tasks counts as active, as they do.
+  const isAbove = node.state.type === "working" && node.asks.size === 0
+  return isAbove ? "active" : tones[phaseOf(node)]
 }
 
 /** From so many columns on there is room for all figures, and for those without steps. */
@@ -65,18 +50,14 @@ const roomy = { all: 110, most: 76 }
 /** The least that the activity and the name of the task keep where both are long, in columns. */
 const least = { activity: 24, title: 16 }
 
-const figuresOf = (
-  { ended, queued, queuedSince, ...node }: AgentNode,
-  { columns, now }: Frame,
-  isShort = false
-): string => {
-  const { cost, tokens: { input, output } } = node.usage
-  const tokens = input + output
-  const waited = queued + (queuedSince === undefined ? 0 : Math.max(0, now - queuedSince))
-  const elapsed = Math.max(0, (ended ?? now) - node.began - waited)
+const figuresOf = (node: AgentNode, { columns, now }: Frame, isShort = false): string => {
+  const { cost } = node.usage
+  const tokens = tokensOf(node.usage)
+  const { steps } = node.own
+  const { waited, worked } = timesOf(node, now)
   const isQueued = node.state.type === "queued"
   return [
-    ...(node.steps === 0 || columns < roomy.all ? [] : [`${node.steps} ${node.steps === 1 ? "step" : "steps"}`]),
+    ...(steps === 0 || columns < roomy.all ? [] : [`${steps} ${steps === 1 ? "step" : "steps"}`]),
     ...(tokens === 0 ? [] : [`${formatCount(tokens)}${isShort || columns < roomy.most ? "" : " tokens"}`]),
     // What the whole tree costs stands at its root, also where there is little room.
     ...(cost === "unknown" || cost === "0" || ((isShort || columns < roomy.most) && node.parentID !== undefined)
@@ -84,7 +65,7 @@ const figuresOf = (
       : [formatCost(cost)]),
     ...(waited < 1_000 || (columns < roomy.most && !isQueued) ? [] : [`${formatDuration(waited)} queued`]),
     // Before it begins, there is nothing but the waiting.
-    ...(isQueued && node.steps === 0 && waited >= 1_000 ? [] : [formatDuration(elapsed)])
+    ...(isQueued && steps === 0 && waited >= 1_000 ? [] : [formatDuration(worked)])
   ].join(" · ")
 }
 
@@ -109,7 +90,7 @@ export const agentLine = (node: AgentNode, branch: string, place: number | undef
   const { columns, now } = frame
   const tone = toneOf(node)
   const name = `${branch}${glyphs[tone]} ${clean(node.agent)}  `
-  const words = { title: clean(node.title), activity: clean(activityOf(node, place, now)) }
+  const words = { title: clean(node.title), activity: clean(activityOf(node, { place, now, why: reason })) }
   const needed = widthOf(words.title) + 2 + widthOf(words.activity)
   // The last column stays free: a terminal may go to the next line as soon as it is written.
   const roomBeside = (figures: string) => columns - 1 - widthOf(name) - widthOf(figures) - 2

@@ -1,16 +1,27 @@
 /** Decides how a tree of agents looks: a line for each that fits, those at work first, and a count of the others. */
 import type { SessionID } from "@skein/domain/Id"
+import type { AgentNode } from "@skein/view/AgentNode"
+import type { AgentTree } from "@skein/view/AgentTree"
 import { fit } from "../terminal/width.ts"
-import type { AgentNode, AgentTree } from "./agentTree.ts"
 import { agentLine, type Frame, toneOf, type TreeLine } from "./treeLine.ts"
 
 /** The states in which agents are counted, the most urgent first. */
 const kinds = ["waiting for you", "at work", "trying again", "queued", "failed", "done"] as const
 
 const kindOf = ({ asks, state }: AgentNode): typeof kinds[number] => {
-  if (state.type === "settled") return state.outcome === "completed" ? "done" : "failed"
+  if (state.type === "settled") return state.outcome.status === "completed" ? "done" : "failed"
   if (asks.size > 0) return "waiting for you"
-  return state.type === "working" ? "at work" : state.type === "retry" ? "trying again" : "queued"
+  switch (state.type) {
+    case "working":
+      return "at work"
+    case "retry":
+      return "trying again"
+    case "queued":
+      return "queued"
+    case "interrupted":
+    case "idle":
+      return "done"
+  }
 }
 
 const restLine = (hidden: ReadonlyArray<AgentNode>, { columns }: Frame): TreeLine => {

@@ -1,0 +1,98 @@
+/** Says what an agent does, or why it does nothing, and how urgent that is. */
+import type { Outcome } from "@skein/domain/Outcome"
+import type { AgentNode } from "./AgentNode.ts"
+import { formatDuration } from "./Numbers.ts"
+import { whyNot } from "./OutcomeText.ts"
+
+/** What an agent is about; each has a colour, a shape and a word. */
+export type Phase = "asking" | "working" | "retrying" | "waiting" | "interrupted" | "failed" | "done"
+
+/** The phases, the most urgent first. */
+export const phases: ReadonlyArray<Phase> = [
+  "asking",
+  "failed",
+  "interrupted",
+  "working",
+  "retrying",
+  "waiting",
+  "done"
+]
+
+/** What an agent is about. Nobody has to be asked about one that has settled. */
+export const phaseOf = ({ asks, state }: Pick<AgentNode, "asks" | "state">): Phase => {
+  if (state.type === "settled") return state.outcome.status === "completed" ? "done" : "failed"
+  if (asks.size > 0) return "asking"
+  switch (state.type) {
+    case "queued":
+      return "waiting"
+    case "retry":
+      return "retrying"
+    case "interrupted":
+      return "interrupted"
+    case "idle":
+      return state.end === undefined || state.end.how === "completed" || state.end.how === "steps" ? "done" : "failed"
+    case "working":
+      return state.what === "waits for budget" || state.what === "waits for its tasks" ? "waiting" : "working"
+  }
+}
+
+const endText = (end: Extract<AgentNode["state"], { readonly type: "idle" }>["end"]): string => {
+  switch (end?.how) {
+    case undefined:
+    case "completed":
+      return ""
+    case "steps":
+      return "stopped at its limit of steps"
+    case "failed":
+      return `failed: ${end?.error?.message ?? "the turn has no answer"}`
+    case "denied":
+    case "stopped":
+      return end?.how ?? ""
+  }
+}
+
+/** When it is, which place in the queue the agent has, and how a run that did not complete is explained. */
+export interface ActivityContext {
+  readonly now: number
+  readonly place?: number | undefined
+  readonly why?: (outcome: Outcome) => string
+}
+
+/** What it does now, or why it does nothing; empty where there is nothing to say. */
+export const activityOf = (
+  { asks, calls, state }: Pick<AgentNode, "asks" | "calls" | "state">,
+  { now, place, why = whyNot }: ActivityContext
+): string => {
+  const [ask] = asks.values()
+  if (ask !== undefined) return `asks: ${ask}`
+  switch (state.type) {
+    case "settled": {
+      const { outcome } = state
+      return outcome.status === "completed" ? "" : `${outcome.status.replaceAll("_", " ")}: ${why(outcome)}`
+    }
+    case "idle":
+      return endText(state.end)
+    case "interrupted":
+      return "interrupted"
+    case "queued":
+      return place === undefined ? "queued" : `queued, place ${place}`
+    case "retry":
+      return `retry ${state.attempt} in ${formatDuration(state.next - now)}: ${state.message}`
+    case "working": {
+      const [first, ...others] = [...calls.values()].filter(({ tool }) => tool !== "task")
+      if (first !== undefined) {
+        return `${first.tool} ${first.title}${others.length === 0 ? "" : ` and ${others.length} more`}`.trim()
+      }
+      return calls.size > 0 ? "waits for its subagents" : state.what
+    }
+  }
+}
+
+/** How long an agent has worked, without its time in queues, and how long it has queued, in milliseconds. */
+export const timesOf = (
+  { began, ended, queued, queuedSince }: Pick<AgentNode, "began" | "ended" | "queued" | "queuedSince">,
+  now: number
+): { readonly worked: number; readonly waited: number } => {
+  const waited = queued + (queuedSince === undefined ? 0 : Math.max(0, now - queuedSince))
+  return { waited, worked: Math.max(0, (ended ?? now) - began - waited) }
+}

@@ -1,0 +1,60 @@
+/** Decides what is known of one agent of a tree. */
+import type { SessionID } from "@skein/domain/Id"
+import type { ModelRef } from "@skein/domain/Model"
+import type { Outcome } from "@skein/domain/Outcome"
+import type { SessionInfo, SessionTurn } from "@skein/domain/SessionInfo"
+import type { Usage } from "@skein/domain/Usage"
+
+/** A tool call that runs, or the last one that did. */
+export interface Call {
+  readonly tool: string
+  readonly title: string
+}
+
+/** What an agent does, or why it does nothing. */
+export type AgentState =
+  | {
+    readonly type: "working"
+    readonly what: "thinks" | "writes" | "waits for its tasks" | "waits for budget" | "summarises"
+  }
+  | { readonly type: "queued" }
+  | { readonly type: "retry"; readonly attempt: number; readonly message: string; readonly next: number }
+  /** Nothing runs in it: of a root, and how its last turn ended, if it had one. */
+  | { readonly type: "idle"; readonly end: SessionTurn["ended"] }
+  /** Its turn has no end, and no process works on it. */
+  | { readonly type: "interrupted" }
+  | { readonly type: "settled"; readonly outcome: Outcome }
+
+/** An agent. Times are milliseconds since 1970. */
+export interface AgentNode {
+  readonly id: SessionID
+  readonly parentID: SessionID | undefined
+  /** The session as it was last told; undefined while only its task is known. */
+  info: SessionInfo | undefined
+  agent: string
+  title: string
+  state: AgentState
+  /** The model that answered last. */
+  model: ModelRef | undefined
+  /** Whether it is detached: no call waits for it. */
+  background: boolean
+  /** The calls that run now, in the order in which they began. */
+  readonly calls: Map<string, Call>
+  /** The call that began last. */
+  lastCall: Call | undefined
+  /** The questions that it waits for: what each is about, by its id. */
+  readonly asks: Map<string, string>
+  /** What its own requests used, and with all below it, since the tree is watched. */
+  own: Usage
+  usage: Usage
+  began: number
+  ended: number | undefined
+  /** For how long it has waited in queues, and since when it does. */
+  queued: number
+  queuedSince: number | undefined
+  /** Whether it has had a slot: from then on it waits for requests alone. */
+  hasWorked: boolean
+  /** Whether its session was deleted. */
+  isDeleted: boolean
+  readonly children: Array<AgentNode>
+}

@@ -1,0 +1,289 @@
+/** Gathers from events, or from a snapshot and the events after it, what each agent of a tree is doing. */
+import type { Tree } from "@skein/api/Output"
+import type { Event, EventProperties } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import type { Message } from "@skein/domain/Message"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { Part } from "@skein/domain/Part"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { AgentNode } from "./AgentNode.ts"
+import { QueuePlaces } from "./QueuePlaces.ts"
+import { nothing, since } from "./UsageSum.ts"
+
+/** A session that was read, and what it did then. */
+type Listed = SessionInfo & { readonly status: SessionStatus }
+
+/** What a node is made from where its session is not known yet. */
+type Known = Pick<SessionInfo, "id" | "agent"> & Partial<Pick<SessionInfo, "parentID">>
+
+/** What the agents of one tree are doing. */
+export class AgentTree {
+  readonly #nodes = new Map<SessionID, AgentNode>()
+  /** What sessions had used before the tree was watched. */
+  readonly #before = new Map<SessionID, SessionInfo["usage"]>()
+  readonly #places = new QueuePlaces()
+  readonly root: AgentNode
+
+  /** A tree of one session, watched from now on: what was used before does not count. */
+  constructor(session: SessionInfo, now: number) {
+    this.#before.set(session.id, session.usage)
+    this.root = this.#add(session, now, session.title)
+    this.#learn(this.root, session)
+  }
+
+  /** The tree of a snapshot, with all that it has ever used; undefined where the snapshot has no session. */
+  static of(snapshot: typeof Tree.Type): AgentTree | undefined {
+    const [root] = snapshot.sessions
+    if (root === undefined) return undefined
+    const tree = new AgentTree(root, root.turn?.began ?? root.time.created)
+    tree.#before.clear()
+    const runs = new Map(snapshot.tasks.map((run) => [run.taskID, run]))
+    for (const session of snapshot.sessions) {
+      const node = session.id === root.id ? tree.root : tree.#add(session, session.time.created, session.title)
+      tree.#learn(node, session)
+      tree.#restore(node, session, runs.get(session.id))
+    }
+    for (const ask of snapshot.asks) {
+      tree.#nodes.get(ask.sessionID)?.asks.set(ask.id, ask.type === "permission" ? ask.permission : "question")
+    }
+    // A turn that is over may have left work below it.
+    for (const session of snapshot.sessions) {
+      const node = tree.#nodes.get(session.id)
+      if (session.status.type === "idle" && node !== undefined && node.state.type !== "settled") tree.#rest(node)
+    }
+    return tree
+  }
+
+  /** All agents, each before those below it. */
+  get all(): ReadonlyArray<AgentNode> {
+    return [...this.#nodes.values()]
+  }
+
+  /** The places of those that wait in a queue, as they are now. */
+  get places(): ReadonlyMap<SessionID, number> {
+    return this.#places.now
+  }
+
+  /** An agent by the id of its session. */
+  node(id: string): AgentNode | undefined {
+    return this.#nodes.get(id as SessionID)
+  }
+
+  /** The name of the task that a session works on; undefined where it is the root, or not known. */
+  taskOf(id: SessionID): string | undefined {
+    return id === this.root.id ? undefined : this.#nodes.get(id)?.title
+  }
+
+  /** Takes an event in; says whether anything that is shown has changed. */
+  see(event: Event): boolean {
+    if (event.type === "session.created" && !this.#nodes.has(event.properties.info.id)) {
+      const { info } = event.properties
+      this.#learn(this.#add(info, event.timestamp, info.title), info)
+      return true
+    }
+    if (event.type === "subagent.created") return this.#begin(event.properties, event.timestamp)
+    const node = this.#nodes.get(event.sessionID)
+    if (node === undefined) return false
+    switch (event.type) {
+      case "session.updated":
+        return this.#change(node, event.properties.info)
+      case "session.deleted":
+        node.isDeleted = true
+        return true
+      case "session.status":
+        return this.#status(node, event.properties.status, event.timestamp)
+      case "session.idle":
+        return this.#status(node, { type: "idle" }, event.timestamp)
+      case "message.updated":
+        return answer(node, event.properties.info)
+      case "message.part.delta":
+        return write(node, event.properties.field === "text" ? "writes" : "thinks")
+      case "message.part.updated":
+        return part(node, event.properties.part)
+      case "permission.asked":
+        node.asks.set(event.properties.id, event.properties.permission)
+        return true
+      case "question.asked":
+        node.asks.set(event.properties.id, "question")
+        return true
+      case "question.replied":
+      case "permission.replied":
+        return node.asks.delete(event.properties.id)
+      case "background_task.started":
+        node.background = true
+        return true
+      case "subagent.completed":
+      case "subagent.failed":
+        return this.#settle(node, event.properties, event.timestamp)
+      default:
+        return false
+    }
+  }
+
+  #add(known: Known, now: number, title: string): AgentNode {
+    const node: AgentNode = {
+      id: known.id,
+      parentID: known.parentID,
+      info: undefined,
+      agent: known.agent,
+      title,
+      state: { type: "working", what: "thinks" },
+      model: undefined,
+      background: false,
+      calls: new Map(),
+      lastCall: undefined,
+      asks: new Map(),
+      own: nothing,
+      usage: nothing,
+      began: now,
+      ended: undefined,
+      queued: 0,
+      queuedSince: undefined,
+      hasWorked: false,
+      isDeleted: false,
+      children: []
+    }
+    this.#nodes.set(known.id, node)
+    if (known.parentID !== undefined) this.#nodes.get(known.parentID)?.children.push(node)
+    return node
+  }
+
+  /** Notes what a session is now: its usage counts from where the tree was first watched. */
+  #learn(node: AgentNode, info: SessionInfo): void {
+    const before = this.#before.get(node.id)
+    node.info = info
+    node.own = before === undefined ? info.usage.own : since(before.own, info.usage.own)
+    node.usage = before === undefined ? info.usage.subtree : since(before.subtree, info.usage.subtree)
+  }
+
+  #change(node: AgentNode, info: SessionInfo): boolean {
+    // A task of an earlier process has used something before it is heard of here.
+    if (node.info === undefined) this.#before.set(node.id, info.usage)
+    this.#learn(node, info)
+    node.agent = info.agent
+    if (node === this.root) node.title = info.title
+    if (node.state.type === "idle") node.state = { type: "idle", end: info.turn?.ended }
+    // A tree that was watched from its beginning tells of the present turn.
+    if (node === this.root && !this.#before.has(node.id)) node.began = info.turn?.began ?? node.began
+    return true
+  }
+
+  /** Puts a node where a snapshot found it. */
+  #restore(node: AgentNode, { status }: Listed, run: TaskRun | undefined): void {
+    if (run !== undefined) {
+      node.title = run.description
+      node.background = run.background
+      node.began = run.time.created
+      if (run.outcome !== undefined) {
+        node.state = { type: "settled", outcome: run.outcome }
+        node.ended = run.time.settled
+        return
+      }
+      if (run.time.started !== undefined) {
+        node.hasWorked = true
+        node.queued = Math.max(0, run.time.started - run.time.created)
+      }
+      if (run.state === "queued" && status.type === "idle") {
+        this.#status(node, { type: "queued", position: 1 }, run.time.created)
+        return
+      }
+    }
+    if (status.type !== "idle") this.#status(node, status, node.began)
+    else this.#rest(node)
+  }
+
+  /** A run begins: in a session that was just made, or in one that goes on. */
+  #begin(task: EventProperties<"subagent.created">, now: number): boolean {
+    const known = this.#nodes.get(task.task_id)
+    if (known === undefined) {
+      this.#add({ id: task.task_id, parentID: task.trigger_session_id, agent: task.agent }, now, task.description)
+      return true
+    }
+    known.title = task.description
+    known.state = { type: "working", what: "thinks" }
+    known.background = false
+    known.began = now
+    known.ended = undefined
+    known.queued = 0
+    known.queuedSince = undefined
+    known.hasWorked = false
+    this.#places.leave(known.id)
+    return true
+  }
+
+  #status(node: AgentNode, status: SessionStatus, now: number): boolean {
+    if (node.state.type === "settled") return false
+    if (status.type === "queued") {
+      node.state = { type: "queued" }
+      node.queuedSince ??= now
+      this.#places.enter(node.id, status.position, node.hasWorked)
+      return true
+    }
+    this.#leaveQueue(node, now)
+    if (status.type === "idle") {
+      this.#rest(node, now)
+      return true
+    }
+    node.ended = undefined
+    if (status.type === "retry") node.state = status
+    else if (status.type === "busy") {
+      node.hasWorked = true
+      node.state = { type: "working", what: "thinks" }
+    } else node.state = { type: "working", what: status.type === "waiting" ? "waits for budget" : "summarises" }
+    return true
+  }
+
+  /** Its turn is over: it is still there as long as something below it continues, and a task until it has an outcome. */
+  #rest(node: AgentNode, now?: number): void {
+    const turn = node.info?.turn
+    if (node.children.some(({ isDeleted, state }) => state.type !== "settled" && !isDeleted)) {
+      node.state = { type: "working", what: "waits for its tasks" }
+    } else if (now === undefined && turn !== undefined && turn.ended === undefined) node.state = { type: "interrupted" }
+    else if (node === this.root) {
+      node.state = { type: "idle", end: turn?.ended }
+      node.ended = now ?? turn?.ended?.at ?? node.began
+    }
+  }
+
+  #leaveQueue(node: AgentNode, now: number): void {
+    this.#places.leave(node.id)
+    if (node.queuedSince === undefined) return
+    node.queued += Math.max(0, now - node.queuedSince)
+    node.queuedSince = undefined
+  }
+
+  #settle(node: AgentNode, { outcome }: EventProperties<"subagent.completed">, now: number): boolean {
+    this.#leaveQueue(node, now)
+    node.state = { type: "settled", outcome }
+    node.calls.clear()
+    node.asks.clear()
+    node.ended = now
+    const above = node.parentID === undefined ? undefined : this.#nodes.get(node.parentID)
+    if (above?.state.type === "working" && above.state.what === "waits for its tasks") this.#rest(above, now)
+    return true
+  }
+}
+
+const write = (node: AgentNode, what: "thinks" | "writes"): boolean => {
+  if (node.state.type === "settled" || (node.state.type === "working" && node.state.what === what)) return false
+  node.state = { type: "working", what }
+  return true
+}
+
+const answer = (node: AgentNode, info: Message): boolean => {
+  if (info.role !== "assistant") return false
+  const { modelID, providerID } = info
+  if (node.model?.modelID === modelID && node.model.providerID === providerID) return false
+  node.model = { providerID, modelID }
+  return true
+}
+
+const part = (node: AgentNode, updated: Part): boolean => {
+  if (updated.type !== "tool") return updated.type === "step-finish"
+  const { id, state, tool } = updated
+  if (state.status !== "running") return node.calls.delete(id)
+  const call = { tool, title: state.title ?? "" }
+  node.calls.set(id, call)
+  node.lastCall = call
+  return true
+}

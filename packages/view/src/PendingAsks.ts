@@ -1,0 +1,59 @@
+/** Gathers the questions that wait for a person, of one tree or of all. */
+import type { Ask } from "@skein/api/Output"
+import type { Event } from "@skein/domain/Event"
+
+/** The questions that wait: those for permission first, each kind oldest first. */
+export class PendingAsks {
+  readonly #asks = new Map<string, Ask>()
+
+  constructor(asks: ReadonlyArray<Ask> = []) {
+    this.replace(asks)
+  }
+
+  /** All that wait are these. */
+  replace(asks: ReadonlyArray<Ask>): void {
+    this.#asks.clear()
+    for (const ask of asks) this.#asks.set(ask.id, ask)
+  }
+
+  /** Takes an event in; says whether a question came or went. */
+  see(event: Event): boolean {
+    switch (event.type) {
+      case "permission.asked":
+        this.#asks.set(event.properties.id, { type: "permission", ...event.properties })
+        return true
+      case "question.asked":
+        this.#asks.set(event.properties.id, { type: "question", ...event.properties })
+        return true
+      case "permission.replied":
+      case "question.replied":
+        return this.#asks.delete(event.properties.id)
+      case "session.deleted":
+      case "subagent.completed":
+      case "subagent.failed":
+        return this.#leave(event.sessionID)
+      default:
+        return false
+    }
+  }
+
+  /** Those that wait now. */
+  get all(): ReadonlyArray<Ask> {
+    const asks = [...this.#asks.values()]
+    return [...asks.filter(({ type }) => type === "permission"), ...asks.filter(({ type }) => type === "question")]
+  }
+
+  /** How many there are in each tree. */
+  get perTree(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { rootID } of this.#asks.values()) counts.set(rootID, (counts.get(rootID) ?? 0) + 1)
+    return counts
+  }
+
+  /** What a session asked ends with it. */
+  #leave(sessionID: string): boolean {
+    const own = [...this.#asks.values()].filter((ask) => ask.sessionID === sessionID)
+    for (const { id } of own) this.#asks.delete(id)
+    return own.length > 0
+  }
+}
