@@ -14,7 +14,8 @@ import { isNode, walk } from "./syntax.mjs"
 
 /**
  * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster} <- {server, cli}. `api` stands on domain,
- * `client` and `view` on api. `testing` stands beside the second group, and nothing but tests imports it.
+ * `client` and `view` on api, `backend` on core and client. `testing` stands beside the second group, and nothing but
+ * tests imports it.
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
 const arrow = {
@@ -30,6 +31,7 @@ const arrow = {
   testing: ["domain", "core"],
   api: ["domain"],
   client: ["domain", "api"],
+  backend: ["domain", "core", "api", "client"],
   server: ["domain", "core", "api", "tools", "provider", "offline", "storage", "config", "cluster"],
   cli: [
     "domain",
@@ -37,6 +39,7 @@ const arrow = {
     "api",
     "client",
     "view",
+    "backend",
     "tools",
     "provider",
     "offline",

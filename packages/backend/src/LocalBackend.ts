@@ -1,0 +1,49 @@
+/** Owns the backend in this process: the services of the core, as front ends see them. */
+import { Command } from "@skein/core/Command"
+import { Permission } from "@skein/core/Permission"
+import { Question } from "@skein/core/Question"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { ManyServices } from "@skein/core/Skein"
+import { Tasks } from "@skein/core/Tasks"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Backend } from "./Backend.ts"
+import { makeAsks } from "./internal/local/asks.ts"
+import type { Local } from "./internal/local/Local.ts"
+import { makeProjects } from "./internal/local/projects.ts"
+import { makeSessions } from "./internal/local/sessions.ts"
+import { makeTaskControl } from "./internal/local/tasks.ts"
+import { watchMade, watchTree } from "./internal/local/watch.ts"
+
+/** What a backend in this process is made with. */
+export interface LocalOptions {
+  /** The project that a directory belongs to: what approvals go by. By default the directory itself. */
+  readonly projectOf?: (directory: string) => Effect.Effect<string>
+}
+
+/** The sessions of this process. Prompts go on until the layer closes, which stops them. */
+export const layer = (
+  { projectOf = Effect.succeed }: LocalOptions = {}
+): Layer.Layer<Backend, never, ManyServices> =>
+  Layer.scoped(
+    Backend,
+    Effect.gen(function*() {
+      const services = yield* Effect.context<ManyServices>()
+      const scope = yield* Effect.scope
+      const storage = yield* SessionStorage
+      const local: Local = { given: (effect) => Effect.provide(effect, services), projectOf }
+      return {
+        where: { _tag: "Local" },
+        sessions: makeSessions(local, yield* Session, storage, scope),
+        watch: {
+          tree: (id, watcher) => local.given(watchTree(id, watcher)),
+          made: (making, watcher) => local.given(watchMade(making, watcher))
+        },
+        asks: makeAsks(local, yield* Permission, yield* Question),
+        tasks: makeTaskControl(local, yield* Tasks, storage),
+        projects: makeProjects(local, yield* Command),
+        intact: storage.intact ?? Effect.void
+      }
+    })
+  )

@@ -1,0 +1,126 @@
+/** Decides what a front end can do with sessions. */
+import type { Budget } from "@skein/domain/Budget"
+import type { EventProperties } from "@skein/domain/Event"
+import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { AssistantMessage } from "@skein/domain/Message"
+import type { Mode } from "@skein/domain/Mode"
+import type { ModelRef } from "@skein/domain/Model"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
+import type { SessionInfo, SessionStatus, SessionSummary } from "@skein/domain/SessionInfo"
+import type { Usage } from "@skein/domain/Usage"
+import type * as Effect from "effect/Effect"
+import type { BackendError } from "./BackendError.ts"
+
+/** A session, and what it does now. */
+export interface ListedSession extends SessionInfo {
+  readonly status: SessionStatus
+}
+
+/** What a new session starts from. */
+export interface NewSession {
+  /** The working directory, absolute, on the machine of the backend. */
+  readonly directory: string
+  /** By default the default agent of the project. */
+  readonly agent?: string
+  readonly mode?: Mode
+  readonly model?: ModelRef
+  readonly title?: string
+}
+
+/** A prompt: words, a command, or parts, and how it is to be answered. */
+export interface NewPrompt {
+  /** What a person wrote: `@agent` in it asks for that subagent, and `@path` attaches a file. */
+  readonly words?: string
+  /** A command instead of words. */
+  readonly command?: { readonly name: string; readonly arguments?: string | ReadonlyArray<string> }
+  /** More text, which is no person's: names in it are only text. It follows the words. */
+  readonly text?: string
+  /** Further parts, such as files. */
+  readonly parts?: ReadonlyArray<PartInput>
+  /** The agent from this prompt on. */
+  readonly agent?: string
+  /** The model from this prompt on. */
+  readonly model?: ModelRef
+  /** Replaces the session's budget from now on. */
+  readonly budget?: Budget
+  /** The same key prompts once, however often it is sent. */
+  readonly key?: string
+  /** Denies what would be asked, until the turn has ended or nothing of the session runs any more. */
+  readonly unattended?: "turn" | "tree"
+}
+
+/** A turn that has ended. */
+export interface Turn {
+  readonly sessionID: SessionID
+  /** The last assistant message, with its parts. */
+  readonly info: AssistantMessage
+  readonly parts: ReadonlyArray<Part>
+  readonly text: string
+  readonly end: "completed" | "denied" | "steps"
+  readonly usage: Usage
+}
+
+/** A prompt that is stored. */
+export interface Prompted {
+  /** The message that it becomes. */
+  readonly messageID: MessageID
+  /** The names in its words that led to nothing, each as a sentence. */
+  readonly notes: ReadonlyArray<string>
+  /** Waits for the turn that answers it. Whoever stops waiting stops nothing. */
+  readonly turn: Effect.Effect<Turn, BackendError>
+}
+
+/** What ids are looked up among. */
+export type Identified = "sessions" | "tasks" | "runs"
+
+/** The sessions. */
+export interface Sessions {
+  /** Makes a root session. */
+  readonly create: (options: NewSession) => Effect.Effect<SessionInfo, BackendError>
+  readonly get: (id: SessionID) => Effect.Effect<ListedSession, BackendError>
+  /** The root sessions, latest change first; 50 where no limit is given. */
+  readonly list: (filter?: {
+    readonly projectID?: string
+    readonly limit?: number
+  }) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
+  /** The ids with this prefix, in order, at most `limit`. */
+  readonly ids: (
+    of: Identified,
+    start: string,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<string>, BackendError>
+  /** The sessions directly below one. */
+  readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
+  /** All messages with their parts, oldest first. */
+  readonly messages: (id: SessionID) => Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError>
+  readonly rename: (id: SessionID, title: string) => Effect.Effect<void, BackendError>
+  /** Stops and deletes a session and everything below it. */
+  readonly remove: (id: SessionID) => Effect.Effect<void, BackendError>
+  /** Copies a session, up to and including a message, or to its end. */
+  readonly fork: (id: SessionID, messageID?: MessageID) => Effect.Effect<SessionInfo, BackendError>
+  /** Has a model shorten a conversation, so that less of it is sent. */
+  readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, BackendError>
+  /** Has a model summarise what became of a session. */
+  readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, BackendError>
+  /** Changes how much the tree of a session may do without a question; gives the root. */
+  readonly setMode: (id: SessionID, mode: Mode) => Effect.Effect<SessionInfo, BackendError>
+  /** Stores a prompt, and returns once it is stored. A session at work reads it at its next step. */
+  readonly prompt: (id: SessionID, prompt: NewPrompt) => Effect.Effect<Prompted, BackendError>
+  /** Stops a session and everything below it. `by` names who does, in the outcomes of its tasks. */
+  readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, BackendError>
+  /** Continues what a crash or a shutdown cut off in a tree; ends when it runs. */
+  readonly resume: (id: SessionID) => Effect.Effect<void, BackendError>
+  /**
+   * Waits until nothing of a session runs, neither a turn nor a background task; gives its last turn, and undefined if it
+   * had none since its backend opened it.
+   */
+  readonly rest: (id: SessionID) => Effect.Effect<Turn | undefined, BackendError>
+  /** Waits until no summary of a session is being written that would be lost with this process. */
+  readonly summarized: (id: SessionID) => Effect.Effect<void, BackendError>
+  /**
+   * Says that nobody waits for a session any more. In this process what runs of it is interrupted, and continues with the
+   * next prompt or `resume`: the background runs that are left come back. On a server it goes on, and nothing comes back.
+   */
+  readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
+}

@@ -1,0 +1,34 @@
+/** Decides what a front end can do with tasks. */
+import type { RunID, SessionID } from "@skein/domain/Id"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import type * as Effect from "effect/Effect"
+import type { BackendError } from "./BackendError.ts"
+
+/** What became of a message to a task: a task at work reads it, an idle one begins a run. */
+export type Told =
+  | { readonly status: "steered" }
+  | { readonly status: "accepted"; readonly taskID: SessionID; readonly runID: RunID }
+
+/** The state at the end of a wait. */
+export interface Waited {
+  readonly settled: ReadonlyArray<Outcome>
+  readonly pending: ReadonlyArray<SessionID>
+}
+
+/** The tasks. A task is named by its id alone: it is the person's, who may control all of them. */
+export interface TaskControl {
+  /** The runs of all tasks of the tree that a session is in, oldest first. */
+  readonly list: (session: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
+  /** The runs of a task, oldest first, and what it does or waits for. */
+  readonly get: (
+    id: SessionID
+  ) => Effect.Effect<{ readonly runs: ReadonlyArray<TaskRun>; readonly doing: string }, BackendError>
+  /** Stops a task, and gives the outcomes of the runs that were at work. */
+  readonly stop: (id: SessionID, reason?: string) => Effect.Effect<ReadonlyArray<Outcome>, BackendError>
+  /** Tells a task something: at work it reads that at its next step, else it starts again. */
+  readonly message: (id: SessionID, message: string) => Effect.Effect<Told, BackendError>
+  /** Moves a run to the background while a call waits for it. */
+  readonly promote: (id: SessionID) => Effect.Effect<void, BackendError>
+  /** Waits until the newest run of a task has settled, or for so many milliseconds. */
+  readonly wait: (id: SessionID, timeout: number) => Effect.Effect<Waited, BackendError>
+}

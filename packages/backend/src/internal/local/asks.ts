@@ -1,0 +1,30 @@
+/** The questions to people in this process, and what was allowed for good. */
+import type { Permission } from "@skein/core/Permission"
+import type { Question } from "@skein/core/Question"
+import * as Effect from "effect/Effect"
+import type { Asking } from "../../Asking.ts"
+import { findSession } from "./find.ts"
+import type { Local } from "./Local.ts"
+import { pendingAsks } from "./snapshot.ts"
+
+/** Makes them. */
+export const makeAsks = (
+  { given }: Local,
+  permission: typeof Permission.Service,
+  question: typeof Question.Service
+): Asking => ({
+  pending: (session) =>
+    given(
+      session === undefined
+        ? pendingAsks()
+        : Effect.flatMap(findSession(session), ({ rootID }) => pendingAsks(rootID))
+    ),
+  reply: (id, answer, options) => permission.reply(id, answer, options),
+  answer: (id, answers) => question.reply(id, answers),
+  dismiss: (id) => question.dismiss(id),
+  approvals: (projectID, session) =>
+    session === undefined
+      ? permission.approvals(projectID)
+      : given(Effect.flatMap(findSession(session), ({ rootID }) => permission.approvals(projectID, rootID))),
+  revoke: (projectID, id) => permission.revoke(projectID, id)
+})

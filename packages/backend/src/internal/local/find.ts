@@ -1,0 +1,31 @@
+/** Finds sessions and tasks in this process, and says what sessions do. */
+import { Session } from "@skein/core/Session"
+import { notFound } from "@skein/core/SessionError"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { TaskRefused } from "@skein/core/TaskError"
+import type { TaskName } from "@skein/core/TaskRequest"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { ListedSession } from "../../Sessions.ts"
+
+/** The stored session of an id. */
+export const findSession = Effect.fnUntraced(function*(id: SessionID) {
+  const storage = yield* SessionStorage
+  const found = yield* storage.session(id)
+  return Option.isSome(found) ? found.value : yield* notFound(id)
+})
+
+/** A session with what it does now. */
+export const listed = (info: SessionInfo): Effect.Effect<ListedSession, never, Session> =>
+  Effect.map(Effect.flatMap(Session, (session) => session.status(info.id)), (status) => ({ ...info, status }))
+
+const noTask = (id: string) =>
+  new TaskRefused({ reason: "not_found", message: `There is no task ${id}. See \`skein tasks\`.` })
+
+/** The task of an id, as its caller names it. */
+export const findTask = Effect.fnUntraced(function*(taskID: SessionID) {
+  const { parentID } = yield* Effect.catchTag(findSession(taskID), "SessionNotFound", () => noTask(taskID))
+  return parentID === undefined ? yield* noTask(taskID) : { parentID, taskID, byUser: true } satisfies TaskName
+})

@@ -1,0 +1,47 @@
+/** The sessions of this process, as front ends see them. */
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { NewSession, Sessions } from "../../Sessions.ts"
+import { findSession, listed } from "./find.ts"
+import type { Local } from "./Local.ts"
+import { makePrompt } from "./prompt.ts"
+
+/** How many sessions a list has where nothing is said. */
+const usual = 50
+
+/** Makes them. */
+export const makeSessions = (
+  { given, projectOf }: Local,
+  session: typeof Session.Service,
+  storage: typeof SessionStorage.Service,
+  scope: Scope.Scope
+): Sessions => {
+  const prompt = makePrompt(scope)
+  return {
+    create: (options: NewSession) =>
+      Effect.flatMap(projectOf(options.directory), (projectID) => session.create({ ...options, projectID })),
+    get: (id) => given(Effect.flatMap(findSession(id), listed)),
+    list: (filter = {}) =>
+      given(Effect.flatMap(
+        storage.sessions({ limit: usual, ...filter, roots: true }),
+        ({ rows }) => Effect.forEach(rows, listed)
+      )),
+    ids: (of, start, limit) => storage.ids(of, start, limit),
+    children: (id) => given(Effect.flatMap(session.children(id), (rows) => Effect.forEach(rows, listed))),
+    messages: (id) => session.messages(id),
+    rename: (id, title) => session.rename(id, title),
+    remove: (id) => session.remove(id),
+    fork: (id, messageID) => session.fork(id, messageID === undefined ? {} : { messageID }),
+    compact: (id) => session.compact(id),
+    summarize: (id) => session.summarize(id),
+    setMode: (id, mode) => session.setMode(id, mode),
+    prompt: (id, input) => given(prompt(id, input)),
+    stop: (id, by) => session.stop(id, by),
+    resume: (id) => session.resume(id),
+    rest: (id) => session.untilIdle(id),
+    summarized: (id) => session.summarized(id),
+    leave: (id) => session.leave(id)
+  }
+}

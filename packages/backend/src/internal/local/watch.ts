@@ -1,0 +1,78 @@
+/** Watches trees of this process: by the bus, which calls the watcher at once for each event. */
+import { Bus, type BusFilter } from "@skein/core/Bus"
+import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import type { Watcher } from "../../Watching.ts"
+import { findSession } from "./find.ts"
+import { snapshotOf } from "./snapshot.ts"
+
+/** How many events may wait for a snapshot; with one more, a newer snapshot is read instead. */
+const mostHeld = 10_000
+
+const filterOf = (of: { readonly rootID: SessionID } | { readonly all: true }, { deltas }: Watcher): BusFilter =>
+  deltas === false ? { ...of, deltas } : of
+
+/** Events that came before the snapshot did. */
+class Held {
+  events: Array<Event> = []
+  isOverflown = false
+
+  take(event: Event): void {
+    if (this.events.length < mostHeld) this.events.push(event)
+    else this.isOverflown = true
+  }
+
+  clear(): void {
+    this.events = []
+    this.isOverflown = false
+  }
+}
+
+/** Watches the tree of a session from now on. */
+export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Watcher) {
+  const bus = yield* Bus
+  const { rootID } = yield* findSession(id)
+  const held = new Held()
+  let since: number | undefined
+  const hear = (event: Event) => {
+    // A commit that the snapshot has seen may be told after it.
+    if (event.seq === undefined || event.seq > (since ?? 0)) watcher.event(event)
+  }
+  yield* bus.listen(
+    filterOf({ rootID }, watcher),
+    (event) => since === undefined ? held.take(event) : hear(event),
+    watcher.pressure
+  )
+  let snapshot = yield* snapshotOf(rootID)
+  while (held.isOverflown) {
+    held.clear()
+    snapshot = yield* snapshotOf(rootID)
+  }
+  since = snapshot.seq
+  watcher.snapshot?.(snapshot)
+  for (const event of held.events) hear(event)
+  held.clear()
+})
+
+/** Makes a session and watches its tree from its first event. What begins a tree meanwhile is held until it is known whose it is. */
+export const watchMade = Effect.fnUntraced(function*<E, R>(
+  making: Effect.Effect<SessionInfo, E, R>,
+  watcher: Omit<Watcher, "snapshot">
+) {
+  const bus = yield* Bus
+  const begun = new Map<SessionID, Array<Event>>()
+  let rootID: SessionID | undefined
+  yield* bus.listen(filterOf({ all: true }, watcher), (event) => {
+    if (event.rootID === rootID) return watcher.event(event)
+    if (rootID !== undefined) return
+    if (event.type === "session.created" && event.depth === 0) begun.set(event.rootID, [])
+    begun.get(event.rootID)?.push(event)
+  }, watcher.pressure)
+  const made = yield* making
+  rootID = made.rootID
+  for (const event of begun.get(rootID) ?? []) watcher.event(event)
+  begun.clear()
+  return made
+})
