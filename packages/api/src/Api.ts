@@ -1,6 +1,7 @@
 /** Owns the contract: all routes of the API, and the document that describes them. */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { ArchiveRoutes } from "./ArchiveRoutes.ts"
 import { AskRoutes, PermissionRoutes } from "./AskRoutes.ts"
 import { describe } from "./internal/describe.ts"
 import { problems } from "./Problem.ts"
@@ -11,7 +12,9 @@ import { TaskRoutes } from "./TaskRoutes.ts"
 
 /** The API, version 1. */
 export class Api extends HttpApi.make("skein")
-  .add(PublicRoutes).add(ServerRoutes).add(SessionRoutes).add(TaskRoutes).add(AskRoutes).add(PermissionRoutes)
+  .add(PublicRoutes).add(ServerRoutes).add(SessionRoutes).add(ArchiveRoutes).add(TaskRoutes).add(AskRoutes).add(
+    PermissionRoutes
+  )
   .add(ProjectRoutes)
   .addError(problems[400]).addError(problems[401]).addError(problems[403]).addError(problems[404])
   .addError(problems[405]).addError(problems[408]).addError(problems[409]).addError(problems[413])

@@ -5,7 +5,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Reply } from "./Input.ts"
-import { Approval, Ask } from "./Output.ts"
+import { Approval, Ask, Suggestion } from "./Output.ts"
 
 const id = Schema.Struct({ id: Schema.String })
 const about = (summary: string) => OpenApi.annotations({ summary })
@@ -36,6 +36,12 @@ export class PermissionRoutes extends HttpApiGroup.make("permissions")
     HttpApiEndpoint.del("revoke", "/v1/permissions/:id").setPath(id)
       .setUrlParams(Schema.Struct({ projectID: Schema.String })).addSuccess(HttpApiSchema.NoContent)
       .annotateContext(about("Takes an approval back, so that it is asked again"))
+  )
+  .add(
+    HttpApiEndpoint.get("suggestions", "/v1/permissions/suggestions")
+      .setUrlParams(Schema.Struct({ projectID: Schema.String }))
+      .addSuccess(Schema.Struct({ items: Schema.Array(Suggestion) }))
+      .annotateContext(about("Proposes rules for what people allowed by hand three times or more in a project"))
   )
   .annotateContext(OpenApi.annotations({ description: "Answers of `always`" }))
 {}

@@ -1,6 +1,7 @@
 /** Decides what clients send: bodies and queries, in which unknown keys are mistakes. */
 import { PermissionReply } from "@skein/domain/Event"
 import { MessageID } from "@skein/domain/Id"
+import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import { Mode } from "@skein/domain/Mode"
 import { ModelRef } from "@skein/domain/Model"
 import { PartInput } from "@skein/domain/Part"
@@ -74,6 +75,15 @@ export const Handshake = body("Handshake", {
 
 /** Exchanges a login code. */
 export const Login = body("Login", { code: Text })
+
+/** A switch in a query. */
+export const flag = Schema.optional(Schema.Literal("true", "false"))
+
+/** Which tasks to wait for, and how long: 10 minutes by default. */
+export const WaitForTasks = body("WaitForTasks", {
+  tasks: Schema.NonEmptyArray(Text).pipe(Schema.maxItems(500)),
+  timeout: Schema.optional(millisecondsUpTo(24 * 60 * 60_000, "24 hours"))
+})
 
 const maximum = 500
 

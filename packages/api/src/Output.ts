@@ -1,5 +1,6 @@
 /** Decides what the API answers besides what `domain` already describes. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import { Account } from "@skein/domain/Budget"
 import { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import { MessageID, RunID, SessionID } from "@skein/domain/Id"
 import { AssistantMessage, Message } from "@skein/domain/Message"
@@ -79,6 +80,24 @@ export const Told = Schema.Union(
   Schema.Struct({ status: Schema.Literal("steered") }),
   Schema.Struct({ status: Schema.Literal("accepted"), taskID: SessionID, runID: RunID })
 )
+
+/** The outcomes of tasks that have settled, and the tasks that have not. */
+export const Waited = Schema.Struct({ settled: Schema.Array(Outcome), pending: Schema.Array(SessionID) })
+
+/** What a session and everything below it have used. */
+export const Cost = Schema.Struct({
+  /** By the requests of the session itself. */
+  own: Usage,
+  /** By it and everything below it, deleted sessions included. */
+  subtree: Usage,
+  /** What it may use, and has used of that. */
+  budget: Schema.optional(Account),
+  /** By the sessions that exist, grouped by agent; the most tokens first. */
+  agents: Schema.Array(Schema.Struct({ agent: Schema.String, sessions: Schema.Int, usage: Usage }))
+}).annotations({ identifier: "Cost" })
+
+/** A rule that would have answered questions which a person answered with `once`, and how many. */
+export const Suggestion = Schema.Struct({ permission: Schema.String, pattern: Schema.String, times: Schema.Int })
 
 /** What a conversation was shortened to. */
 export const Compacted = Schema.Struct({

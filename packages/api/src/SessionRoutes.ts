@@ -6,8 +6,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
 import * as Schema from "effect/Schema"
-import { ChangeSession, CreateSession, ForkSession, idempotency, page, Prompt, replay } from "./Input.ts"
-import { Accepted, Compacted, ListedSession, MessageWithParts, pageOf, Tree, Turn } from "./Output.ts"
+import { ChangeSession, CreateSession, flag, ForkSession, idempotency, page, Prompt, replay } from "./Input.ts"
+import { Accepted, Compacted, Cost, ListedSession, MessageWithParts, pageOf, Tree, Turn } from "./Output.ts"
 
 /** The id of the session is part of the path. */
 export const id = Schema.Struct({ id: Schema.String })
@@ -36,6 +36,8 @@ const reading = [
   HttpApiEndpoint.get("todos", "/v1/sessions/:id/todos").setPath(id)
     .addSuccess(Schema.Struct({ items: Schema.Array(Todo) }))
     .annotateContext(about("Lists the todos of a session")),
+  HttpApiEndpoint.get("cost", "/v1/sessions/:id/cost").setPath(id).addSuccess(Cost)
+    .annotateContext(about("Tells what a session and everything below it have used, in all and by agent")),
   HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id).addSuccess(Tree)
     .annotateContext(about(
       "Reads the whole tree that a session is in",
@@ -62,7 +64,7 @@ const writing = [
   HttpApiEndpoint.del("remove", "/v1/sessions/:id").setPath(id).addSuccess(HttpApiSchema.NoContent)
     .annotateContext(about("Stops and deletes a session and all sessions below it")),
   HttpApiEndpoint.post("prompt", "/v1/sessions/:id/prompt").setPath(id)
-    .setUrlParams(Schema.Struct({ wait: Schema.optional(Schema.Literal("true", "false")) }))
+    .setUrlParams(Schema.Struct({ wait: flag }))
     .setHeaders(idempotency).setPayload(Prompt).addSuccess(Turn).addSuccess(Accepted)
     .annotateContext(about(
       "Prompts a session",
@@ -81,12 +83,12 @@ const writing = [
     .annotateContext(about("Has a model summarise what became of a session"))
 ] as const
 
-const [list, get, children, messages, todos, tree, events] = reading
+const [list, get, children, messages, todos, cost, tree, events] = reading
 const [create, change, remove, prompt, interrupt, resume, fork, compact, summarize] = writing
 
 /** Sessions: conversations and the trees that they are in. */
 export class SessionRoutes extends HttpApiGroup.make("sessions")
-  .add(list).add(get).add(children).add(messages).add(todos).add(tree).add(events)
+  .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(events)
   .add(create).add(change).add(remove).add(prompt).add(interrupt).add(resume).add(fork).add(compact).add(summarize)
   .annotateContext(OpenApi.annotations({ description: "Conversations, and the trees that they are in" }))
 {}

@@ -5,8 +5,8 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { TaskRun } from "@skein/domain/Outcome"
 import * as Schema from "effect/Schema"
-import { StopTask, TaskMessage } from "./Input.ts"
-import { Stopped, Task, Told } from "./Output.ts"
+import { StopTask, TaskMessage, WaitForTasks } from "./Input.ts"
+import { Stopped, Task, Told, Waited } from "./Output.ts"
 
 const id = Schema.Struct({ id: Schema.String })
 const about = (summary: string) => OpenApi.annotations({ summary })
@@ -33,6 +33,10 @@ export class TaskRoutes extends HttpApiGroup.make("tasks")
   .add(
     HttpApiEndpoint.post("promote", "/v1/tasks/:id/promote").setPath(id).addSuccess(HttpApiSchema.NoContent)
       .annotateContext(about("Moves a running task to the background"))
+  )
+  .add(
+    HttpApiEndpoint.post("wait", "/v1/tasks/wait").setPayload(WaitForTasks).addSuccess(Waited)
+      .annotateContext(about("Waits until tasks have settled, or until the time is over"))
   )
   .annotateContext(OpenApi.annotations({ description: "Runs of subagents" }))
 {}

@@ -44,6 +44,7 @@ const make = (options: ServerOptions) =>
       scope,
       turns: new Map(),
       storing: new Map(),
+      imports: yield* Effect.makeSemaphore(1),
       shutdown: Effect.asVoid(Deferred.succeed(over, undefined))
     })
     const handler = yield* Effect.provideService(makeHandler, ServerState, state)

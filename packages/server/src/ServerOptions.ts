@@ -22,6 +22,9 @@ export interface ServerOptions {
 /** The largest body of a request, in bytes. */
 export const largestBody = 8 * 1024 * 1024
 
+/** The largest archive that is imported, in bytes. */
+export const largestArchive = 64 * 1024 * 1024
+
 /** How long a client may take to send a request, in milliseconds. */
 export const requestPatience = 30_000
 

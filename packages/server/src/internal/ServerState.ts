@@ -19,6 +19,8 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   readonly scope: Scope.Scope
   /** The prompts that are being answered. */
   readonly turns: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
+  /** Lets one archive in at a time. */
+  readonly imports: Effect.Semaphore
   /** The keys of prompts that are being stored. */
   readonly storing: Map<string, Deferred.Deferred<void>>
   /** Ends the server. */

@@ -42,12 +42,12 @@ const parse = (text: string) =>
       })
   })
 
+const headOf = (value: unknown): { readonly format?: unknown; readonly version?: unknown } =>
+  typeof value === "object" && value !== null ? value : {}
+
 /** The format name comes first: a newer version may differ in everything else. */
 const checkVersion = (value: unknown) => {
-  const { format: found, version: written } = { format: undefined, version: undefined, ...Object(value) } as Record<
-    "format" | "version",
-    unknown
-  >
+  const { format: found, version: written } = headOf(value)
   if (found !== format) {
     return new ArchiveInvalid({
       reason: "foreign",

@@ -17,10 +17,12 @@ import * as Schema from "effect/Schema"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { safeHeaders } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
+import { archiveRoutes } from "../routes/archives.ts"
 import { projectRoutes } from "../routes/projects.ts"
 import { publicRoutes, serverRoutes } from "../routes/server.ts"
 import { sessionRoutes } from "../routes/sessions.ts"
 import { taskRoutes } from "../routes/tasks.ts"
+import { bringsArchive } from "./bounds.ts"
 import { methodsOf } from "./methods.ts"
 import { readBody } from "./readBody.ts"
 
@@ -57,7 +59,7 @@ const mayHaveBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 /** Reads the body before a route is looked for, and gives the route what it says. */
 const withBody = (app: HttpApp.Default): HttpApp.Default<Problem> =>
   Effect.flatMap(HttpServerRequest, (request) =>
-    mayHaveBody.has(request.method)
+    mayHaveBody.has(request.method) && !bringsArchive(request.url)
       ? Effect.flatMap(readBody(NodeHttpServerRequest.toIncomingMessage(request)), (body) =>
         Effect.provideService(
           app,
@@ -101,6 +103,7 @@ const routes = Layer.mergeAll(
   publicRoutes,
   serverRoutes,
   sessionRoutes,
+  archiveRoutes,
   taskRoutes,
   askRoutes,
   permissionRoutes,

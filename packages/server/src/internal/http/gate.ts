@@ -3,7 +3,7 @@ import { type Problem, problem } from "@skein/api/Problem"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
-import { largestBody } from "../../ServerOptions.ts"
+import { boundOf } from "./bounds.ts"
 
 /** What the gate knows of the server. */
 export interface GateOptions {
@@ -39,18 +39,19 @@ const tokenProblem = () =>
 const mediaProblem = () => problem(415, "NotJson", "Send a body as Content-Type: application/json, in UTF-8.")
 
 /** What is said of a body that is too large. */
-export const sizeProblem = () =>
-  problem(413, "BodyTooLarge", `The body is larger than ${largestBody / 1024 / 1024} MB. Send less.`)
+export const sizeProblem = (bound: number) =>
+  problem(413, "BodyTooLarge", `The body is larger than ${bound / 1024 / 1024} MB. Send less.`)
 
 const isJson = /^application\/json(\s*;\s*charset="?utf-8"?)?$/i
 
-const bodyProblem = ({ headers }: IncomingMessage): Problem | undefined => {
+const bodyProblem = ({ headers, url }: IncomingMessage): Problem | undefined => {
   const type = headers["content-type"]
   const length = headers["content-length"]
   const hasBody = headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0")
   if (type === undefined ? hasBody : !isJson.test(type)) return mediaProblem()
   if ((headers["content-encoding"] ?? "identity") !== "identity") return mediaProblem()
-  return Number(length ?? 0) > largestBody ? sizeProblem() : undefined
+  const bound = boundOf(url)
+  return Number(length ?? 0) > bound ? sizeProblem(bound) : undefined
 }
 
 /** Makes the gate; it gives what is wrong with a request, or nothing. */

@@ -3,7 +3,7 @@ import { type Problem, problem } from "@skein/api/Problem"
 import { isTextNested } from "@skein/core/Nesting"
 import * as Effect from "effect/Effect"
 import type { IncomingMessage } from "node:http"
-import { largestBody } from "../../ServerOptions.ts"
+import { boundOf } from "./bounds.ts"
 import { sizeProblem } from "./gate.ts"
 
 /** The most levels of objects and lists in a body. */
@@ -13,25 +13,25 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 
 const bad = (why: string) => problem(400, "BadBody", why)
 
+const textOf = (bytes: Buffer): Effect.Effect<string, Problem> =>
+  Effect.try({ try: () => decoder.decode(bytes), catch: () => bad("The body is not UTF-8.") })
+
 /** What a text says as JSON; undefined where there is no text. */
-const parse = (bytes: Buffer): Effect.Effect<unknown, Problem> =>
-  Effect.try({
-    try: () => decoder.decode(bytes),
-    catch: () => bad("The body is not UTF-8.")
-  }).pipe(Effect.flatMap((text): Effect.Effect<unknown, Problem> => {
-    if (text.trim() === "") return Effect.succeed(undefined)
-    if (isTextNested(text, deepest)) return Effect.fail(bad(`The body is nested deeper than ${deepest} levels.`))
-    return Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => bad("The body is not JSON.") })
-  }))
+const parse = (text: string): Effect.Effect<unknown, Problem> => {
+  if (text.trim() === "") return Effect.succeed(undefined)
+  if (isTextNested(text, deepest)) return Effect.fail(bad(`The body is nested deeper than ${deepest} levels.`))
+  return Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => bad("The body is not JSON.") })
+}
 
 const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
   Effect.async<Buffer, Problem>((resume) => {
     const chunks: Array<Buffer> = []
+    const bound = boundOf(request.url)
     let size = 0
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= largestBody) chunks.push(chunk)
-      else finish(Effect.fail(sizeProblem()))
+      if (size <= bound) chunks.push(chunk)
+      else finish(Effect.fail(sizeProblem(bound)))
     }
     const onEnd = () => finish(Effect.succeed(Buffer.concat(chunks)))
     const onBroken = () => finish(Effect.fail(bad("The body ended before it was complete.")))
@@ -47,6 +47,10 @@ const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
     return Effect.sync(release)
   })
 
+/** Reads the body as text. */
+export const readText = (request: IncomingMessage): Effect.Effect<string, Problem> =>
+  Effect.flatMap(bytesOf(request), textOf)
+
 /** Reads the body; undefined where it is empty. */
 export const readBody = (request: IncomingMessage): Effect.Effect<unknown, Problem> =>
-  Effect.flatMap(bytesOf(request), parse)
+  Effect.flatMap(readText(request), parse)

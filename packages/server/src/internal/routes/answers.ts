@@ -5,6 +5,7 @@ import type { Reply } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { Permission } from "@skein/core/Permission"
 import { Question } from "@skein/core/Question"
+import { suggestionsFor } from "@skein/core/Suggestions"
 import { PartID, PermissionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -53,4 +54,7 @@ export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handle
         const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
         return { items: yield* asProblem(Permission.approvals(projectID, rootID)) }
       }))
-    .handle("revoke", ({ path, urlParams }) => asProblem(Permission.revoke(urlParams.projectID, path.id))))
+    .handle("suggestions", ({ urlParams: { projectID } }) =>
+      Effect.map(asProblem(suggestionsFor(projectID)), (items) => ({ items })))
+    .handle("revoke", ({ path, urlParams }) =>
+      asProblem(Permission.revoke(urlParams.projectID, path.id))))

@@ -13,6 +13,7 @@ import { ServerState } from "../ServerState.ts"
 import { answeredBefore } from "./answeredBefore.ts"
 import { pendingAsks } from "./asks.ts"
 import { checkDirectory } from "./checkDirectory.ts"
+import { costOf } from "./cost.ts"
 import { findSession, listed } from "./find.ts"
 import { submit, turnOf } from "./prompt.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
@@ -138,6 +139,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
         const { id } = yield* asProblem(findSession(path.id))
         return { items: yield* asProblem(storage.todos(id)) }
       }))
+    .handle("cost", ({ path }) => costOf(path.id))
     .handle("tree", ({ path }) => tree(path.id))
     .handleRaw("events", () => answeredBefore)
     .handle("create", ({ payload }) => create(payload))

@@ -1,9 +1,11 @@
 /** Implements the routes of tasks. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
+import type { WaitForTasks } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
+import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import { findSession } from "./find.ts"
 import { asProblem } from "./toProblem.ts"
@@ -30,6 +32,23 @@ const show = Effect.fnUntraced(function*(id: string) {
   return { taskID, parentID, rootID: last.rootID, agent: last.agent, runs, doing: status?.doing ?? "" }
 })
 
+/** Waits for tasks, whichever sessions started them. */
+const wait = Effect.fnUntraced(function*({ tasks: ids, timeout }: typeof WaitForTasks.Type) {
+  const tasks = yield* Tasks
+  const named = yield* Effect.forEach([...new Set(ids)], findTask)
+  const families = Object.values(groupBy(named, ({ parentID }) => parentID))
+  const waited = yield* Effect.forEach(families, (family) =>
+    asProblem(tasks.wait({
+      parentID: family[0].parentID,
+      taskIDs: family.map(({ taskID }) => taskID),
+      ...(timeout === undefined ? {} : { timeout })
+    })), { concurrency: "unbounded" })
+  return {
+    settled: waited.flatMap(({ settled }) => settled),
+    pending: waited.flatMap(({ pending }) => pending)
+  }
+})
+
 /** The routes of tasks. */
 export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
   handlers
@@ -53,6 +72,7 @@ export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
         const told = yield* asProblem(tasks.message(yield* findTask(path.id), payload.message))
         return told === "steered" ? { status: told } as const : told
       }))
+    .handle("wait", ({ payload }) => wait(payload))
     .handle("promote", ({ path }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks

@@ -1,6 +1,7 @@
 /** Decides which problem an error of the services is. */
 import { problem } from "@skein/api/Problem"
 import type { AgentNotFound } from "@skein/core/Agent"
+import type { ArchiveInvalid } from "@skein/core/ArchiveError"
 import type { PermissionNotFound } from "@skein/core/PermissionError"
 import type { ProjectUnavailable } from "@skein/core/Project"
 import type { QuestionNotFound } from "@skein/core/QuestionError"
@@ -13,6 +14,7 @@ import * as Effect from "effect/Effect"
 /** What the services may fail with. */
 export type ServiceError =
   | AgentNotFound
+  | ArchiveInvalid
   | CompactError
   | ForkRefused
   | PermissionNotFound
@@ -68,6 +70,10 @@ const toProblem = (error: ServiceError) => {
       return error.reason === "at_work"
         ? problem(409, error._tag, error.message)
         : problem(404, error._tag, error.message)
+    case "ArchiveInvalid":
+      return error.reason === "exists"
+        ? problem(409, error._tag, error.message)
+        : problem(422, error._tag, error.message)
     case "StorageError":
       return ofStorage(error)
     case "TaskRefused":

@@ -1,0 +1,9 @@
+/** Decides how large the body of a request may be. */
+import { importPath } from "@skein/api/ArchiveRoutes"
+import { largestArchive, largestBody } from "../../ServerOptions.ts"
+
+/** Whether a request brings an archive, which its route reads itself. */
+export const bringsArchive = (url = ""): boolean => url.split("?", 1)[0] === importPath
+
+/** The most bytes of the body of a request to this URL. */
+export const boundOf = (url?: string): number => bringsArchive(url) ? largestArchive : largestBody

@@ -1,0 +1,119 @@
+/** Proves that a tree can be taken out of one server and into another, whole or not at all. */
+import { describe, expect, it } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
+import { SessionID } from "@skein/domain/Id"
+import { Server } from "@skein/server/Server"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { client, post, raw, send, serving, token } from "./support/server.ts"
+
+const directory = process.cwd()
+
+const stack = (storage = SessionStorage.layerMemory) =>
+  serving({ build: [Scripted.tasks({ worker: "Work" }), "done"], worker: ["worked"] }, {
+    agents: [SkeinTest.agent("worker")],
+    storage
+  })
+
+/** A tree with a task in it. */
+const tree = Effect.gen(function*() {
+  const api = yield* client
+  const { id } = yield* api.sessions.create({ payload: { directory, title: "T" } })
+  yield* Session.prompt(SessionID.make(id), "Go")
+  return id
+})
+
+describe("an archive", () => {
+  it.live("that one server sends is taken in by another, with all that is in it", () =>
+    Effect.gen(function*() {
+      const { id, text } = yield* Effect.gen(function*() {
+        const id = yield* tree
+        const [child] = (yield* Effect.flatMap(client, (api) => api.sessions.children({ path: { id } }))).items
+        const sent = yield* send(`/v1/sessions/${child?.id}/export`)
+        expect([sent.status, sent.headers.get("content-type")]).toEqual([200, "application/json"])
+        return { id, text: sent.text }
+      }).pipe(Effect.provide(stack()))
+      yield* Effect.gen(function*() {
+        const api = yield* client
+        const taken = yield* post(`/v1/sessions/import?directory=${encodeURIComponent("/")}`, text)
+        expect([taken.status, taken.json()]).toEqual([
+          201,
+          expect.objectContaining({ id, title: "T", directory: "/", projectID: "/" })
+        ])
+        expect((yield* api.sessions.tree({ path: { id } })).sessions.map(({ agent }) => agent)).toEqual([
+          "build",
+          "worker"
+        ])
+        expect((yield* post("/v1/sessions/import", text)).json()).toMatchObject({
+          status: 409,
+          type: "urn:skein:ArchiveInvalid"
+        })
+        const copy = yield* post("/v1/sessions/import?copy=true", text)
+        expect(copy.status).toBe(201)
+        expect(copy.json()["id"]).not.toBe(id)
+        expect((yield* send(`/v1/sessions/${id}/export`)).text).toContain("worked")
+      }).pipe(Effect.provide(stack()))
+    }))
+
+  it.live("that is none, or goes where nothing is, changes nothing", () =>
+    Effect.gen(function*() {
+      const bodies = ["", "{", "null", "{}", "[1]", `{"format":"skein-archive","version":99}`]
+      for (const body of bodies) {
+        const { json, status } = yield* post("/v1/sessions/import", body)
+        expect([status, json()["type"]], body).toEqual([422, "urn:skein:ArchiveInvalid"])
+      }
+      expect((yield* post("/v1/sessions/import?directory=nowhere", "{}")).status).toBe(422)
+      expect((yield* post("/v1/sessions/import?copy=perhaps", "{}")).status).toBe(400)
+      const plain = yield* post("/v1/sessions/import", "{}", { "content-type": "text/plain" })
+      expect(plain.status).toBe(415)
+      const api = yield* client
+      expect((yield* api.sessions.list({ urlParams: {} })).items).toEqual([])
+      expect((yield* send("/v1/sessions/ses_missing/export")).status).toBe(404)
+    }).pipe(Effect.provide(stack())))
+
+  it.live("may be larger than other bodies, and is bounded too", () =>
+    Effect.gen(function*() {
+      const large = yield* post("/v1/sessions/import", JSON.stringify("x".repeat(9 * 1024 * 1024)))
+      expect(large.json()).toMatchObject({ status: 422, detail: expect.stringContaining("no archive") })
+      const { host } = new URL((yield* Server).url)
+      const announced = yield* raw(
+        `POST /v1/sessions/import HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n`
+          + `Content-Type: application/json\r\nContent-Length: ${65 * 1024 * 1024}\r\n\r\n`
+      )
+      expect(announced).toMatch(/^HTTP\/1\.1 413 [^]*64 MB/)
+    }).pipe(Effect.provide(stack())))
+
+  it.live("that would lack rows is refused, and sent without them on demand; one that breaks off is no whole answer", () => {
+    let reads = 0
+    let breaks = false
+    const unreadable = Layer.map(SessionStorage.layerMemory, (context) => {
+      const inner = Context.get(context, SessionStorage)
+      const lost = new StorageError({ operation: "messages", reason: "gone", message: "The disk is gone." })
+      return Context.make(SessionStorage, {
+        ...inner,
+        messages: (id: SessionID) =>
+          breaks && ++reads > 1
+            ? lost
+            : Effect.map(inner.messages(id), ({ rows }) => ({
+              rows,
+              unreadable: [{ id: "msg_broken", reason: "it is no JSON" }]
+            }))
+      })
+    })
+    return Effect.gen(function*() {
+      const id = yield* tree
+      const refused = yield* send(`/v1/sessions/${id}/export`)
+      expect(refused.json()).toMatchObject({ status: 409, detail: expect.stringContaining("msg_broken") })
+      const partial = yield* send(`/v1/sessions/${id}/export?partial=true`)
+      expect(JSON.parse(partial.text)).toMatchObject({ root: id })
+      breaks = true
+      const cut = yield* Effect.exit(Effect.sandbox(send(`/v1/sessions/${id}/export?partial=true`)))
+      expect(cut._tag).toBe("Failure")
+    }).pipe(Effect.provide(stack(unreadable)))
+  })
+})
