@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { connect } from "node:net"
+import { readBody } from "../../src/internal/body/readBody.ts"
 import { listen } from "../../src/internal/http/listen.ts"
-import { readBody } from "../../src/internal/http/readBody.ts"
 
 /** Sends this and no more, and gives what comes back until the connection is closed. */
 const sending = (port: number, text: string) =>

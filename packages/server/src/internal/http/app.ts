@@ -15,6 +15,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { bringsArchive } from "../body/bounds.ts"
+import { readBody } from "../body/readBody.ts"
 import { safeHeaders } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { archiveRoutes } from "../routes/archives.ts"
@@ -22,9 +24,7 @@ import { projectRoutes } from "../routes/projects.ts"
 import { publicRoutes, serverRoutes } from "../routes/server.ts"
 import { sessionRoutes } from "../routes/sessions.ts"
 import { taskRoutes } from "../routes/tasks.ts"
-import { bringsArchive } from "./bounds.ts"
 import { methodsOf } from "./methods.ts"
-import { readBody } from "./readBody.ts"
 
 /** The longest explanation of what is wrong with a request, in characters. */
 const longestDetail = 1_000

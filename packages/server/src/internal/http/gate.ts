@@ -3,7 +3,7 @@ import { type Problem, problem } from "@skein/api/Problem"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
-import { boundOf } from "./bounds.ts"
+import { boundOf, sizeProblem } from "../body/bounds.ts"
 
 /** What the gate knows of the server. */
 export interface GateOptions {
@@ -37,10 +37,6 @@ const tokenProblem = () =>
   problem(401, "Unauthenticated", "Send the token of the server in the header Authorization: Bearer TOKEN.")
 
 const mediaProblem = () => problem(415, "NotJson", "Send a body as Content-Type: application/json, in UTF-8.")
-
-/** What is said of a body that is too large. */
-export const sizeProblem = (bound: number) =>
-  problem(413, "BodyTooLarge", `The body is larger than ${bound / 1024 / 1024} MB. Send less.`)
 
 const isJson = /^application\/json(\s*;\s*charset="?utf-8"?)?$/i
 

@@ -3,8 +3,7 @@ import { type Problem, problem } from "@skein/api/Problem"
 import { isTextNested } from "@skein/core/Nesting"
 import * as Effect from "effect/Effect"
 import type { IncomingMessage } from "node:http"
-import { boundOf } from "./bounds.ts"
-import { sizeProblem } from "./gate.ts"
+import { boundOf, sizeProblem } from "./bounds.ts"
 
 /** The most levels of objects and lists in a body. */
 const deepest = 100

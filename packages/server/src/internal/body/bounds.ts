@@ -1,5 +1,6 @@
 /** Decides how large the body of a request may be. */
 import { importPath } from "@skein/api/ArchiveRoutes"
+import { problem } from "@skein/api/Problem"
 import { largestArchive, largestBody } from "../../ServerOptions.ts"
 
 /** Whether a request brings an archive, which its route reads itself. */
@@ -7,3 +8,7 @@ export const bringsArchive = (url = ""): boolean => url.split("?", 1)[0] === imp
 
 /** The most bytes of the body of a request to this URL. */
 export const boundOf = (url?: string): number => bringsArchive(url) ? largestArchive : largestBody
+
+/** What is said of a body that is larger than its bound. */
+export const sizeProblem = (bound: number) =>
+  problem(413, "BodyTooLarge", `The body is larger than ${bound / 1024 / 1024} MB. Send less.`)
