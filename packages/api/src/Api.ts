@@ -3,6 +3,7 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ArchiveRoutes } from "./ArchiveRoutes.ts"
 import { AskRoutes, PermissionRoutes } from "./AskRoutes.ts"
+import { HostRoutes } from "./HostRoutes.ts"
 import { describe } from "./internal/describe.ts"
 import { problems } from "./Problem.ts"
 import { ProjectRoutes } from "./ProjectRoutes.ts"
@@ -15,7 +16,7 @@ export class Api extends HttpApi.make("skein")
   .add(PublicRoutes).add(ServerRoutes).add(SessionRoutes).add(ArchiveRoutes).add(TaskRoutes).add(AskRoutes).add(
     PermissionRoutes
   )
-  .add(ProjectRoutes)
+  .add(ProjectRoutes).add(HostRoutes)
   .addError(problems[400]).addError(problems[401]).addError(problems[403]).addError(problems[404])
   .addError(problems[405]).addError(problems[408]).addError(problems[409]).addError(problems[413])
   .addError(problems[415]).addError(problems[422]).addError(problems[429]).addError(problems[431])

@@ -68,6 +68,44 @@ export const TaskMessage = body("TaskMessage", { message: Text })
 /** Stops a task. */
 export const StopTask = body("StopTask", { reason: Schema.optional(Schema.String) })
 
+const TrustIDs = Schema.NonEmptyArray(Schema.String.pipe(
+  Schema.pattern(/^[0-9a-f]{12}$/, { message: () => "12 hexadecimal digits, as the list has them" })
+)).pipe(Schema.maxItems(500))
+
+/** Trusts settings of the project of a directory. */
+export const AllowTrust = body("AllowTrust", { directory: Text, ids: TrustIDs })
+
+/** Revokes trust. */
+export const RevokeTrust = body("RevokeTrust", { ids: TrustIDs })
+
+/** Removes worktrees. */
+export const CleanWorktrees = body("CleanWorktrees", {
+  dryRun: Schema.optional(Schema.Boolean),
+  force: Schema.optional(Schema.Boolean)
+})
+/** The type of what is said of worktrees to remove. */
+export type CleanWorktrees = typeof CleanWorktrees.Type
+
+const day = 24 * 60 * 60_000
+
+/** Removes what is old. */
+export const Prune = body("Prune", {
+  /** Also removes sessions unchanged for that long. */
+  olderThan: Schema.optional(
+    millisecondsUpTo(100 * 366 * day, "100 years").pipe(
+      Schema.greaterThanOrEqualTo(day, { message: () => "a day or more" })
+    )
+  ),
+  projectID: Schema.optional(Text),
+  all: Schema.optional(Schema.Literal(true)),
+  dryRun: Schema.optional(Schema.Boolean)
+}).pipe(
+  Schema.filter(({ all, olderThan, projectID }) =>
+    (olderThan === undefined ? 0 : 1) === (all === undefined ? 0 : 1) + (projectID === undefined ? 0 : 1)
+    || "`olderThan` goes with either `projectID` or `all`: true"
+  )
+)
+
 /** A nonce that the server signs with its token. */
 export const Handshake = body("Handshake", {
   nonce: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{32,128}$/, { message: () => "32 to 128 hexadecimal digits" }))

@@ -116,6 +116,90 @@ export const Approval = Schema.Struct({
   created: Schema.Number
 })
 
+/** A remark on a file of config. */
+const Remark = Schema.Struct({
+  file: Schema.String,
+  line: Schema.optional(Schema.Number),
+  column: Schema.optional(Schema.Number),
+  key: Schema.optional(Schema.String),
+  message: Schema.String,
+  kind: Schema.optional(Schema.String)
+})
+
+/** The effective settings of a directory. */
+export const ShownConfig = Schema.Struct({
+  config: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  /** Where each value comes from, by path. */
+  origins: Schema.Record({ key: Schema.String, value: Schema.String }),
+  files: Schema.Array(Schema.String),
+  instructions: Schema.Array(Schema.String),
+  warnings: Schema.Array(Remark),
+  /** What is wrong with files that cannot be used. */
+  broken: Schema.Array(Schema.String)
+}).annotations({ identifier: "Config" })
+/** The type of the settings as they are shown. */
+export interface ShownConfig extends Schema.Schema.Type<typeof ShownConfig> {}
+
+/** A value of a project's files that counts only if it is trusted. */
+export const TrustItem = Schema.Struct({
+  /** The beginning of `digest`, which is that of the value and of the place where it stands. */
+  id: Schema.String,
+  digest: Schema.String,
+  key: Schema.String,
+  value: Schema.Unknown,
+  file: Schema.String,
+  line: Schema.optional(Schema.Number),
+  state: Schema.Literal("trusted", "untrusted", "changed", "fixed", "gone"),
+  since: Schema.optional(Schema.Number)
+}).annotations({ identifier: "TrustItem" })
+/** The type of such a value. */
+export interface TrustItem extends Schema.Schema.Type<typeof TrustItem> {}
+
+/** A worktree of a task. */
+export const Worktree = Schema.Struct({
+  taskID: SessionID,
+  directory: Schema.String,
+  branch: Schema.String,
+  origin: Schema.optional(Schema.Struct({
+    description: Schema.String,
+    repository: Schema.String,
+    repositoryExists: Schema.Boolean,
+    base: Schema.String,
+    created: Schema.Number
+  })),
+  changes: Schema.Union(
+    Schema.Literal("none", "unknown"),
+    Schema.Struct({
+      commits: Schema.Int,
+      onlyHere: Schema.Int,
+      uncommitted: Schema.Int,
+      diffStat: Schema.String
+    })
+  ),
+  /** Whether its task is at work. */
+  atWork: Schema.Boolean
+})
+/** The type of a worktree. */
+export interface Worktree extends Schema.Schema.Type<typeof Worktree> {}
+
+/** A worktree, and what became of it. */
+export const CleanedWorktree = Schema.Struct({
+  ...Worktree.fields,
+  end: Schema.Literal("at_work", "kept", "would_remove", "removed", "failed"),
+  /** Why it failed. */
+  message: Schema.optional(Schema.String)
+})
+/** The type of a worktree that was looked at. */
+export interface CleanedWorktree extends Schema.Schema.Type<typeof CleanedWorktree> {}
+
+/** What was removed, or would be. */
+export const Pruned = Schema.Struct({
+  dryRun: Schema.Boolean,
+  sessions: Schema.Array(SessionID),
+  events: Schema.Int,
+  texts: Schema.Struct({ files: Schema.Int, bytes: Schema.Number })
+})
+
 /** A command that a project has. */
 export const Command = Schema.Struct({
   name: Schema.String,

@@ -37,9 +37,11 @@ const make = (options: ServerOptions) =>
     yield* Effect.addFinalizer(() => Effect.provide(leaveAll, services))
     yield* Effect.addFinalizer(() => Effect.zipRight(listening.refuse, feeds.close))
 
+    const checkToken = makeTokenCheck(options.token)
     const state = ServerState.of({
       options,
       logins,
+      hasToken: checkToken,
       started: yield* Clock.currentTimeMillis,
       scope,
       turns: new Map(),
@@ -49,7 +51,6 @@ const make = (options: ServerOptions) =>
     })
     const handler = yield* Effect.provideService(makeHandler, ServerState, state)
     const streams = yield* Effect.provideService(makeStreams, Scope.Scope, scope)
-    const checkToken = makeTokenCheck(options.token)
     const gate = makeGate({
       hostname: options.hostname,
       port: listening.port,

@@ -1,6 +1,7 @@
 /** Decides what a server is started with. */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type { ServerHost } from "./ServerHost.ts"
 
 /** What a server is started with. */
 export interface ServerOptions {
@@ -15,6 +16,8 @@ export interface ServerOptions {
   readonly projectOf: (directory: string) => Effect.Effect<string>
   /** Whether unfinished work of earlier processes is resumed. */
   readonly resume: boolean
+  /** Answers for files of config, trust, worktrees and long texts. Without it, the server has no such routes. */
+  readonly host?: ServerHost
   /** Where logins are kept, so that they outlive the server; in memory only where absent. */
   readonly loginFile?: string
 }

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { IncomingMessage } from "node:http"
 import type { ServerOptions } from "../ServerOptions.ts"
 import type { Logins } from "./login/Logins.ts"
 
@@ -13,6 +14,8 @@ import type { Logins } from "./login/Logins.ts"
 export class ServerState extends Context.Tag("@skein/server/internal/ServerState")<ServerState, {
   readonly options: ServerOptions
   readonly logins: Logins
+  /** Whether a request carries the token, and not only a login. */
+  readonly hasToken: (request: IncomingMessage) => boolean
   /** When the server started, in milliseconds since 1970. */
   readonly started: number
   /** Lives as long as the server: what goes on beyond a request runs in it. */

@@ -37,6 +37,25 @@ const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settle
   }
 })
 
+/** All that is shown of the settings of a directory. */
+export const describedConfig = Effect.fnUntraced(function*(directory: string) {
+  const settled = yield* settle(directory)
+  const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [])
+  const others = yield* remarksOn(directory, settled)
+  const { json, rows } = describeConfig(settled)
+  return {
+    rows,
+    broken: others.broken,
+    json: {
+      config: json,
+      origins: Object.fromEntries(rows.map(({ origin, path }) => [path, origin])),
+      files: settled.files,
+      instructions: instructions.files,
+      warnings: [...settled.warnings, ...instructions.warnings, ...others.warnings]
+    }
+  }
+})
+
 const kinds = { note: "note", left_out: "left out", restriction: "restriction", trust: "waits for trust" } as const
 
 /** Lists what is said of the files that hold here. */
@@ -68,24 +87,15 @@ export const showConfig = ({ flags }: { readonly flags: Flags }): Effect.Effect<
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const directory = yield* directoryOf(flags.dir)
-    const settled = yield* settle(directory)
-    const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [])
-    const others = yield* remarksOn(directory, settled)
-    const warnings = [...settled.warnings, ...instructions.warnings, ...others.warnings]
-    if (flags.notes) return yield* showNotes(flags, warnings, others.broken)
+    const { broken, json, rows } = yield* describedConfig(directory)
+    const { instructions, warnings } = json
+    if (flags.notes) return yield* showNotes(flags, warnings, broken)
     yield* remark(warnings)
-    for (const message of others.broken) stdio.err(errorLine(message))
-    const { json, rows } = describeConfig(settled)
+    for (const message of broken) stdio.err(errorLine(message))
     return yield* printList({
       format: flags.format,
       full: flags.full,
-      json: {
-        config: json,
-        origins: Object.fromEntries(rows.map(({ origin, path }) => [path, origin])),
-        files: settled.files,
-        instructions: instructions.files,
-        warnings
-      },
+      json,
       head: ["KEY", "VALUE", "FROM"],
       rows: [
         ...rows.map(({ origin, path, value }) => [
@@ -93,7 +103,7 @@ export const showConfig = ({ flags }: { readonly flags: Flags }): Effect.Effect<
           typeof value === "string" ? value : JSON.stringify(value),
           origin
         ]),
-        ...instructions.files.map((file) => ["(instructions)", basename(file), file])
+        ...instructions.map((file) => ["(instructions)", basename(file), file])
       ],
       empty: "Nothing is configured."
     })

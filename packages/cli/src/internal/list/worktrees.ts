@@ -14,7 +14,8 @@ import { platform, storage } from "../app.ts"
 import { errorLine } from "../explain.ts"
 import { printLine } from "./print.ts"
 
-const isolation = Layer.unwrapEffect(
+/** What owns the worktrees of tasks. */
+export const isolation = Layer.unwrapEffect(
   Effect.gen(function*() {
     const { data } = yield* DataDirs
     return Layer.provide(
@@ -38,35 +39,55 @@ const lineOf = (what: string, leftover: Leftover): ReadonlyArray<string> => [
   leftover.origin?.description ?? ""
 ]
 
+/** The worktrees of tasks, and whether each is in use. */
+export const listWorktrees = Effect.gen(function*() {
+  const store = yield* SessionStorage
+  const leftovers = yield* Effect.flatMap(Isolation, ({ list }) => list)
+  return yield* Effect.forEach(leftovers, (leftover) =>
+    Effect.map(
+      store.runs({ taskID: leftover.taskID, unsettled: true }),
+      ({ rows }) => ({ ...leftover, atWork: rows.length > 0 })
+    ))
+})
+
+/** What became of a worktree. */
+export type WorktreeEnd = "at_work" | "kept" | "would_remove" | "removed" | "failed"
+
+const isSafe = ({ changes }: Leftover): boolean =>
+  changes === "none" || (changes !== "unknown" && changes.onlyHere + changes.uncommitted === 0)
+
+/** Removes what can be removed, and tells what became of each. */
+export const cleaned = Effect.fnUntraced(function*(options: { readonly dryRun: boolean; readonly force: boolean }) {
+  const worktrees = yield* Isolation
+  return yield* Effect.forEach(yield* listWorktrees, (leftover) => {
+    const end = (is: WorktreeEnd, message?: string) => ({
+      ...leftover,
+      end: is,
+      ...(message === undefined ? {} : { message })
+    })
+    if (leftover.atWork) return Effect.succeed(end("at_work"))
+    if (!options.force && !isSafe(leftover)) return Effect.succeed(end("kept"))
+    if (options.dryRun) return Effect.succeed(end("would_remove"))
+    return Effect.match(worktrees.remove(leftover.taskID, { force: options.force }), {
+      onSuccess: () => end("removed"),
+      onFailure: ({ message }) => end("failed", message)
+    })
+  })
+})
+
+const words = { at_work: "at work", kept: "kept", would_remove: "would be removed", removed: "removed" } as const
+
 /** Removes what can be removed, and reports on each. */
 export const cleanWorktrees = ({ flags }: {
   readonly flags: { readonly "dry-run": boolean; readonly force: boolean; readonly db: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const store = yield* SessionStorage
-    const worktrees = yield* Isolation
-    const leftovers = yield* worktrees.list
-    if (leftovers.length === 0) stdio.err("No task has left a worktree.")
-    let exitCode: number = ExitCode.done
-    for (const leftover of leftovers) {
-      const { changes, taskID } = leftover
-      const atWork = (yield* store.runs({ taskID, unsettled: true })).rows.length > 0
-      const goes = !atWork &&
-        (flags.force || changes === "none" || (changes !== "unknown" && changes.onlyHere + changes.uncommitted === 0))
-      if (!goes) printLine(stdio, lineOf(atWork ? "at work" : "kept", leftover))
-      else if (flags["dry-run"]) printLine(stdio, lineOf("would be removed", leftover))
-      else {
-        yield* worktrees.remove(taskID, { force: flags.force }).pipe(
-          Effect.map(() => printLine(stdio, lineOf("removed", leftover))),
-          Effect.catchAll((error) =>
-            Effect.sync(() => {
-              exitCode = ExitCode.failed
-              stdio.err(errorLine(error.message))
-            })
-          )
-        )
-      }
+    const found = yield* cleaned({ dryRun: flags["dry-run"], force: flags.force })
+    if (found.length === 0) stdio.err("No task has left a worktree.")
+    for (const each of found) {
+      if (each.end === "failed") stdio.err(errorLine(each.message ?? ""))
+      else printLine(stdio, lineOf(words[each.end], each))
     }
-    return exitCode
+    return found.some(({ end }) => end === "failed") ? ExitCode.failed : ExitCode.done
   }).pipe(Effect.provide(Layer.provideMerge(Layer.merge(storage, isolation), platform({ database: flags.db }))))

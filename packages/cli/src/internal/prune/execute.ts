@@ -2,7 +2,8 @@
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
-import { isOver, SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
+import { restingTrees } from "@skein/core/RestingTrees"
+import { SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { isPostgres } from "@skein/storage/PostgresUrl"
@@ -10,7 +11,6 @@ import * as SqliteSpace from "@skein/storage/SqliteSpace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
@@ -35,30 +35,6 @@ const readAge = (text: string): Effect.Effect<number, UsageError> =>
       })
       : Effect.succeed(age)
   })
-
-/** Trees that have not changed since then. Those with unsettled runs may be at work, or be resumed. */
-const restingTrees = Effect.fnUntraced(function*(since: number, projectID: string | undefined) {
-  const store = yield* SessionStorage
-  const found = yield* store.sessions({ roots: true, ...(projectID === undefined ? {} : { projectID }) })
-  const old = found.rows.filter(({ time }) => time.updated < since)
-  const resting = yield* Effect.filter(old, ({ id: rootID }) =>
-    Effect.zipWith(
-      store.sessions({ rootID }),
-      store.runs({ rootID, unsettled: true }),
-      (tree, runs) =>
-        tree.unreadable.length + runs.rows.length + runs.unreadable.length === 0
-        && tree.rows.every(({ time }) => time.updated < since)
-    ))
-  const free = yield* Effect.forEach(resting, (root) =>
-    Effect.map(
-      store.lease(root.id),
-      Option.match({
-        onNone: () => [],
-        onSome: (lease) => lease.owner === undefined || isOver(lease) ? [{ root, found: lease }] : []
-      })
-    ))
-  return free.flat()
-})
 
 /** Removes a tree that nobody holds; one that somebody has taken up meanwhile stays. */
 const remove = ({ found, root }: { readonly root: SessionInfo; readonly found: StoredLease }) =>

@@ -14,11 +14,13 @@ import { pid } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { manyServices, storage } from "../app.ts"
+import { isolation } from "../list/worktrees.ts"
 import { projectOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
 import { forgetDaily } from "../prune/daily.ts"
 import { version } from "../version.ts"
 import { alreadyServed, runningServer } from "./control.ts"
+import { makeHost } from "./host.ts"
 import { serverFile } from "./serverPlace.ts"
 import { tokenFor } from "./token.ts"
 
@@ -62,7 +64,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   yield* holdAlone(file)
   // No single project decides what all of them share.
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
-  const serving = Layer.provide(
+  const serving = Layer.unwrapEffect(Effect.map(makeHost, (host) =>
     Server.layer({
       hostname,
       port: flags.port ?? 0,
@@ -70,10 +72,9 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       version,
       projectOf,
       resume: !flags["no-resume"],
+      host,
       loginFile: file.replace(/json$/, "logins")
-    }),
-    manyServices("person", settings)
-  )
+    }))).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings)))
   const context = yield* Layer.build(Layer.provideMerge(serving, storage))
   return yield* Effect.provide(
     Effect.gen(function*() {

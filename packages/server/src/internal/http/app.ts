@@ -20,6 +20,7 @@ import { readBody } from "../body/readBody.ts"
 import { safeHeaders } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { archiveRoutes } from "../routes/archives.ts"
+import { hostRoutes } from "../routes/host.ts"
 import { projectRoutes } from "../routes/projects.ts"
 import { publicRoutes, serverRoutes } from "../routes/server.ts"
 import { sessionRoutes } from "../routes/sessions.ts"
@@ -107,7 +108,8 @@ const routes = Layer.mergeAll(
   taskRoutes,
   askRoutes,
   permissionRoutes,
-  projectRoutes
+  projectRoutes,
+  hostRoutes
 )
 
 const safe = Object.entries(safeHeaders)

@@ -10,11 +10,13 @@ import type { ForkRefused } from "@skein/core/SessionError"
 import type { StorageError } from "@skein/core/StorageError"
 import type { TaskRefused } from "@skein/core/TaskError"
 import * as Effect from "effect/Effect"
+import type { HostRefused } from "../../ServerHost.ts"
 
 /** What the services may fail with. */
 export type ServiceError =
   | AgentNotFound
   | ArchiveInvalid
+  | HostRefused
   | CompactError
   | ForkRefused
   | PermissionNotFound
@@ -70,6 +72,10 @@ const toProblem = (error: ServiceError) => {
       return error.reason === "at_work"
         ? problem(409, error._tag, error.message)
         : problem(404, error._tag, error.message)
+    case "HostRefused":
+      return error.reason === "invalid"
+        ? problem(422, error._tag, error.message)
+        : problem(503, error._tag, error.message)
     case "ArchiveInvalid":
       return error.reason === "exists"
         ? problem(409, error._tag, error.message)

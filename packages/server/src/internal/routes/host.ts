@@ -1,0 +1,94 @@
+/** Implements the routes of what the program of the server holds besides sessions. */
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { Api } from "@skein/api/Api"
+import type { Prune } from "@skein/api/Input"
+import { problem } from "@skein/api/Problem"
+import { restingTrees } from "@skein/core/RestingTrees"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { HostRefused, ServerHost } from "../../ServerHost.ts"
+import { ServerState } from "../ServerState.ts"
+import { checkDirectory } from "./checkDirectory.ts"
+import { asProblem } from "./toProblem.ts"
+
+const notOffered = problem(404, "NotOffered", "This server has no files of config, and so nothing to answer.")
+
+/** Asks the program, if it answers for files. */
+const ask = <A>(use: (host: ServerHost) => Effect.Effect<A, HostRefused>) =>
+  Effect.flatMap(
+    ServerState,
+    ({ options: { host } }) => host === undefined ? Effect.fail(notOffered) : asProblem(use(host))
+  )
+
+const listed = <A>(use: (host: ServerHost) => Effect.Effect<A, HostRefused>) =>
+  Effect.map(ask(use), (items) => ({ items }))
+
+const tokenNeeded = problem(
+  403,
+  "TokenNeeded",
+  "Trust lets a project's files run commands on this machine. Give it with the token of the server, or with `skein trust allow`."
+)
+
+/** Removes trees that rest, but for those that somebody takes up at this moment. */
+const removeResting = Effect.fnUntraced(function*(since: number, projectID: string | undefined, dryRun: boolean) {
+  const storage = yield* SessionStorage
+  const session = yield* Session
+  const trees = yield* asProblem(restingTrees(since, projectID))
+  const removed: Array<SessionID> = []
+  const below = new Set<SessionID>()
+  for (const { root: { id: rootID } } of trees) {
+    const { rows } = yield* asProblem(storage.sessions({ rootID }))
+    const atWork = yield* Effect.exists(rows, ({ id }) => Effect.map(session.status(id), ({ type }) => type !== "idle"))
+    if (atWork) continue
+    const isGone = dryRun || (yield* asProblem(
+      session.remove(rootID).pipe(
+        Effect.as(true),
+        Effect.catchIf(
+          (error) => error._tag === "SessionNotFound" || error.reason === "held",
+          () => Effect.succeed(false)
+        )
+      )
+    ))
+    if (!isGone) continue
+    removed.push(rootID)
+    for (const { id } of rows) below.add(id)
+  }
+  return { removed, below }
+})
+
+const prune = Effect.fnUntraced(function*({ dryRun = false, olderThan, projectID }: typeof Prune.Type) {
+  const now = yield* Clock.currentTimeMillis
+  const { below, removed } = olderThan === undefined
+    ? { below: new Set<SessionID>(), removed: [] }
+    : yield* removeResting(now - olderThan, projectID, dryRun)
+  const forgotten = yield* ask((host) => host.forget({ dryRun, removed: below }))
+  return { dryRun, sessions: removed, ...forgotten }
+})
+
+/** The routes of what lies in files. */
+export const hostRoutes = HttpApiBuilder.group(Api, "host", (handlers) =>
+  handlers
+    .handle("config", ({ urlParams }) =>
+      Effect.flatMap(checkDirectory(urlParams.directory), (place) => ask((host) => host.config(place))))
+    .handle("configSchema", () =>
+      ask(({ configSchema }) => configSchema))
+    .handle("trust", ({ urlParams }) =>
+      Effect.flatMap(checkDirectory(urlParams.directory), (place) =>
+        listed((host) =>
+          host.trust(place)
+        )))
+    .handle("allowTrust", ({ payload: { directory, ids }, request }) =>
+      Effect.gen(function*() {
+        const { hasToken } = yield* ServerState
+        if (!hasToken(NodeHttpServerRequest.toIncomingMessage(request))) return yield* Effect.fail(tokenNeeded)
+        const place = yield* checkDirectory(directory)
+        return yield* listed((host) => host.allowTrust(place, ids))
+      }))
+    .handle("revokeTrust", ({ payload: { ids } }) => listed((host) => host.revokeTrust(ids)))
+    .handle("worktrees", () => listed(({ worktrees }) => worktrees))
+    .handle("cleanWorktrees", ({ payload }) => listed((host) => host.cleanWorktrees(payload)))
+    .handle("prune", ({ payload }) => prune(payload)))
