@@ -50,13 +50,13 @@ export const listWorktrees = Effect.gen(function*() {
     ))
 })
 
-/** What became of a worktree. */
+/** The outcome for a worktree. */
 export type WorktreeEnd = "at_work" | "kept" | "would_remove" | "removed" | "failed"
 
 const isSafe = ({ changes }: Leftover): boolean =>
   changes === "none" || (changes !== "unknown" && changes.onlyHere + changes.uncommitted === 0)
 
-/** Removes what can be removed, and tells what became of each. */
+/** Removes what can be removed, and returns the outcome for each. */
 export const cleaned = Effect.fnUntraced(function*(options: { readonly dryRun: boolean; readonly force: boolean }) {
   const worktrees = yield* Isolation
   return yield* Effect.forEach(yield* listWorktrees, (leftover) => {
