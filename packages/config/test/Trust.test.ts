@@ -82,7 +82,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect(script.settings.hooks).toBeUndefined()
       expect(untrusted(script)).toContain("hooks.PreToolUse changed")
       yield* fs.writeFileString(join(root, "project/guard.sh"), "exit 0\n")
-      expect((yield* loadIn(root)).settings.hooks).toBeDefined()
+      expect((yield* loadIn(root)).settings.hooks).toHaveProperty("PreToolUse")
       const moved = JSON.stringify({
         ...wide,
         provider: { mine: { base_url: "http://models.example/v2" } },

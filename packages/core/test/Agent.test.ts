@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 
 const all = Skein.layer({ provider: make({}).layer })
 
-/** What a chain of agents, from the root down, makes of a call of the last of them. */
+/** The actions of a chain of agents, root first, for a call of the last one. */
 const decided = Effect.fnUntraced(function*(path: ReadonlyArray<string>, permission: string, pattern: string) {
   const agents = yield* Agent
   const { decide } = yield* Permission
@@ -83,7 +83,7 @@ const table: ReadonlyArray<readonly [path: string, permission: string, pattern: 
 ]
 
 describe("the built-in agents", () => {
-  it.effect("are those that there always are, each in its mode", () =>
+  it.effect("are complete, and each has its mode", () =>
     Effect.map(
       Agent,
       (agents) =>
@@ -108,7 +108,7 @@ describe("the built-in agents", () => {
   )
 
   it.effect.each(["ask", "allow"] as const)(
-    "deny what they deny, also where rules for all say: %s",
+    "deny what their definition denies, even under rules for all agents: %s",
     (action) =>
       Effect.gen(function*() {
         for (const [path, permission, pattern, said] of table) {
@@ -126,7 +126,7 @@ describe("the built-in agents", () => {
 })
 
 describe("agents", () => {
-  it.effect("that are added take the place of those of the same name, under rules for all", () =>
+  it.effect("are replaced by configured agents of the same name, under the rules for all", () =>
     Effect.gen(function*() {
       const agents = yield* Agent
       const explore = yield* agents.get("explore")
@@ -144,7 +144,7 @@ describe("agents", () => {
       )
     ))
 
-  it.effect("that there are not are refused with those that there are, and never hidden ones", () =>
+  it.effect("that do not exist are refused with the list of agents, which omits hidden ones", () =>
     Effect.gen(function*() {
       const { message } = yield* Effect.flip(Effect.flatMap(Agent, (agents) => agents.get("biuld")))
       expect(message).toBe(

@@ -27,7 +27,7 @@ const generate = (
 const lastUser = ({ messages }: Scripted.Scripted["requests"][number]) => JSON.stringify(messages.at(-1))
 
 describe("Agent.generate", () => {
-  it.effect("gives an agent that a model designed for a wish, and leaves no session", () =>
+  it.effect("returns an agent that a model designed, and creates no session", () =>
     Effect.gen(function*() {
       const { requests, result, sessions } = yield* generate([create(good)])
       expect(result).toMatchObject({ _tag: "Right", right: good })
@@ -38,14 +38,14 @@ describe("Agent.generate", () => {
       expect(lastUser(requests[0]!)).toMatch(/build, compaction, [^]*sql-expert/)
     }))
 
-  it.effect("takes a name of one word", () =>
+  it.effect("accepts a one-word name", () =>
     Effect.gen(function*() {
       const { requests, result } = yield* generate([create({ ...good, identifier: "reviewer" })])
       expect(result).toMatchObject({ right: { identifier: "reviewer" } })
       expect(requests).toHaveLength(1)
     }))
 
-  it.effect("has the model mend a name that is taken or is none, and an answer in text", () =>
+  it.effect("has the model correct a taken or invalid name, and an answer in text", () =>
     Effect.gen(function*() {
       const { requests, result } = yield* generate([
         create({ ...good, identifier: "sql-expert" }),
@@ -61,7 +61,7 @@ describe("Agent.generate", () => {
       ])
     }))
 
-  it.effect("avoids names that only the caller knows of", () =>
+  it.effect("avoids names that only the caller knows", () =>
     Effect.gen(function*() {
       const { result } = yield* generate([create(good), create({ ...good, identifier: "sql-judge" })], {
         taken: ["sql-reviewer"]
@@ -69,7 +69,7 @@ describe("Agent.generate", () => {
       expect(result).toMatchObject({ right: { identifier: "sql-judge" } })
     }))
 
-  it.effect("fails after three mends, with what the model gave last", () =>
+  it.effect("fails after three corrections, with the model's last answer", () =>
     Effect.gen(function*() {
       const { requests, result } = yield* generate([create({ identifier: "no" })])
       expect(requests).toHaveLength(4)

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, outcomeOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, outcomeOf, resultOf, root } from "./support/tree.ts"
 
 const entry: JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -29,16 +29,16 @@ const withAgents = (scripts: SkeinTest.Scripts, agent = finder) =>
     SkeinTest.layer(scripts, { agents: [agent, SkeinTest.agent("lead", { permission: { task: "allow" } })] })
   )
 
-const resultOf = (text: string) =>
+const wrapped = (text: string) =>
   `(for resuming to continue this task if needed)\n\n<task_result>\n${text}\n</task_result>`
 
 describe("a task of an agent whose definition has an output", () => {
-  it.effect("comes to JSON of that form, which the model is shown", () => {
+  it.effect("returns JSON of that schema, which the model sees", () => {
     const script = Scripted.make({ build: [task, "ok"], finder: [{ ...answer(right), text: "I have it." }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
-      expect(said((yield* callsMade(id))[0]!)).toContain(resultOf("{\"file\":\"bin.ts\",\"line\":3}"))
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain(wrapped("{\"file\":\"bin.ts\",\"line\":3}"))
       const asked = script.requests.find(({ origin }) => origin.path.at(-1) === "finder")
       const { $schema: _, ...shown } = entry
       expect(asked?.tools.find(({ name }) => name === "final_answer")?.inputSchema).toMatchObject({
@@ -50,7 +50,7 @@ describe("a task of an agent whose definition has an output", () => {
     }).pipe(withAgents(script))
   })
 
-  it.effect("lets the model mend its answer, and says where it is wrong", () => {
+  it.effect("lets the model correct its answer, and says where it is wrong", () => {
     const script = Scripted.make({
       build: [task, "ok"],
       finder: [answer({ file: "bin.ts", line: 0 }), answer({ line: 3, more: 1 }), "bin.ts:3", answer(right)]
@@ -59,15 +59,15 @@ describe("a task of an agent whose definition has an output", () => {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const [child] = yield* childrenOf(id)
-      const [first, second] = (yield* callsMade(child!.id)).map(said)
+      const [first, second] = (yield* callsMade(child!.id)).map(resultOf)
       expect(first).toBe("invalid arguments for final_answer: final_answer.answer.line: 0 is less than 1.")
       expect(second).toContain("final_answer.answer: Instance does not have required property \"file\".")
       expect(second).toContain("\"more\"")
-      expect(said((yield* callsMade(id))[0]!)).toContain(resultOf(JSON.stringify(right)))
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain(wrapped(JSON.stringify(right)))
     }).pipe(withAgents(script))
   })
 
-  it.effect("fails after three mends, and holds the last answer", () => {
+  it.effect("fails after three corrections, and keeps the last answer", () => {
     const script = Scripted.make({ finder: [answer({ n: 1 }), answer({ n: 2 }), answer({ n: 3 }), answer({ n: 4 })] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -80,7 +80,7 @@ describe("a task of an agent whose definition has an output", () => {
     }).pipe(withAgents(script))
   })
 
-  it.effect("answers so when it is resumed, and after the news of its own tasks", () => {
+  it.effect("returns JSON when resumed, and after notifications of its own tasks", () => {
     const script = Scripted.make({ finder: [answer({ file: "a.ts" }), answer({ file: "b.ts" })] })
     const tree = Scripted.make({
       lead: [
@@ -117,7 +117,7 @@ describe("a task of an agent whose definition has an output", () => {
     )
   })
 
-  it.effect("concludes in words when it is stopped", () => {
+  it.effect("concludes in plain text when stopped", () => {
     const script = Scripted.make({
       finder: (request) => request.tools.length === 0 ? "half of it" : { text: "I look", hangs: true }
     })
@@ -146,13 +146,13 @@ describe("a prompt of an agent whose definition has an output", () => {
       })
     }).pipe(withAgents({ finder: [answer(right)] })))
 
-  it.effect("has the form that it asks for itself, where it does", () =>
+  it.effect("uses its own schema if it requests one", () =>
     Effect.gen(function*() {
       const { id } = yield* root({ agent: "finder" })
       expect(yield* Session.ask(id, "When?", Schema.Date)).toEqual(new Date(0))
     }).pipe(withAgents({ finder: [answer("1970-01-01T00:00:00.000Z")] })))
 
-  it.effect("may be switched to it, and away from it", () =>
+  it.effect("may switch to that agent, and away from it", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Where?")).text).toBe("there")
@@ -168,13 +168,13 @@ describe("a prompt of an agent whose definition has an output", () => {
       $defs: { tree: { type: "object", properties: { all: { type: "array", items: { $ref: "#/$defs/tree" } } } } }
     }, { all: [{ all: [] }] }],
     ["itself", { type: "object", properties: { next: { $ref: "#" } }, required: ["n"] }, { n: 1, next: { n: 2 } }]
-  ])("may have the form of %s", ([, output, value]) =>
+  ])("may have the schema of %s", ([, output, value]) =>
     Effect.gen(function*() {
       const { id } = yield* root({ agent: "finder" })
       expect((yield* Session.prompt(id, "?")).text).toBe(JSON.stringify(value))
     }).pipe(withAgents({ finder: [answer(7), answer(value)] }, { ...finder, output })))
 
-  it.effect("fails typed where the definition is no form", () =>
+  it.effect("fails with a typed error if the definition has an invalid schema", () =>
     Effect.gen(function*() {
       const { id } = yield* root({ agent: "finder" })
       expect(yield* Effect.flip(Session.prompt(id, "?"))).toMatchObject({

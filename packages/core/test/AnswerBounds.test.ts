@@ -10,7 +10,7 @@ const deep = (levels: number): string => `{"words":${"[".repeat(levels)}${"]".re
 const calls = (count: number, raw?: string) =>
   Array.from({ length: count }, (_, n) => ({ tool: "echo", raw: raw ?? `{"n":${n}}` }))
 
-/** Prompts an agent whose first answer is this one; what it said in later requests of it, too. */
+/** Prompts an agent whose first answer is this one; returns also what later requests said. */
 const asked = (answer: Scripted.ScriptedStep) => {
   let ran = 0
   const echo = SkeinTest.tool("echo", () => Effect.sync(() => `${ran++}`))
@@ -28,7 +28,7 @@ const asked = (answer: Scripted.ScriptedStep) => {
 }
 
 describe("an answer within its bounds", () => {
-  it.effect("is taken in, with as many calls, as deep and as long as it may be", () =>
+  it.effect("is accepted with the maximum number, depth and length of calls", () =>
     Effect.gen(function*() {
       expect((yield* asked({ calls: calls(200) })).ran).toBe(200)
       expect((yield* asked({ calls: calls(1, deep(99)) })).result._tag).toBe("Right")
@@ -45,7 +45,7 @@ describe("an answer that is too large", () => {
       ["nesting", { text: "Begun.", calls: [...calls(1), ...calls(1, deep(100))] }, "nesting"]
     ] as const
   ) {
-    it.effect(`fails by its ${name}, is asked for once, and nothing of it is run`, () =>
+    it.effect(`fails by its ${name}, is requested once, and none of it runs`, () =>
       Effect.gen(function*() {
         const { made, messages, next, ran, requests, result, sent } = yield* asked(answer)
         expect(result).toMatchObject({
@@ -62,7 +62,7 @@ describe("an answer that is too large", () => {
       }))
   }
 
-  it.effect("fails the task that gave it", () => {
+  it.effect("fails its task", () => {
     const script = Scripted.make({ explore: [{ calls: calls(201) }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -72,7 +72,7 @@ describe("an answer that is too large", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("is so by what config says", () => {
+  it.effect("is measured by the config", () => {
     const script = Scripted.make({ build: [{ calls: calls(2) }] })
     return Effect.gen(function*() {
       const { id } = yield* root()

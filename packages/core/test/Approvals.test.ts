@@ -18,7 +18,7 @@ import { callsMade, childrenOf, root } from "./support/tree.ts"
 type Life = Effect.Effect.Context<ReturnType<typeof begin>> | Effect.Effect.Context<ReturnType<typeof root>>
 
 describe("an answer of always", () => {
-  it.scoped("also answers what else waits in the tree and is covered by it, and what comes later", () =>
+  it.scoped("also answers other open questions of the tree that it covers, and later ones", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 3)
@@ -32,7 +32,7 @@ describe("an answer of always", () => {
       expect(yield* permission.approvals("/work")).toMatchObject([{ rootID: id, permission: "edit", pattern: "src/*" }])
     }).pipe(with_({ build: [touching("src/a", "docs/a", "src/b"), touching("src/c"), "Done."] })))
 
-  it.scoped("for the project holds for other trees, until it is revoked", () =>
+  it.scoped("for the project applies to other trees until it is revoked", () =>
     Effect.gen(function*() {
       const first = yield* root()
       const { requests, turn } = yield* begin(first.id, 1)
@@ -51,7 +51,7 @@ describe("an answer of always", () => {
       yield* Fiber.interrupt(again.turn)
     }).pipe(with_({ build: [touching("src/a"), "Done."] })))
 
-  it.scoped("holds for its tree after a restart as well, and one for the project only until it is revoked", () =>
+  it.scoped("applies to its tree after a restart, and one for the project only until it is revoked", () =>
     Effect.gen(function*() {
       const storage = Layer.succeed(SessionStorage, yield* lastingStorage)
       const script = { build: [touching("src/a", "docs/a"), "Done."] }
@@ -86,13 +86,13 @@ describe("an answer of always", () => {
       )
     }))
 
-  it.scoped("lifts no denial, and nothing that is protected", () =>
+  it.scoped("lifts no denial, and allows nothing protected", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
-      const { heard, requests, turn } = yield* begin(id, 1)
+      const { events, requests, turn } = yield* begin(id, 1)
       const permission = yield* Permission
       yield* permission.reply(requests[0]!.id, "always")
-      yield* heard.first("permission.asked", ({ properties }) => properties.patterns[0] === "src/guarded")
+      yield* events.first("permission.asked", ({ properties }) => properties.patterns[0] === "src/guarded")
       const [guarded] = yield* waiting
       expect(guarded).toMatchObject({ patterns: ["src/guarded"], always: [] })
       yield* permission.reply(guarded!.id, "reject", { message: "no" })
@@ -113,7 +113,7 @@ describe("an answer of always", () => {
       ]
     }, { rules: { edit: { "*": "ask", "src/secret": "deny" } } })))
 
-  it.scoped("for the project also answers what waits in its other trees", () =>
+  it.scoped("for the project also answers open questions in other trees of the project", () =>
     Effect.gen(function*() {
       const first = yield* begin((yield* root()).id, 1)
       const second = yield* begin((yield* root()).id, 2)
@@ -122,7 +122,7 @@ describe("an answer of always", () => {
       expect((yield* Fiber.join(second.turn)).text).toBe("Done.")
     }).pipe(with_({ build: [touching("src/a"), "Done."] })))
 
-  it.scoped("to a child holds for its siblings, but lifts no ceiling of theirs", () =>
+  it.scoped("to a child applies to its siblings, but lifts no ceiling of theirs", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 1)
@@ -139,19 +139,19 @@ describe("an answer of always", () => {
       strict: [touching("src/a"), "ok"]
     })))
 
-  it.scoped("is once where nothing was offered to be stored", () =>
+  it.scoped("counts once if the question offered nothing to store", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
-      const { heard, requests, turn } = yield* begin(id, 1)
+      const { events, requests, turn } = yield* begin(id, 1)
       yield* Permission.reply(requests[0]!.id, "always", { scope: "project" })
       yield* Fiber.join(turn)
-      expect(heard.of("permission.replied").map(({ properties }) => properties)).toEqual([
+      expect(events.of("permission.replied").map(({ properties }) => properties)).toEqual([
         { id: requests[0]!.id, reply: "once" }
       ])
       expect(yield* Permission.approvals("/work")).toEqual([])
     }).pipe(with_({ build: [{ calls: [{ tool: "touch", input: { path: "a", guarded: true } }] }, "Done."] })))
 
-  it.effect("is not offered for what no approval could allow, and covers one permission alone", () =>
+  it.effect("is not offered for what no approval could allow, and covers only one permission", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const subject = (rules: PermissionConfig): Subject => ({
@@ -167,8 +167,8 @@ describe("an answer of always", () => {
           const permission = yield* Permission
           const whole = { permission: "bash", patterns: ["x"], exact: [], always: ["x"], metadata: {}, ...ask }
           const fiber = yield* Effect.fork(permission.authorise(subject(rules), bash, whole))
-          const heard = yield* record()
-          if ((yield* permission.pending()).length === 0) yield* heard.first("permission.asked")
+          const events = yield* record()
+          if ((yield* permission.pending()).length === 0) yield* events.first("permission.asked")
           const [request] = yield* permission.pending()
           yield* permission.reply(request!.id, "always")
           yield* Fiber.join(fiber)
@@ -195,7 +195,7 @@ describe("an answer of always", () => {
 describe("an approval", () => {
   const twice = { build: [touching("src/a"), "Done.", touching("src/b"), "Done."] }
 
-  it.scoped("of a tree stops counting once it is revoked, by whichever process", () =>
+  it.scoped("of a tree stops counting once it is revoked, by any process", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 1)
@@ -204,14 +204,14 @@ describe("an approval", () => {
       yield* Permission.reply(first!.id, "always")
       yield* Fiber.join(turn)
       const [approval] = yield* Permission.approvals("/work", id)
-      // What another process does leaves nothing in this one's memory.
+      // Another process leaves nothing in this one's memory.
       yield* Effect.flatMap(SessionStorage, (storage) => storage.commit([{ _tag: "RemoveApproval", id: approval!.id }]))
       const again = yield* begin(id, 1)
       expect(again.requests.map(({ patterns }) => patterns)).toEqual([["src/b"]])
       yield* Fiber.interrupt(again.turn)
     }).pipe(with_(twice)))
 
-  it.scoped("is revoked together with those that say the same", () =>
+  it.scoped("is revoked together with identical ones", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const other = yield* root()
@@ -235,7 +235,7 @@ describe("an approval", () => {
       expect((yield* Permission.approvals("/work")).map((each) => each.id)).toEqual(["c", "d"])
     }).pipe(with_({})))
 
-  it.scoped("outlives the log of events", () =>
+  it.scoped("outlives the event log", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 1)

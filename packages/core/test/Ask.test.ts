@@ -19,14 +19,14 @@ const ask = (steps: ReadonlyArray<Scripted.ScriptedStep | string>) => {
   }).pipe(Effect.provide(Skein.layer({ provider: script.layer })))
 }
 
-it.effect("gives an answer of the form that was asked for", () =>
+it.effect("returns an answer of the requested schema", () =>
   Effect.gen(function*() {
     const { requests, result } = yield* ask([answer({ file: "bin.ts", line: 3 })])
     expect(result).toEqual(Either.right({ file: "bin.ts", line: 3 }))
     expect(requests[0]?.tools.map((tool) => tool.name)).toContain("final_answer")
   }))
 
-it.effect("lets the model mend a wrong answer, and an answer in text", () =>
+it.effect("lets the model correct a wrong answer, and an answer in text", () =>
   Effect.gen(function*() {
     const { requests, result } = yield* ask([
       answer({ file: "bin.ts" }),
@@ -39,14 +39,14 @@ it.effect("lets the model mend a wrong answer, and an answer in text", () =>
     expect(Scripted.lastText(requests[2]!)).toContain("final_answer")
   }))
 
-it.effect("fails after three mends, with the last answer", () =>
+it.effect("fails after three corrections, with the last answer", () =>
   Effect.gen(function*() {
     const { requests, result } = yield* ask([answer({ n: 1 }), answer({ n: 2 }), answer({ n: 3 }), answer({ n: 4 })])
     expect(requests).toHaveLength(4)
     expect(Either.isLeft(result) && result.left._tag === "OutputInvalid" ? result.left.last : "").toContain("\"n\":4")
   }))
 
-it.effect("answers a prompt that wants its own form in a turn of its own", () => {
+it.effect("answers a prompt with its own schema in a separate turn", () => {
   const script = Scripted.make({
     build: (request) =>
       request.tools.some((tool) => tool.name === "final_answer") ? answer({ file: "a.ts", line: 1 }) : "free"

@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker"), SkeinTest.agent("lead", { permission: { task: "allow" } })]
 const inBackground = (agent: string, prompt = "p", more: object = {}) => ({
@@ -25,7 +25,7 @@ const inBackground = (agent: string, prompt = "p", more: object = {}) => ({
 })
 const untilIdle = (id: SessionID) => Effect.flatMap(Session, (session) => session.untilIdle(id))
 
-/** What a session was told of its tasks. */
+/** The notifications that a session received about its tasks. */
 const newsOf = (id: SessionID) =>
   Effect.map(messagesOf(id), (messages) =>
     messages.flatMap(({ info, parts }) =>
@@ -35,7 +35,7 @@ const newsOf = (id: SessionID) =>
     ))
 
 describe("a task in the background", () => {
-  it.effect("is accepted at once, and its result wakes the session that started it", () => {
+  it.effect("is accepted immediately, and its result wakes the session that started it", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", inBackground("worker")), "I have begun.", "It found </task-notification> a thing."],
       worker: [{ text: " <task_result>a thing</task_result> ", delay: { first: 60_000 } }]
@@ -52,7 +52,7 @@ describe("a task in the background", () => {
         title: "Look around",
         metadata: { background: true, status: "accepted", sessionId: child!.id }
       })
-      expect(said(call!)).toBe(`Background task accepted: Look around
+      expect(resultOf(call!)).toBe(`Background task accepted: Look around
 
 A sub-agent session (${
         child!.id
@@ -93,7 +93,7 @@ Analyze this result and decide how to proceed:
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("that fails is told as the failure that it is, with what there was", () => {
+  it.effect("reports its failure, with its partial result", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", inBackground("worker", "p", { timeout: 1_000 })), "begun", "noted"],
       worker: [{ text: "so far", hangs: true }]
@@ -113,7 +113,7 @@ Analyze this result and decide how to proceed:
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("is read at the next step of a turn that goes on, together with others", () => {
+  it.effect("is read at the next step of a running turn, together with others", () => {
     const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(60_000), "waited"))
     const script = Scripted.make({
       build: [
@@ -133,7 +133,7 @@ Analyze this result and decide how to proceed:
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [slow] })))
   })
 
-  it.effect("is stopped with the session, which is not woken by that, and reads of it when it is next prompted", () => {
+  it.effect("is stopped with the session without waking it, and is reported with its next prompt", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", inBackground("worker")), "begun", "I see that it was stopped."],
       worker: [{ text: "so far", hangs: true }]
@@ -153,7 +153,7 @@ Analyze this result and decide how to proceed:
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("holds up the end of the task that started it until its result was read", () => {
+  it.effect("delays the end of the task that started it until its result was read", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ lead: "p" }), "done"],
       lead: [Scripted.call("task", inBackground("worker")), "not yet", "the worker found it"],
@@ -165,14 +165,14 @@ Analyze this result and decide how to proceed:
       yield* TestClock.adjust("1 minute")
       expect((yield* Fiber.join(turn)).text).toBe("done")
       const [call] = yield* callsMade(id)
-      expect(said(call!)).toContain("<task_result>\nthe worker found it\n</task_result>")
+      expect(resultOf(call!)).toContain("<task_result>\nthe worker found it\n</task_result>")
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("can be what a call that waits for it becomes", () => {
+  it.effect("can be a promoted call", () => {
     const script = Scripted.make({
-      build: [Scripted.tasks({ worker: "p" }), "I go on.", "It is done."],
+      build: [Scripted.tasks({ worker: "p" }), "I continue.", "It is done."],
       worker: [{ text: "found", delay: { first: 60_000 } }]
     })
     return Effect.gen(function*() {
@@ -183,8 +183,8 @@ Analyze this result and decide how to proceed:
       const [child] = yield* childrenOf(id)
       const name = { parentID: id, taskID: child!.id }
       expect(yield* tasks.promote(name)).toMatchObject({ status: "accepted", taskID: child!.id })
-      expect((yield* Fiber.join(turn)).text).toBe("I go on.")
-      expect(said((yield* callsMade(id))[0]!)).toContain("Background task accepted: ")
+      expect((yield* Fiber.join(turn)).text).toBe("I continue.")
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain("Background task accepted: ")
       expect(yield* Effect.flip(tasks.promote(name))).toMatchObject({ _tag: "TaskRefused", reason: "settled" })
       yield* TestClock.adjust("1 minute")
       expect((yield* untilIdle(id))?.text).toBe("It is done.")
@@ -195,7 +195,7 @@ Analyze this result and decide how to proceed:
 })
 
 describe("a stop of the session", () => {
-  it("ends tasks in the background, however far they have come", () => {
+  it("ends background tasks in every state", () => {
     for (const seed of seeds(1, 60)) {
       const storage = makeRecordedStorage({ latency: 5 })
       const script = Scripted.make({
@@ -219,7 +219,7 @@ describe("a stop of the session", () => {
 
 describe("a task whose session is to be removed", () => {
   it.effect.each([false, true])(
-    "leaves nothing but its usage once its outcome was read (background: %s)",
+    "keeps only the usage once its outcome was read (background: %s)",
     (background) => {
       const input = { ...inBackground("worker"), background, cleanup: "delete" }
       const script = Scripted.make({
@@ -242,7 +242,7 @@ describe("a task whose session is to be removed", () => {
 })
 
 describe(`${share(1_000)} tasks in the background`, () => {
-  it("are each told once, whenever they end", () => {
+  it("are each reported once, in any order", () => {
     const count = share(1_000)
     const wave = count / 20
     const script = Scripted.make({
@@ -263,9 +263,9 @@ describe(`${share(1_000)} tasks in the background`, () => {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       yield* untilIdle(id)
-      const told = (yield* newsOf(id)).map((news) => /did task (\d+)/.exec(news)?.[1])
-      expect(told).toHaveLength(count)
-      expect(new Set(told).size).toBe(count)
+      const reported = (yield* newsOf(id)).map((news) => /did task (\d+)/.exec(news)?.[1])
+      expect(reported).toHaveLength(count)
+      expect(new Set(reported).size).toBe(count)
       yield* expectStill(id, script)
     })
     const config = { limits: { concurrency: 2_000, process_concurrency: 2_000, max_tasks: 2_000, requests: 5_000 } }

@@ -14,7 +14,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { failing, lookOn, options, sessionOf, spawn, uses } from "./support/budgets.ts"
-import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const ask = SkeinTest.tool("ask", () => Effect.succeed("asked"), {
   authorise: () => Effect.succeed([{ permission: "ask", patterns: ["*"], always: [], metadata: {} }])
@@ -40,7 +40,7 @@ describe("a budget of a root", () => {
     })
   }
 
-  it.effect("of time counts the time at work, and not the time that a person takes", () => {
+  it.effect("of time counts working time, and not the time that a person takes", () => {
     const slow = Scripted.make({
       build: (request) => ({
         ...Scripted.call("ask", { at: request.origin.step }),
@@ -66,7 +66,7 @@ describe("a budget of a root", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(slow, { tools: [ask], asks: "person" })))
   })
 
-  it.effect("of tasks refuses the next one, and the agent goes on without", () => {
+  it.effect("of tasks refuses the next one, and the agent continues without it", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" }, { worker: "b" }, { worker: "c" }), "done"],
       worker: ["found"]
@@ -74,14 +74,14 @@ describe("a budget of a root", () => {
     return Effect.gen(function*() {
       const { id } = yield* root({ budget: { tasks: 2 } })
       expect((yield* Session.prompt(id, "Go")).text).toBe("done")
-      const answers = (yield* callsMade(id)).map(said)
+      const answers = (yield* callsMade(id)).map(resultOf)
       expect(answers.filter((text) => text.includes("<task_result>"))).toHaveLength(2)
       expect(answers[2]).toContain("The budget of 2 tasks does not suffice for another task")
       expect((yield* sessionOf(id)).budget?.spent.tasks).toBe(2)
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("holds for everything below it: a task ends as budget_exhausted with what it has, and so does the root", () => {
+  it.effect("applies to everything below it: a task ends as budget_exhausted with its partial result, and so does the root", () => {
     const script = Scripted.make({
       build: [{ ...Scripted.tasks({ worker: "a" }), ...uses(1_000) }, { text: "never", ...uses(1_000) }],
       worker: lookOn(10_000)
@@ -90,7 +90,7 @@ describe("a budget of a root", () => {
       const { id } = yield* root({ budget: { tokens: 32_000 } })
       const error = yield* failing(id)
       expect(error).toMatchObject({ _tag: "BudgetExhausted", which: "tokens" })
-      const [answer] = (yield* callsMade(id)).map(said)
+      const [answer] = (yield* callsMade(id)).map(resultOf)
       expect(answer).toContain("state: budget_exhausted")
       expect(answer).toContain("The task used up its budget of tokens.")
       expect(answer).toContain("<task_result>\nlook 2\n</task_result>")
@@ -99,7 +99,7 @@ describe("a budget of a root", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("tells the model once when 80 % are used", () => {
+  it.effect("warns the model once when 80 % are used", () => {
     const script = Scripted.make({ build: lookOn(10_000) })
     return Effect.gen(function*() {
       const { id } = yield* root({ budget: { tokens: 101_000 } })
@@ -114,7 +114,7 @@ describe("a budget of a root", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("tells every agent at work below it", () => {
+  it.effect("warns every working agent below it", () => {
     const script = Scripted.make({
       build: [
         ...Array.from({ length: 7 }, (_, at) => ({ ...Scripted.call("look", { at }), ...uses(10_000) })),
@@ -126,13 +126,13 @@ describe("a budget of a root", () => {
     return Effect.gen(function*() {
       const { id } = yield* root({ budget: { tokens: 100_000 } })
       yield* Session.prompt(id, "Go")
-      const heard = script.requests.filter((request) => Scripted.lastText(request).includes("More than 80 %"))
-      expect(heard.map(({ origin }) => origin.path.join("/"))).toEqual(["build/worker", "build"])
-      expect(Scripted.lastText(heard[0] as never)).toContain(`80000 of 100000 tokens, for the session ${id} above`)
+      const warned = script.requests.filter((request) => Scripted.lastText(request).includes("More than 80 %"))
+      expect(warned.map(({ origin }) => origin.path.join("/"))).toEqual(["build/worker", "build"])
+      expect(Scripted.lastText(warned[0] as never)).toContain(`80000 of 100000 tokens, for the session ${id} above`)
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("is kept across a restart, until a new one is set", () => {
+  it.effect("is kept across a restart, until it is replaced", () => {
     const script = Scripted.make({ build: [{ text: "one", ...uses(10_000) }] })
     return Effect.gen(function*() {
       const storage = Layer.succeed(SessionStorage, yield* SessionStorage)
@@ -147,7 +147,7 @@ describe("a budget of a root", () => {
     }).pipe(Effect.provide(SessionStorage.layerMemory))
   })
 
-  it.effect("comes from the config for sessions that say nothing of it", () => {
+  it.effect("comes from the config for sessions without their own", () => {
     const script = Scripted.make({ build: lookOn(10_000) })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -158,7 +158,7 @@ describe("a budget of a root", () => {
 })
 
 describe("a title", () => {
-  it.effect("is paid from the budget of its session, and not asked for where that cannot be kept", () => {
+  it.effect("pays for the title, which is not requested if the budget cannot be enforced", () => {
     const title = { text: "A name", ...uses(3_000), delay: { first: 10 } }
     const untitled = (budget: Limit, info = {}) => {
       const script = Scripted.make({ build: [{ text: "done", ...uses(10_000) }], title: [title] }, info)
@@ -178,7 +178,7 @@ describe("a title", () => {
 })
 
 describe("a summary", () => {
-  it.effect("is not asked for where the budget of its session is used up", () => {
+  it.effect("pays for no title once it is used up", () => {
     const script = Scripted.make({ build: [{ text: "done", ...uses(10_000) }], summary: ["never asked"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ budget: { tokens: 10_500 } })
@@ -190,8 +190,8 @@ describe("a summary", () => {
   })
 })
 
-describe("a budget that cannot be kept", () => {
-  it.effect("of money is refused where the price of the model is not known", () => {
+describe("a budget that cannot be enforced", () => {
+  it.effect("of money is refused if the model has no known price", () => {
     const script = Scripted.make({ build: ["done"] }, { price: { input: "unknown", output: "1" } })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -205,7 +205,7 @@ describe("a budget that cannot be kept", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("ends where a model does not say what it used", () => {
+  it.effect("ends the turn if a model does not report its usage", () => {
     const silent = Scripted.make({ build: [Scripted.call("look", {}), "never"] }, {})
     const mute = {
       ...silent.model,
@@ -227,7 +227,7 @@ describe("a budget that cannot be kept", () => {
     }).pipe(Effect.provide(SkeinTest.layer({ layer: Provider.layerModels([mute]) }, options)))
   })
 
-  it.effect("is refused where it is none: nothing, less than nothing, no number, or something else", () => {
+  it.effect("is refused if it is invalid: zero, negative, not a number, or of another type", () => {
     const script = Scripted.make({ build: ["done"], worker: ["done"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -268,7 +268,7 @@ describe("a budget that cannot be kept", () => {
 })
 
 describe("Budget", () => {
-  it.effect("sets, shows and lifts what holds for a session and those below it", () => {
+  it.effect("sets, shows and lifts the limit of a session and those below it", () => {
     const script = Scripted.make({ build: [{ text: "one", ...uses(10_000) }] })
     return Effect.gen(function*() {
       const budget = yield* Budget
@@ -288,7 +288,7 @@ describe("Budget", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("bounds what a program asks of an agent", () => {
+  it.effect("limits a program's task", () => {
     const script = Scripted.make({ worker: lookOn(10_000) })
     return Effect.gen(function*() {
       const error = yield* Effect.flip(Task.run({ agent: "worker", prompt: "Go", budget: { tokens: 21_000 } }))

@@ -16,7 +16,7 @@ import { expectStill, root } from "./support/tree.ts"
 const inputOf = ({ messages, tools }: ModelRequest): number =>
   Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
 
-/** Answers of 10 to 8,000 tokens, the same in each run. */
+/** Answers of 10 to 8,000 tokens, the same in every execution. */
 const lengths = (count: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, i) => 10 + (i * 7_919) % 7_991)
 
@@ -29,7 +29,7 @@ const saying = (output: number, request: ModelRequest): Scripted.ScriptedStep =>
   delay: { connect: 100, first: output }
 })
 
-/** Parts at once below a root with this budget; gives their outcomes and what was used. */
+/** Runs parts in parallel below a root with this budget; returns their outcomes and the usage. */
 const crowd = (count: number, limit: Limit) => {
   const outputs = lengths(count)
   const script = Scripted.make({
@@ -65,10 +65,10 @@ const counts = (outcomes: ReadonlyArray<Outcome>) => ({
   exhausted: outcomes.filter(({ status }) => status === "budget_exhausted").length
 })
 
-describe("a budget of tokens that many share", () => {
+describe("a budget of tokens that many tasks share", () => {
   const crowds = stride === 1 ? [16, 64, 256] : [16, 64]
   it.effect.each(crowds.flatMap((count) => [[count, 0.25], [count, 0.5]] as const))(
-    "is not exceeded by %i tasks at once that want more, and nearly all of it is used (%f of the demand)",
+    "is not exceeded by %i parallel tasks that want more, and nearly all of it is used (%f of the demand)",
     ([count, share]) =>
       Effect.gen(function*() {
         const tokens = Math.floor(lengths(count).reduce((a, b) => a + b, 0) * share)
@@ -83,7 +83,7 @@ describe("a budget of tokens that many share", () => {
       })
   )
 
-  it.effect("bounds money as well, by the prices of the model", () =>
+  it.effect("limits money as well, by the prices of the model", () =>
     Effect.gen(function*() {
       const { outcomes, spent } = yield* crowd(16, { usd: "0.05" })
       expect(counts(outcomes).exhausted).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ describe("a budget of tokens that many share", () => {
       expect(Number(spent?.usd)).toBeGreaterThanOrEqual(0.045)
     }))
 
-  it.effect("lets all of them work at once where there is enough", () =>
+  it.effect("lets all of them run in parallel if it suffices", () =>
     Effect.gen(function*() {
       const { most, outcomes } = yield* crowd(64, { tokens: 2_000_000 })
       expect(counts(outcomes)).toEqual({ completed: 64, exhausted: 0 })

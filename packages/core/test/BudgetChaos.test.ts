@@ -29,7 +29,7 @@ const agents = [
 
 const tools = [SkeinTest.tool("slow", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "slept"))]
 
-/** As many tokens as the model counts for the input of a request. */
+/** The number of tokens that the model counts for the input of a request. */
 const inputOf = ({ messages, tools }: ModelRequest): number =>
   Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
 
@@ -43,7 +43,7 @@ const aCall = (request: ModelRequest) =>
     return { tool: "task", input: { description: `task ${n}`, prompt: `p ${n}`, subagent_type, background } }
   })
 
-/** A model whose answers have any length, which starts tasks, fails now and then, and thinks before it speaks. */
+/** A model with answers of any length, which starts tasks, sometimes fails, and takes time. */
 const anything = (request: ModelRequest) =>
   Effect.gen(function*() {
     const output = yield* oneOf(10, 300, 2_000, yield* upTo(8_000))
@@ -82,19 +82,19 @@ const scene = (seed: number) => {
     const [budget, session, storage, tasks] = yield* Effect.all([Budget, Session, SessionStorage, Tasks])
     const limit = yield* aLimit
     const { id } = yield* root({ budget: limit })
-    const patience = Effect.gen(function*() {
+    const timeout = Effect.gen(function*() {
       return (yield* upTo(3)) === 0 ? yield* upTo(300) : 360_000_000
     })
     const user = Effect.gen(function*() {
       yield* aWhile(100)
-      return yield* Effect.exit(Effect.timeoutOption(session.prompt(id, "Go on"), yield* patience))
+      return yield* Effect.exit(Effect.timeoutOption(session.prompt(id, "Go on"), yield* timeout))
     })
     const embedder = Effect.gen(function*() {
       yield* aWhile(100)
       const own = (yield* upTo(1)) === 0 ? {} : { budget: yield* aLimit }
       const agent = yield* oneOf("lead", "worker", "bounded")
       const request = { parentID: id, agent, description: "mine", prompt: "p", byUser: true, ...own }
-      return yield* Effect.exit(Effect.timeoutOption(tasks.run(request), yield* patience))
+      return yield* Effect.exit(Effect.timeoutOption(tasks.run(request), yield* timeout))
     })
     const stopper = Effect.gen(function*() {
       yield* aWhile(400)
@@ -102,7 +102,7 @@ const scene = (seed: number) => {
       if (victim !== undefined && (yield* upTo(2)) === 0) yield* session.stop(victim.id)
     })
     yield* Effect.all([user, user, embedder, embedder, embedder, stopper], { concurrency: "unbounded" })
-    // What goes on in the background comes to its end by itself.
+    // Background work ends without help.
     yield* Effect.iterate(true, {
       while: (busy) => busy,
       body: () =>
@@ -152,17 +152,17 @@ const scene = (seed: number) => {
     retry: { attempts: 3, base: 10, max_delay: 20 }
   }
   const layer = SkeinTest.layer(script, { agents, tools, config })
-  return simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed, patience: 200, limit: 8_000_000 })
+  return simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed, maxSlice: 200, limit: 8_000_000 })
 }
 
 describe("budgets at several levels", () => {
-  it("are not exceeded, and nobody waits for ever, whatever agents, users and stops do", () => {
+  it("are not exceeded, and nothing deadlocks, whatever agents, users and stops do", () => {
     const ends = new Set<string | undefined>()
     for (const seed of seeds(1, 40)) for (const end of scene(seed).ends) ends.add(end)
     expect([...ends]).toEqual(expect.arrayContaining(["completed", "budget_exhausted", "stopped"]))
   }, 120_000)
 
-  it("come to the same end with the same seed", () => {
+  it("end the same way with the same seed", () => {
     expect(scene(6)).toEqual(scene(6))
   }, 30_000)
 })

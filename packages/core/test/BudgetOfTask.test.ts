@@ -15,7 +15,7 @@ import * as TestClock from "effect/TestClock"
 import { lookOn, options, sessionOf, spawn, uses, worker } from "./support/budgets.ts"
 import { childrenOf, expectStill, root } from "./support/tree.ts"
 
-/** Runs parts at once, each with its budget, below a root. */
+/** Runs parts in parallel below a root, each with its budget. */
 const parts = (parentID: SessionID, budgets: ReadonlyArray<Limit | undefined>) =>
   Effect.forEach(
     budgets,
@@ -29,7 +29,7 @@ const ended = (results: Effect.Effect.Success<ReturnType<typeof parts>>) =>
   results.map((result) => Either.isRight(result) ? result.right.status : result.left._tag)
 
 describe("a budget of a task", () => {
-  it.effect("ends that task with its partial work, and its siblings go on", () => {
+  it.effect("ends that task with its partial work, and its siblings continue", () => {
     const script = Scripted.make({
       build: ["done"],
       worker: lookOn(10_000),
@@ -49,7 +49,7 @@ describe("a budget of a task", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents: [worker, SkeinTest.agent("other")] })))
   })
 
-  it.effect("comes from the agent's definition, and is anew for each run of the task", () => {
+  it.effect("comes from the agent's definition, and starts again with each run of the task", () => {
     const script = Scripted.make({ build: ["done"], worker: lookOn(10_000) })
     const agents = [SkeinTest.agent("worker", { budget: { steps: 2 } })]
     return Effect.gen(function*() {
@@ -66,12 +66,12 @@ describe("a budget of a task", () => {
           byUser: false
         }))
       expect(again).toMatchObject({ status: "budget_exhausted", which: "steps", usage: { steps: 2 } })
-      // What a user says to it later is not bounded by what its runs might use.
+      // Later messages of a user are not limited by the budget of its runs.
       expect((yield* sessionOf(first.taskID)).budget).toBeUndefined()
     }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
   })
 
-  it.effect("is never more than what is left above it", () => {
+  it.effect("is capped by what is left above it", () => {
     const script = Scripted.make({ build: lookOn(10_000), worker: lookOn(10_000) })
     return Effect.gen(function*() {
       const { id } = yield* root({ budget: { tokens: 41_000, usd: "100" } })
@@ -88,7 +88,7 @@ describe("a budget of a task", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("is kept for it: others cannot be promised the same, and what it leaves is free again", () => {
+  it.effect("is reserved: others cannot reserve it, and the unused part is released", () => {
     const script = Scripted.make({
       build: ["done"],
       worker: [{ text: "found", ...uses(10_000), delay: { connect: 100 } }]
@@ -113,7 +113,7 @@ describe("a budget of a task", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, options)))
   })
 
-  it.effect("leaves its caller nothing that was kept for it: the caller waits, says so, and goes on when the task has settled", () => {
+  it.effect("leaves its caller nothing of the reservation: the caller reports that it waits, and continues when the task has settled", () => {
     const script = Scripted.make({
       build: [
         {
@@ -149,7 +149,7 @@ describe("a budget of a task", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { ...options, agents })))
   })
 
-  it.effect("is refused where what the task is told is more than is left", () => {
+  it.effect("is refused if its prompt needs more than is left", () => {
     const script = Scripted.make({
       build: [{ text: "done", ...uses(40_000) }],
       worker: [{ text: "found", ...uses(100) }]

@@ -14,7 +14,7 @@ import * as TestClock from "effect/TestClock"
 import { sessionOf, spawn, uses } from "./support/budgets.ts"
 import { childrenOf, expectStill, root } from "./support/tree.ts"
 
-/** A tool whose result has so many tokens, and takes so long. */
+/** A tool whose result has this many tokens, and takes this long. */
 const read = SkeinTest.tool(
   "read",
   ({ ms = 0, tokens }) => Effect.as(Effect.sleep(Number(ms)), "word".repeat(Number(tokens)))
@@ -48,7 +48,7 @@ const expectAllGivenBack = Effect.fnUntraced(function*(id: SessionID, script: Sc
 const agents = ["a", "b", "c", "d"].map((name) => SkeinTest.agent(name, { permission: { task: "allow" } }))
 
 describe("a request that waits for budget", () => {
-  it.effect("gives its slot back, so that those whom it waits for can begin", () => {
+  it.effect("releases its slot, so that the tasks that it waits for can begin", () => {
     const script = Scripted.make({
       a: [{ calls: [{ tool: "read", input: { tokens: 5_000, ms: 10 } }], ...uses(1_000) }, {
         text: "a done",
@@ -79,12 +79,12 @@ describe("a request that waits for budget", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [read], config: { limits: { concurrency: 1 } } })))
   })
 
-  it.effect("waits for a task that works on, while a task of that one waits as well", () => {
+  it.effect("waits for a task that continues, while a task of that one waits as well", () => {
     const script = Scripted.make({
       a: [
         { calls: [aTask("b", { background: true })], ...uses(1_000) },
         { text: "a done", ...uses(1_000), delay: { first: 1_000 } },
-        { text: "a heard", ...uses(1_000) }
+        { text: "a done", ...uses(1_000) }
       ],
       b: [{ calls: [{ tool: "read", input: { tokens: 10, ms: 100 } }], ...uses(500) }, {
         text: "b done",
@@ -135,12 +135,12 @@ describe("a request that waits for budget", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents, tools: [read] })))
   }
 
-  it.effect("ends where two budgets wait for each other, and the other one goes on (the tool task)", () =>
+  it.effect("ends if two budgets wait for each other, and the other one continues (the tool task)", () =>
     crossing("task"))
-  it.effect("ends where two budgets wait for each other, and the other one goes on (a tool that runs a task)", () =>
+  it.effect("ends if two budgets wait for each other, and the other one continues (a tool that runs a task)", () =>
     crossing("delegate"))
 
-  it.effect("has its turn before smaller ones that came later", () => {
+  it.effect("is granted before smaller requests that came later", () => {
     const inputOf = ({ messages, tools }: ModelRequest) =>
       Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
     const order: Array<string> = []
@@ -160,7 +160,7 @@ describe("a request that waits for budget", () => {
       const probe = yield* Effect.fork(spawn(id, "a", { prompt: "part probe" }))
       yield* TestClock.adjust(100)
       const input = (yield* Fiber.join(probe)).usage.tokens.input
-      // What the quick one gives back is enough for the small one, and not for the big one.
+      // What the quick one releases is enough for the small one, but not for the big one.
       yield* Effect.flatMap(Budget, (budget) => budget.set(id, { tokens: 3 * input + 4_200 }))
       const fibers = yield* Effect.forEach(
         ["quick", "slow", `big ${"word ".repeat(1_000)}`, "small"],
@@ -197,7 +197,7 @@ describe("a request that waits for budget", () => {
     return { begun, script, layer: SkeinTest.layer(script, { agents, tools: [read] }) }
   }
 
-  it.effect("ends at once where its session is stopped, and holds nothing", () => {
+  it.effect("ends immediately if its session is stopped, and holds nothing", () => {
     const { begun, layer, script } = held()
     return Effect.gen(function*() {
       const { a, b, id, waiting } = yield* begun
@@ -211,7 +211,7 @@ describe("a request that waits for budget", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("ends where its caller is interrupted, and holds nothing", () => {
+  it.effect("ends if its caller is interrupted, and holds nothing", () => {
     const { begun, layer, script } = held()
     return Effect.gen(function*() {
       const { a, b, id } = yield* begun
@@ -223,7 +223,7 @@ describe("a request that waits for budget", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("lets its task conclude where that is stopped, once there is budget for it", () => {
+  it.effect("lets its task conclude if that is stopped, once there is budget for it", () => {
     const { begun, layer, script } = held()
     return Effect.gen(function*() {
       const { a, id, waiting } = yield* begun
@@ -239,7 +239,7 @@ describe("a request that waits for budget", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("does not lose what its session is told meanwhile", () => {
+  it.effect("does not lose messages to its session meanwhile", () => {
     const { begun, layer, script } = held()
     return Effect.gen(function*() {
       const { a, b, id, waiting } = yield* begun
@@ -252,7 +252,7 @@ describe("a request that waits for budget", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("goes on as soon as its session gets another budget", () => {
+  it.effect("continues as soon as its session gets another budget", () => {
     const { begun, layer, script } = held()
     return Effect.gen(function*() {
       const { a, b, id } = yield* begun
@@ -268,7 +268,7 @@ describe("a request that waits for budget", () => {
 })
 
 describe("an answer that a budget cuts off", () => {
-  /** A long answer, of a character a token, said from where it was cut off. */
+  /** A long answer with one token per character, continued where it was cut off. */
   const whole = Array.from({ length: 15_000 }, (_, i) => String.fromCodePoint(97 + (i * 7 + (i >> 5)) % 26)).join("")
   const reciting = (request: ModelRequest): Scripted.ScriptedStep => {
     const said = request.messages.flatMap((message) =>
@@ -281,7 +281,7 @@ describe("an answer that a budget cuts off", () => {
   }
 
   it.effect.each([[30_000, "completed"], [16_000, "budget_exhausted"]] as const)(
-    "goes on while there is budget, and its pieces are one answer (%i tokens)",
+    "continues while there is budget, and its pieces are one answer (%i tokens)",
     ([tokens, status]) => {
       const script = Scripted.make({ a: reciting })
       return Effect.gen(function*() {
@@ -302,7 +302,7 @@ describe("an answer that a budget cuts off", () => {
 })
 
 describe("a provider that ignores the cap", () => {
-  it.effect("exceeds a budget by the answers under way at most", () => {
+  it.effect("exceeds a budget at most by the answers in flight", () => {
     const script = Scripted.make({
       a: [{ text: "word", tokens: { input: 500, output: 20_000 }, ignoresCap: true, delay: { first: 100 } }]
     })
@@ -325,7 +325,7 @@ describe("a provider that ignores the cap", () => {
 })
 
 describe("a budget of tasks", () => {
-  it.effect("is not exceeded by tasks that are asked for at once", () => {
+  it.effect("is not exceeded by tasks that start in parallel", () => {
     const script = Scripted.make({ a: [{ text: "done", delay: { first: 10 } }] })
     return Effect.gen(function*() {
       const { id } = yield* root({ budget: { tasks: 4 } })

@@ -21,7 +21,7 @@ const models = (script: Parameters<typeof make>[0]) =>
   ] as const
 
 describe("an agent that names several models", () => {
-  it.effect("is asked by none of them where the session has a model of its own", () => {
+  it.effect("uses none of them if the session has its own model", () => {
     const [first, second] = models({ build: [fault("auth")] })
     return Effect.gen(function*() {
       const { id } = yield* root({ model: ref("first") })

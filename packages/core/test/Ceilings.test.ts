@@ -10,7 +10,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, root, said, taskTools } from "./support/tree.ts"
+import { callsMade, childrenOf, resultOf, root, taskTools } from "./support/tree.ts"
 
 const asks = (permission: string, key: string) => ({
   permission,
@@ -18,7 +18,7 @@ const asks = (permission: string, key: string) => ({
     Effect.succeed([{
       permission,
       patterns: [String(input[key])],
-      // A line of several commands is one that nobody has taken apart.
+      // A line of several commands that was not parsed.
       exact: String(input[key]).includes(";") ? [String(input[key])] : [],
       always: ["*"],
       metadata: {}
@@ -37,14 +37,14 @@ const worker = SkeinTest.agent("worker")
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
 const agents = [worker, lead]
 
-/** What all calls of one agent in a tree came to. */
+/** The results of all calls of one agent in a tree. */
 const resultsOf = Effect.fnUntraced(function*(rootID: SessionID, ...path: ReadonlyArray<string>) {
   let id = rootID
   for (const name of path) id = (yield* childrenOf(id)).find((child) => child.agent === name)?.id ?? id
-  return (yield* callsMade(id)).map(said)
+  return (yield* callsMade(id)).map(resultOf)
 })
 
-/** Prompts an agent that does as its script says. */
+/** Prompts an agent that follows its script. */
 const turn = <A, E, R>(
   agent: string,
   scripts: Parameters<typeof Scripted.make>[0],
@@ -60,7 +60,7 @@ const turn = <A, E, R>(
   )
 
 describe("plan", () => {
-  it.effect("writes its plan and nothing else, whatever is allowed for all", () =>
+  it.effect("writes its plan and nothing else, whatever all agents are allowed", () =>
     turn(
       "plan",
       { plan: [writes("src/a.ts", ".skein/plans/x.md", ".skein/plans/../../a.ts"), "ok"] },
@@ -70,13 +70,13 @@ describe("plan", () => {
         })
     ))
 
-  it.effect("runs in a shell only what just reads", () =>
+  it.effect("runs only read-only commands in a shell", () =>
     turn("plan", { plan: [runs("ls -la", "touch a", "ls -la; touch a", "pwd"), "ok"] }, (id) =>
       Effect.gen(function*() {
         expect(yield* resultsOf(id)).toEqual(["ran ls -la", forbidden, forbidden, "ran pwd"])
       }), { rules: { edit: "allow" } }))
 
-  it.effect("cannot write by means of a child either, nor of a child's child", () =>
+  it.effect("cannot write through a child either, nor through a child's child", () =>
     turn(
       "plan",
       {
@@ -91,7 +91,7 @@ describe("plan", () => {
         })
     ))
 
-  it.effect("cannot write because of what was answered to another agent", () =>
+  it.effect("cannot write because of an answer to another agent", () =>
     Effect.gen(function*() {
       const permission = yield* Permission
       const session = yield* Session
@@ -113,7 +113,7 @@ describe("plan", () => {
 })
 
 describe("the ceiling of an agent", () => {
-  it.effect("is what its definition denies, for its children too, whatever theirs allow (S07)", () => {
+  it.effect("is what its definition denies, and applies to its children whatever theirs allow (S07)", () => {
     const free = SkeinTest.agent("worker", { permission: { bash: { "*": "allow", ls: "allow" } } })
     const strict = SkeinTest.agent("strict", { permission: { task: "allow", bash: "deny" } })
     return turn(
@@ -134,7 +134,7 @@ describe("the ceiling of an agent", () => {
     )
   })
 
-  it.effect("that is declared counts instead: a coordinator's workers edit, it does not", () =>
+  it.effect("is what it declares, if it does: a coordinator's workers edit, it does not", () =>
     turn(
       "coordinator",
       {
@@ -164,7 +164,7 @@ describe("the ceiling of an agent", () => {
     )
   })
 
-  it.effect("asks stay asks below: a child is asked about what its parent may do unasked", () => {
+  it.effect("keeps asks as asks below: a child needs permission where its parent may act without", () => {
     const asking = SkeinTest.agent("asking", { permission: { edit: "ask" } })
     return turn(
       "build",
@@ -179,7 +179,7 @@ describe("the ceiling of an agent", () => {
 })
 
 describe("the ceiling of a session", () => {
-  it.effect("holds for it and everything below it, whatever agents are allowed", () => {
+  it.effect("applies to it and everything below it, whatever agents are allowed", () => {
     const scripts = {
       build: [
         { calls: [...(writes("a", "docs/a").calls ?? []), ...(Scripted.tasks({ worker: "p" }).calls ?? [])] },
@@ -195,7 +195,7 @@ describe("the ceiling of a session", () => {
     }).pipe(Effect.provide(SkeinTest.layer(scripts, { agents, tools, rules: { edit: "allow" } })))
   })
 
-  it.effect("is live: it narrows for a child's next call when an agent above changes", () => {
+  it.effect("is current: it narrows a child's next call when an agent above changes", () => {
     const script = Scripted.make({
       worker: [writes("before"), { ...writes("after"), delay: { first: 1_000 } }, "ok"],
       plan: ["planning"]
@@ -232,7 +232,7 @@ describe("the ceiling of a session", () => {
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(fiber)
       const calls = yield* Effect.forEach(yield* childrenOf(id), (child) => callsMade(child.id))
-      expect(calls.map(([call]) => said(call!))).toEqual([forbidden, forbidden])
+      expect(calls.map(([call]) => resultOf(call!))).toEqual([forbidden, forbidden])
     }).pipe(
       Effect.provide(
         SkeinTest.layer(script, {
@@ -245,7 +245,7 @@ describe("the ceiling of a session", () => {
     )
   })
 
-  it.effect("does not widen for a task that runs", () => {
+  it.effect("does not widen for a running task", () => {
     const script = Scripted.make({
       worker: [
         writes("before"),
@@ -274,7 +274,7 @@ describe("the ceiling of a session", () => {
 })
 
 describe("a child", () => {
-  it.effect("keeps no todos and starts no tasks, unless its own definition speaks of it", () => {
+  it.effect("keeps no todos and starts no tasks, unless its own definition has rules for that", () => {
     const free = SkeinTest.agent("free", { permission: { todowrite: "allow", task: { worker: "allow" } } })
     const asking = SkeinTest.agent("asking", { permission: { todoread: "ask" } })
     const script = Scripted.make({
@@ -294,7 +294,7 @@ describe("a child", () => {
   })
 })
 
-describe("the user's own word for an agent", () => {
+describe("a user's mention of an agent", () => {
   const consent = (rules: SkeinTest.SkeinTestOptions["rules"]) =>
     Effect.gen(function*() {
       const session = yield* Session
@@ -308,7 +308,7 @@ describe("the user's own word for an agent", () => {
       lead: ["found"]
     }, { agents, rules: rules ?? {} })))
 
-  it.effect("lifts the question for that agent and that turn, and for nothing else", () =>
+  it.effect("lifts the question for that agent in that turn, and nothing else", () =>
     Effect.gen(function*() {
       const nobody = expect.stringContaining("needs a person's consent")
       expect(yield* consent({ task: "ask" })).toEqual([expect.stringContaining("found"), nobody, nobody])
@@ -316,13 +316,13 @@ describe("the user's own word for an agent", () => {
 
   it.effect("lifts no denial", () =>
     Effect.gen(function*() {
-      const told = yield* consent({ task: { "*": "allow", worker: "deny" } })
-      expect(told[0]).toContain("Permission denied: a rule forbids task (worker)")
+      const results = yield* consent({ task: { "*": "allow", worker: "deny" } })
+      expect(results[0]).toContain("Permission denied: a rule forbids task (worker)")
     }))
 })
 
 describe("a task that is denied", () => {
-  it.effect("names what the person rejected, not what a rule had denied before", () =>
+  it.effect("names what the person rejected, not an earlier denial by a rule", () =>
     Effect.gen(function*() {
       const permission = yield* Permission
       const { id } = yield* root()
@@ -345,7 +345,7 @@ describe("a task that is denied", () => {
       ))
     ))
 
-  it.effect("by its own circle, where nobody was asked, has failed", () => {
+  it.effect("for its own loop, without a person to ask, has failed", () => {
     const again = Scripted.call("todoread", {})
     const noting = SkeinTest.agent("noting", { permission: { todoread: "allow" } })
     return turn(
@@ -353,10 +353,10 @@ describe("a task that is denied", () => {
       { build: [Scripted.tasks({ noting: "p" }), "ok"], noting: [again, again, again, "never"] },
       (id) =>
         Effect.gen(function*() {
-          const [told] = yield* resultsOf(id)
-          expect(told).toContain("state: failed")
-          expect(told).toContain("doom_loop (todoread)")
-          expect(told).not.toContain("The user rejected")
+          const [results] = yield* resultsOf(id)
+          expect(results).toContain("state: failed")
+          expect(results).toContain("doom_loop (todoread)")
+          expect(results).not.toContain("The user rejected")
         }),
       { agents: [noting] }
     )

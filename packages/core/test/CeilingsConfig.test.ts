@@ -1,4 +1,4 @@
-/** Config may change while a task runs: what it may do only narrows by that. */
+/** Config may change while a task runs: that can only narrow the task's permissions. */
 import { describe, expect, it } from "@effect/vitest"
 import { Permission } from "@skein/core/Permission"
 import * as Skein from "@skein/core/Skein"
@@ -22,7 +22,7 @@ const docs = { ...allowed, edit: { "*": "deny", docs: "allow" } } as const
 const chief = (permission: PermissionConfig) => agent("chief", { mode: "primary", permission })
 const worker = (permission: PermissionConfig) => agent("worker", { permission })
 
-/** A task that edits before config changes and after it, and once more in a run of its own. */
+/** A task that edits before and after config changes, and once more in another run. */
 const run = (before: ReadonlyArray<AgentInfo>, after: ReadonlyArray<AgentInfo>) => {
   const { change, layer } = changing({ agents: before }, { agents: after })
   const script = Scripted.make({
@@ -48,7 +48,7 @@ const run = (before: ReadonlyArray<AgentInfo>, after: ReadonlyArray<AgentInfo>) 
 }
 
 describe("config that changes", () => {
-  it.effect("narrows for a task that runs, be it what stands above or its own definition", () =>
+  it.effect("narrows a running task, through agents above it and its own definition", () =>
     Effect.gen(function*() {
       const narrowed = ["touched before", forbidden, forbidden]
       const free = [chief(allowed), worker(allowed)]
@@ -56,7 +56,7 @@ describe("config that changes", () => {
       expect(yield* run(free, [chief(allowed), worker(docs)])).toEqual(narrowed)
     }))
 
-  it.effect("widens only for the next run of it", () =>
+  it.effect("widens only its next run", () =>
     Effect.gen(function*() {
       const widened = [forbidden, forbidden, "touched resumed"]
       const free = [chief(allowed), worker(allowed)]
@@ -64,17 +64,17 @@ describe("config that changes", () => {
       expect(yield* run([chief(allowed), worker(docs)], free)).toEqual(widened)
     }))
 
-  it.scoped("leaves nothing to an agent that is no more, whatever a person answers", () => {
+  it.scoped("leaves nothing to an agent that no longer exists, whatever a person answers", () => {
     const asking = { ...allowed, edit: "ask" } as const
     const { change, layer } = changing({ agents: [chief(allowed), worker(asking)] }, { agents: [chief(allowed)] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "chief" })
-      const heard = yield* record()
+      const events = yield* record()
       const tasks = yield* Tasks
       const fiber = yield* Effect.fork(
         tasks.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
       )
-      yield* heard.first("permission.asked")
+      yield* events.first("permission.asked")
       yield* change
       const [request] = yield* waiting
       yield* Permission.reply(request!.id, "once")

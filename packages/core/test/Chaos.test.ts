@@ -39,7 +39,7 @@ const tools = [
   })
 ]
 
-/** The ids of the tasks that a model has been told of. */
+/** The ids of the tasks in a model's conversation. */
 const known = (request: ModelRequest): ReadonlyArray<string> =>
   request.messages.flatMap((message) => message.role === "tool" ? message.content : []).flatMap((result) =>
     /^task_id: (\S+)/.exec(result.output.value)?.slice(1) ?? []
@@ -93,7 +93,7 @@ const anything = (request: ModelRequest) =>
     }
   })
 
-/** Some users, one who stops things and one who answers questions, all at once. */
+/** Several users, of whom one stops things and one answers questions, in parallel. */
 const scene = (seed: number) => {
   const script = Scripted.make({ "*": anything })
   const storage = makeRecordedStorage({ latency: seed % 3 })
@@ -104,8 +104,8 @@ const scene = (seed: number) => {
 
     const user = Effect.gen(function*() {
       yield* aWhile(100)
-      const patience = (yield* upTo(2)) === 0 ? yield* upTo(300) : 3_600_000
-      return yield* Effect.exit(Effect.timeoutOption(session.prompt(id, "Go on"), patience))
+      const timeout = (yield* upTo(2)) === 0 ? yield* upTo(300) : 3_600_000
+      return yield* Effect.exit(Effect.timeoutOption(session.prompt(id, "Go on"), timeout))
     })
     const embedder = Effect.gen(function*() {
       yield* aWhile(100)
@@ -123,7 +123,7 @@ const scene = (seed: number) => {
       for (const question of yield* permission.pending()) {
         const reply = yield* oneOf("once" as const, "always" as const, "reject" as const)
         const message = (yield* upTo(1)) === 0 ? {} : { message: "Otherwise." }
-        // Whoever asked may have been stopped at this very moment.
+        // The one who asked may have been stopped at this moment.
         yield* Effect.either(permission.reply(question.id, reply, message))
       }
     }))
@@ -141,20 +141,20 @@ const scene = (seed: number) => {
     retry: { attempts: 3, base: 10, max_delay: 20 }
   }
   const layer = SkeinTest.layer(script, { agents, tools, config, asks: "person", storage: storage.layer })
-  return simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed, patience: 100 })
+  return simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed, maxSlice: 100 })
 }
 
 const check = Effect.fnUntraced(function*(
   id: SessionID,
   script: Scripted.Scripted,
-  told: ReadonlyArray<string>,
+  types: ReadonlyArray<string>,
   ends: ReadonlyArray<Exit.Exit<unknown, { readonly _tag: string }>>
 ) {
   const storage = yield* SessionStorage
   yield* expectStill(id, script)
   const requests = script.requests.length
   yield* Effect.sleep("1 hour")
-  expect(script.requests.length, "nothing wakes by itself").toBe(requests)
+  expect(script.requests.length, "nothing wakes without a reason").toBe(requests)
   for (const exit of ends) {
     if (Exit.isSuccess(exit)) continue
     expect(exit.cause._tag, "a typed failure").toBe("Fail")
@@ -162,7 +162,7 @@ const check = Effect.fnUntraced(function*(
     expect(["ModelError", "SessionStopped"]).toContain(tag)
   }
   const { rows } = yield* storage.runs({ rootID: id })
-  const count = (type: string) => told.filter((each) => each === type).length
+  const count = (type: string) => types.filter((each) => each === type).length
   expect(count("subagent.created")).toBe(rows.length)
   expect(count("subagent.completed") + count("subagent.failed"), "each run ends once").toBe(rows.length)
   for (const { outcome } of rows) {
@@ -180,6 +180,6 @@ const check = Effect.fnUntraced(function*(
   return rows.length
 })
 
-it("whatever models, users and stops do at the same time, a tree comes to a whole and truthful end", () => {
+it("a tree always ends completely and reports what happened, whatever models, users and stops do", () => {
   for (const seed of seeds(1, 120)) scene(seed)
 }, 120_000)

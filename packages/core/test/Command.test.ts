@@ -13,9 +13,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
-import { callsOf, childrenOf, messagesOf, root, said } from "./support/tree.ts"
+import { callsOf, childrenOf, messagesOf, resultOf, root } from "./support/tree.ts"
 
-/** The directory of the sessions; there is no such thing. */
+/** The directory of the sessions, which does not exist. */
 const directory = "/project"
 
 const command = (name: string, template: string, more: Partial<CommandInfo> = {}): CommandInfo => ({
@@ -94,9 +94,9 @@ const stack = (
     execute: (line) => Effect.map(bash(line), (output) => ({ title: "", output, metadata: {} }))
   })
   return Effect.provide(SkeinTest.layer({
-    build: (request) => `build heard: ${Scripted.lastText(request)}`,
-    other: (request) => `other heard: ${Scripted.lastText(request)}`,
-    worker: (request) => `worker heard: ${Scripted.lastText(request)}`
+    build: (request) => `build got: ${Scripted.lastText(request)}`,
+    other: (request) => `other got: ${Scripted.lastText(request)}`,
+    worker: (request) => `worker got: ${Scripted.lastText(request)}`
   }, {
     agents: [SkeinTest.agent("worker"), SkeinTest.agent("other", { mode: "primary" })],
     tools: [shell, read],
@@ -117,7 +117,7 @@ const expanded = (name: string, args?: string | ReadonlyArray<string>) =>
 const textsOf = (parts: ReadonlyArray<PartInput>) => parts.map((part) => part.type === "text" ? part.text : part.type)
 
 describe("a command", () => {
-  it.scoped("of a folder is found by its path, with a colon, and by its own name where only one is called so", () =>
+  it.scoped("in a folder is found by its path, with a colon, and by its bare name if only one command has it", () =>
     Effect.gen(function*() {
       const service = yield* Command
       const named = (name: string) =>
@@ -138,7 +138,7 @@ describe("a command", () => {
       expect(textsOf((yield* expanded("git:commit")).parts)).toEqual(["Commit."])
     }).pipe(stack()))
 
-  it.scoped("becomes a prompt of its agent and model, and is told", () =>
+  it.scoped("becomes a prompt of its agent and model, and is published", () =>
     Effect.gen(function*() {
       const events = yield* record()
       const { id } = yield* root({ directory })
@@ -152,7 +152,7 @@ describe("a command", () => {
       ])
     }).pipe(stack()))
 
-  it.effect("is a subtask where its agent is a subagent, unless it says otherwise", () =>
+  it.effect("is a subtask if its agent is a subagent, unless it says otherwise", () =>
     Effect.gen(function*() {
       const kinds = yield* Effect.forEach(
         ["plain", "work", "here", "apart"],
@@ -175,7 +175,7 @@ describe("a command", () => {
       expect((yield* expanded("apart")).parts).toMatchObject([{ description: "Apart", agent: "build" }])
     }).pipe(stack()))
 
-  it.effect("that is a subtask runs, and the model goes on with what came of it", () =>
+  it.effect("that is a subtask runs, and the model continues with its result", () =>
     Effect.gen(function*() {
       const { id } = yield* root({ directory })
       const turn = yield* Command.run(id, { name: "work", arguments: "it" })
@@ -188,23 +188,23 @@ describe("a command", () => {
         command: "/work",
         subagent_type: "worker"
       }])
-      expect(said(callsOf(all)[0]!)).toContain("worker heard: Do it with @a.txt")
-      expect(turn.text).toBe("build heard: Summarize the task tool output above and continue with your task.")
+      expect(resultOf(callsOf(all)[0]!)).toContain("worker got: Do it with @a.txt")
+      expect(turn.text).toBe("build got: Summarize the task tool output above and continue with your task.")
     }).pipe(stack()))
 
-  it.effect("that names no agent that there is fails as a task, and the model goes on", () =>
+  it.effect("with an unknown agent fails as a task, and the model continues", () =>
     Effect.gen(function*() {
       for (const [name, agent] of [["lost", "nobody"], ["hiddenTask", "title"]] as const) {
         const { id } = yield* root({ directory })
         const turn = yield* Command.run(id, { name })
-        expect(callsOf(yield* messagesOf(id)).map(said)).toEqual([
+        expect(callsOf(yield* messagesOf(id)).map(resultOf)).toEqual([
           `Tool execution failed: Unknown agent type: ${agent} is not a valid agent type`
         ])
-        expect(turn.text).toBe("build heard: Summarize the task tool output above and continue with your task.")
+        expect(turn.text).toBe("build got: Summarize the task tool output above and continue with your task.")
       }
     }).pipe(stack()))
 
-  it.effect("that is not there, or not right, is told with what is", () =>
+  it.effect("that is unknown or broken is reported, with the existing commands", () =>
     Effect.gen(function*() {
       const failed = (name: string) => Effect.map(Effect.flip(expanded(name)), ({ _tag, message }) => [_tag, message])
       expect(yield* failed("plian")).toEqual([
@@ -216,7 +216,7 @@ describe("a command", () => {
       expect((yield* failed("lostHere"))[0]).toBe("AgentNotFound")
     }).pipe(stack()))
 
-  it.effect("takes the place of a built-in one of its name", () =>
+  it.effect("replaces the built-in command of its name", () =>
     Effect.gen(function*() {
       const { commands: all } = yield* Effect.flatMap(Command, ({ list }) => list(directory))
       expect(all.filter(({ name }) => name === "init" || name === "review")).toMatchObject([
@@ -230,13 +230,13 @@ describe("a command", () => {
 })
 
 describe("shell text of a command", () => {
-  it.effect("is a call of bash with the arguments beside the line", () =>
+  it.effect("is a call of bash, with the arguments next to the line", () =>
     Effect.gen(function*() {
       const { parts } = yield* expanded("shell", "\"a; b\"")
       expect(textsOf(parts)).toEqual(["Status: ran git status \"${1}\" with [\"a; b\"]"])
     }).pipe(stack({ rules: { bash: { "git status 'a; b'": "allow" } } })))
 
-  it.effect("that is not permitted is said in the prompt, and nothing runs", () =>
+  it.effect("that is not permitted is mentioned in the prompt, and does not run", () =>
     Effect.gen(function*() {
       const { parts } = yield* expanded("shell")
       expect(textsOf(parts)[0]).toMatch(
@@ -244,7 +244,7 @@ describe("shell text of a command", () => {
       )
     }).pipe(stack({ rules: { bash: "deny" } }, () => Effect.dieMessage("It ran"))))
 
-  it.effect("goes by the rules of the agent that answers, not by those of the session", () =>
+  it.effect("follows the rules of the agent that answers, not those of the session", () =>
     Effect.gen(function*() {
       const { parts } = yield* expanded("here")
       expect(textsOf(parts)[0]).toContain("was not run: Permission denied")
@@ -254,19 +254,19 @@ describe("shell text of a command", () => {
         Effect.succeed({ broken: [], commands: [command("here", "!`x`", { agent: "worker", subtask: false })] })
     })))
 
-  it.effect("that a hook has changed is asked for as what it has become", () => {
-    const heard: Array<unknown> = []
+  it.effect("that a hook has changed needs permission in its changed form", () => {
+    const inputs: Array<unknown> = []
     const other = on("PreToolUse", ({ input }) => {
-      heard.push(input)
+      inputs.push(input)
       return Effect.succeed({ input: { command: "rm x" } })
     }, { matcher: "bash" })
     return Effect.gen(function*() {
       expect(textsOf((yield* expanded("shell", "x")).parts)[0]).toMatch(/a rule forbids bash \(rm x\)/)
-      expect(heard).toEqual([{ command: "git status 'x'" }])
+      expect(inputs).toEqual([{ command: "git status 'x'" }])
     }).pipe(stack({ hooks: [other], rules: { bash: { "*": "allow", "rm *": "deny" } } }))
   })
 
-  it.effect("is seen by hooks, which may block it or change the line", () => {
+  it.effect("passes the hooks, which may block or change the line", () => {
     const guard = on("PreToolUse", ({ input, tool }) =>
       Effect.succeed(
         tool === "bash" && JSON.stringify(input).includes("status")
@@ -279,7 +279,7 @@ describe("shell text of a command", () => {
     }).pipe(stack({ hooks: [guard] }))
   })
 
-  it.scoped("that a person refuses ends the command, and the session hears nothing of it", () =>
+  it.scoped("that a person rejects ends the command, and the session gets no prompt", () =>
     Effect.gen(function*() {
       const events = yield* record()
       const { id } = yield* root({ directory })
@@ -311,7 +311,7 @@ describe("shell text of a command", () => {
 })
 
 describe("names with @", () => {
-  it.effect("in a template bring files along, once; what they and the arguments contain does nothing", () =>
+  it.effect("in a template attach files, once; names in them and in the arguments have no effect", () =>
     Effect.gen(function*() {
       const { parts } = yield* expanded("file", "@b.txt !`rm` $1")
       expect(parts).toEqual([
@@ -324,7 +324,7 @@ describe("names with @", () => {
       ])
     }).pipe(stack()))
 
-  it.effect("are asked for in a template, and not where a person wrote them; what is denied stays denied", () => {
+  it.effect("need permission in a template, and not if a person wrote them; what is denied stays denied", () => {
     const tries = Effect.gen(function*() {
       const service = yield* Command
       const { id } = yield* root({ directory })
@@ -343,7 +343,7 @@ describe("names with @", () => {
     })
   })
 
-  it.effect("of subagents ask for them, and stand for the person's consent", () => {
+  it.effect("of subagents request them, and count as the person's consent", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "help" }), "Done."],
       worker: ["helped"]
@@ -367,7 +367,7 @@ describe("names with @", () => {
     )
   })
 
-  it.effect("without any, a text stays a text, also without a tool that reads", () =>
+  it.effect("leave a text unchanged if there are none, or no tool that reads", () =>
     Effect.gen(function*() {
       const { id } = yield* root({ directory })
       expect(yield* Command.mentioned(id, "me@home.org")).toEqual([{ type: "text", text: "me@home.org" }])
@@ -375,7 +375,7 @@ describe("names with @", () => {
       expect(Exit.isSuccess(exit)).toBe(true)
     }).pipe(Effect.provide(SkeinTest.layer({ build: [] }))))
 
-  it.effect("are looked for fifty times at most, and attached as long as there is room", () =>
+  it.effect("are looked up fifty times at most, and attached while there is room", () =>
     Effect.gen(function*() {
       const { id } = yield* root({ directory })
       const names = Array.from({ length: 60 }, (_, i) => `@f${i}`)

@@ -11,7 +11,7 @@ import { simulate } from "./support/simulate.ts"
 import { type Entry, makeRecordedStorage } from "./support/storage.ts"
 import { root } from "./support/tree.ts"
 
-/** A turn with several steps, calls and a task, over a storage that takes its time. */
+/** A turn with several steps, calls and a task, on slow storage. */
 const recorded = (seed: number) => {
   const storage = makeRecordedStorage({ latency: 7 })
   const { log } = storage
@@ -36,7 +36,7 @@ const recorded = (seed: number) => {
     const bus = yield* Bus
     const { id } = yield* root()
     log.length = 0
-    yield* bus.listen({ all: true }, (event) => log.push({ type: "told", event }))
+    yield* bus.listen({ all: true }, (event) => log.push({ type: "published", event }))
     yield* Session.prompt(id, "Go")
     return id
   })
@@ -50,17 +50,17 @@ const storedBefore = (log: ReadonlyArray<Entry>, at: number): ReadonlyArray<Writ
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
-describe("what happens in a turn", () => {
+describe("the log of a turn", () => {
   const { id, log } = recorded(1)
   const effects = log.flatMap((entry, at) => entry.type === "effect" ? [{ partID: entry.partID, at }] : [])
 
-  it("is enough to look at", () => {
+  it("has enough entries to check", () => {
     expect(effects).toHaveLength(4)
     expect(log.length).toBeGreaterThan(80)
   })
 
-  it("begins with the prompt in the inbox, before anything is told of it", () => {
-    const first = log.findIndex((entry) => entry.type === "told")
+  it("begins with the prompt in the inbox, before any event about it is published", () => {
+    const first = log.findIndex((entry) => entry.type === "published")
     const [row] = storedBefore(log, first).filter(({ _tag }) => _tag !== "Fence")
     expect(row).toMatchObject({ _tag: "Inbox", row: { sessionID: id, kind: "prompt" } })
   })
@@ -87,7 +87,7 @@ describe("what happens in a turn", () => {
     }
   })
 
-  it("stores that a call runs, and what may become of it, before it runs", () => {
+  it("stores that a call runs, and what recovery may do, before it runs", () => {
     for (const { at, partID } of effects) {
       const rows = storedBefore(log, at).flatMap((write) =>
         write._tag === "Part" && write.part.id === partID && write.part.type === "tool" ? [write.part] : []
@@ -99,7 +99,7 @@ describe("what happens in a turn", () => {
     }
   })
 
-  it("stores a step with a call in two commits: the answer with what begins at once, and the result", () => {
+  it("stores a step with a call in two commits: the answer with the calls that start, and the result", () => {
     const storage = makeRecordedStorage()
     const act = SkeinTest.tool("act", () => Effect.succeed("acted"))
     const script = Scripted.make({ build: [Scripted.call("act", {}), "done"] })
@@ -122,7 +122,7 @@ describe("what happens in a turn", () => {
     ])
   })
 
-  it("stores of a task when it was asked for, when it had its slot, and when it was over", () => {
+  it("stores when a task was requested, when it got its slot, and when it ended", () => {
     const runs = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
       write._tag === "Run" ? [write.run] : []
     )
@@ -134,10 +134,10 @@ describe("what happens in a turn", () => {
     ])
   })
 
-  it("tells nothing that is not stored", () => {
+  it("publishes nothing that is not stored", () => {
     let looked = 0
     for (const [at, entry] of log.entries()) {
-      if (entry.type !== "told") continue
+      if (entry.type !== "published") continue
       const { event } = entry
       const isRow = (write: Write): boolean => {
         switch (event.type) {
@@ -158,31 +158,31 @@ describe("what happens in a turn", () => {
             return true
         }
       }
-      // What a running call reports of itself is for watchers alone.
+      // Progress of a running call is only for watchers.
       const { type } = event
       const report = type === "message.part.updated" && event.properties.part.type === "tool"
         && event.properties.part.state.status === "running" && "metadata" in event.properties.part.state
       if (report) continue
-      if (!storedBefore(log, at).some(isRow)) expect(event).toBe("stored before it was told")
+      if (!storedBefore(log, at).some(isRow)) expect(event).toBe("stored before it was published")
       looked++
     }
     expect(looked).toBeGreaterThan(40)
   })
 
-  it("logs each event that lasts with what it tells of", () => {
-    const told = log.flatMap((entry) => entry.type === "told" ? [entry.event] : [])
+  it("logs each durable event with the state that it reports", () => {
+    const published = log.flatMap((entry) => entry.type === "published" ? [entry.event] : [])
     const logged = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
       write._tag === "Event" ? [write.event.id] : []
     )
-    const lasting = told.filter((event) => logged.includes(event.id)).map((event) => event.type)
-    expect(new Set(told.filter((event) => !logged.includes(event.id)).map((event) => event.type))).toEqual(
+    const lasting = published.filter((event) => logged.includes(event.id)).map((event) => event.type)
+    expect(new Set(published.filter((event) => !logged.includes(event.id)).map((event) => event.type))).toEqual(
       new Set(["session.status", "message.part.delta", "message.part.updated"])
     )
     expect(lasting).toContain("subagent.completed")
     expect(new Set(logged).size).toBe(logged.length)
   })
 
-  it("stores an ended part within 200 ms, though the step goes on for long without a word", () => {
+  it("stores an ended part within 200 ms, even if the step then stays silent for long", () => {
     const storage = makeRecordedStorage()
     const model: LanguageModel = {
       info: { providerID: "slow", modelID: "model" },
@@ -210,7 +210,7 @@ describe("what happens in a turn", () => {
     expect(simulate(Effect.provide(program, layer), { seed: 1 })).toEqual([{ start: 0 }, { start: 0, end: 250 }])
   })
 
-  it("stores growing text now and then", () => {
+  it("stores growing text periodically", () => {
     const texts = log.flatMap((entry) => entry.type === "stored" ? entry.writes : []).flatMap((write) =>
       write._tag === "Part" && write.part.type === "text" && write.part.sessionID === id ? [write.part.text] : []
     )
@@ -220,7 +220,7 @@ describe("what happens in a turn", () => {
     expect(texts).toContain("the end")
   })
 
-  it("never takes a tool part back", () => {
+  it("never moves a tool part back to an earlier state", () => {
     const rank = { pending: 0, running: 1, completed: 2, error: 2 } as const
     const last = new Map<SessionID | string, number>()
     for (const write of log.flatMap((entry) => entry.type === "stored" ? entry.writes : [])) {

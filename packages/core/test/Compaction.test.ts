@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { bounded, madeFor, readIn, tokensOf } from "./support/bounded.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 /** A model that reads 9,000 tokens and writes 1,000. */
 const limit = { context: 10_000, output: 1_000 }
@@ -21,7 +21,7 @@ const read = SkeinTest.tool("read", ({ file }) => Effect.succeed(`contents of ${
 
 const reading = (file: string) => Scripted.call("read", { file })
 
-/** About 1,500 tokens that no pruning takes away. */
+/** About 1,500 tokens that pruning cannot remove. */
 const telling = (words: string) => `${words} ${"y".repeat(6_000)}`
 
 const use = <A, E>(
@@ -37,8 +37,8 @@ const talk = Effect.fnUntraced(function*(id: SessionID, prompts: ReadonlyArray<s
   for (const prompt of prompts) yield* Session.prompt(id, prompt)
 })
 
-describe("a conversation that comes near to what its model reads", () => {
-  it.effect("is sent without old outputs of tools first, and is stored with them", () => {
+describe("a conversation near the context limit of its model", () => {
+  it.effect("is first sent without old tool outputs, which stay stored", () => {
     const files = ["a", "b", "c", "d", "e", "f", "g"]
     const script = made({ build: bounded(room, [...files.map(reading), "done"]) })
     return use(
@@ -53,14 +53,14 @@ describe("a conversation that comes near to what its model reads", () => {
         expect(text).not.toContain("contents of a")
         expect(text).toContain("contents of f")
         expect(text).toContain("contents of g")
-        expect((yield* callsMade(id)).map(said)).toEqual(
+        expect((yield* callsMade(id)).map(resultOf)).toEqual(
           files.map((file) => expect.stringContaining(`contents of ${file}: xxx`))
         )
       })
     )
   })
 
-  it.effect("is summarised where that is not enough: recent messages stay as they are, and nothing stored changes", () => {
+  it.effect("is summarised if that is not enough: recent messages stay, and nothing stored changes", () => {
     const script = made({
       build: bounded(room, ["one", "two", "three", "four", "five", "six"].map(telling)),
       compaction: [{ text: "They counted.", tokens: { input: 100, output: 20 } }]
@@ -86,7 +86,7 @@ describe("a conversation that comes near to what its model reads", () => {
         expect(text).not.toContain("one yyy")
         expect(text).toContain("five yyy")
         expect(text).toContain("\"6\"")
-        // All of it is there, with one message more.
+        // All messages are kept, and there is one more.
         const after = yield* messagesOf(id)
         expect(after.slice(0, before.length)).toEqual(before)
         const message = after.find(({ parts }) => parts.some((part) => part.type === "compaction"))
@@ -95,7 +95,7 @@ describe("a conversation that comes near to what its model reads", () => {
           { type: "compaction", auto: true, keptFrom: expect.stringMatching(/^msg_/) },
           { type: "text", synthetic: true }
         ])
-        // It is told after the message that it is about, and before the model is asked again.
+        // It is published after its message, and before the model is asked again.
         const types = all.flatMap((event) =>
           event.type === "session.compacted" ||
             (event.type === "message.updated" && event.properties.info.id === message?.info.id)
@@ -103,12 +103,12 @@ describe("a conversation that comes near to what its model reads", () => {
             : []
         )
         expect(types).toEqual(["message.updated", "session.compacted"])
-        const told = all.find(({ type }) => type === "session.compacted")
-        expect(told?.properties).toMatchObject({ messageID: message?.info.id, auto: true })
+        const published = all.find(({ type }) => type === "session.compacted")
+        expect(published?.properties).toMatchObject({ messageID: message?.info.id, auto: true })
         expect(
           all.flatMap((event) => event.type === "session.status" ? [event.properties.status.type] : []).slice(-4)
         ).toEqual(["busy", "compacting", "busy", "idle"])
-        // What it took is counted, and is no step.
+        // Its usage counts, but it is not a step.
         const session = yield* Effect.flatMap(Session, (sessions) => sessions.get(id))
         const cost = since(used.usage.own, session.usage.own)
         expect(cost.steps).toBe(1)
@@ -121,8 +121,8 @@ describe("a conversation that comes near to what its model reads", () => {
     )
   })
 
-  it.effect("is not summarised again before it has grown", () => {
-    // What the agent is told to be fills most of the room, and no summary changes that.
+  it.effect("is not summarised again until it has grown", () => {
+    // The system prompt fills most of the room, and no summary changes that.
     const prompt = "p".repeat(33_000)
     const agents = [SkeinTest.agent("lead", { mode: "primary", prompt, permission: { "*": "deny" } })]
     const script = made({ lead: bounded(room, ["a", "b", "c", "d"].map((each) => each.repeat(500))) })
@@ -138,7 +138,7 @@ describe("a conversation that comes near to what its model reads", () => {
     )
   })
 
-  it.effect("is left as it is where nobody can summarise it, and the model is asked all the same", () => {
+  it.effect("stays as it is if no model can summarise it, and the model is asked anyway", () => {
     const script = made({
       build: bounded(room * 2, ["one", "two", "three", "four", "five", "six"].map(telling)),
       compaction: [Scripted.fault("auth", { message: "No." })]
@@ -155,7 +155,7 @@ describe("a conversation that comes near to what its model reads", () => {
     )
   })
 
-  it.effect("is summarised in a subagent as well, whose caller reads its answer only", () => {
+  it.effect("is summarised in a subagent as well, whose caller reads only its answer", () => {
     const texts = ["one", "two", "three", "four", "five"].map(telling)
     const script = made({
       build: [Scripted.tasks({ worker: "Work" }), "ok"],
@@ -168,11 +168,11 @@ describe("a conversation that comes near to what its model reads", () => {
         yield* Session.prompt(id, "Go")
         const [child] = yield* childrenOf(id)
         expect(madeFor(script, "compaction").map(({ origin }) => origin.sessionID)).toEqual([child?.id])
-        expect((yield* callsMade(id)).map(said)[0]).toContain("worked")
+        expect((yield* callsMade(id)).map(resultOf)[0]).toContain("worked")
         const asked = madeFor(script, "turn").find(({ messages, origin }) =>
           origin.sessionID === child?.id && JSON.stringify(messages).includes("What was said.")
         )
-        // What the task was, in its caller's words.
+        // The task, in the caller's words.
         expect(asked === undefined ? "" : readIn(asked)).toContain("- Work")
         const session = yield* Session
         expect((yield* session.get(id)).usage.subtree.tokens).not.toEqual((yield* session.get(id)).usage.own.tokens)

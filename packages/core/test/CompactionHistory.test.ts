@@ -12,7 +12,7 @@ import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 const limit = { context: 9_000, output: 1_000 }
 
-/** What happens in one session of a seed: prompts, answers and outputs of any length, and a model that reads little. */
+/** One session of a seed: prompts, answers and outputs of any length, and a model with a small context. */
 const scene = (seed: number) => {
   const random = new PCGRandom(seed)
   const upTo = (most: number) => Math.floor(random.number() * (most + 1))
@@ -35,8 +35,8 @@ const scene = (seed: number) => {
   return { script, tools, prompts: Array.from({ length: 12 }, () => `p${words(100)}`) }
 }
 
-describe("a request after a conversation was shortened", () => {
-  it("is one that a strict provider takes, whatever was said before", () => {
+describe("a request after a conversation was compacted", () => {
+  it("is valid for a strict provider, whatever the history", () => {
     let compactions = 0
     let pruned = 0
     for (const seed of seeds(1, 30)) {

@@ -11,7 +11,7 @@ import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { bounded, madeFor, readIn } from "./support/bounded.ts"
-import { callsMade, childrenOf, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, messagesOf, resultOf, root } from "./support/tree.ts"
 
 type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>> | Scope.Scope
 
@@ -45,8 +45,8 @@ const lastAsked = (script: Scripted.Scripted): string => {
   return last === undefined ? "" : readIn(last)
 }
 
-describe("what was said before a summary", () => {
-  it.effect("is in it by the words of the user, open todos, and the ids of tasks, whatever the model wrote", () => {
+describe("a summary", () => {
+  it.effect("contains the user's words, open todos, and the ids of tasks, whatever the model wrote", () => {
     const background = { description: "Look on", prompt: "Wait", subagent_type: "worker", background: true }
     const script = Scripted.make({
       build: [
@@ -93,7 +93,7 @@ describe("what was said before a summary", () => {
     )
   })
 
-  it.effect("is read by the model that summarises in pieces where it reads less than there is", () => {
+  it.effect("is written in pieces if the conversation exceeds the context of the summarising model", () => {
     const small = Scripted.make({ compaction: bounded(2_900, ["First half.", "Both halves."]) }, {
       modelID: "small",
       limit: { context: 3_000, output: 100 }
@@ -122,7 +122,7 @@ describe("what was said before a summary", () => {
     )
   })
 
-  it.effect("is not what nobody has answered: that is sent as it was, however long it is", () => {
+  it.effect("does not replace unanswered messages: they are sent unchanged, however long they are", () => {
     const script = Scripted.make({ build: [long("one"), long("two"), tooLong, "well"] })
     const prompt = `three ${"z".repeat(9_000)}`
     return use(
@@ -137,7 +137,7 @@ describe("what was said before a summary", () => {
     )
   })
 
-  it.effect("still counts for whoever goes round in circles", () => {
+  it.effect("does not reset loop detection", () => {
     const same = Scripted.call("echo", { words: "a" })
     const script = Scripted.make({ build: [long("one"), long("two"), same, same, tooLong, same, "done"] })
     return use(
@@ -148,14 +148,14 @@ describe("what was said before a summary", () => {
         yield* Session.prompt(id, "2")
         expect((yield* Session.prompt(id, "3")).end).toBe("denied")
         expect(madeFor(script, "compaction")).toHaveLength(1)
-        const calls = (yield* callsMade(id)).map(said)
+        const calls = (yield* callsMade(id)).map(resultOf)
         expect(calls.map((text) => text.slice(0, 6))).toEqual(["said a", "said a", expect.not.stringMatching(/^said/)])
         expect(calls[2]).toContain("doom_loop (echo)")
       })
     )
   })
 
-  it.effect("is what a fork goes on from as well, without asking for a summary again", () => {
+  it.effect("is what a fork continues from, without requesting another summary", () => {
     const script = Scripted.make({ build: [long("one"), long("two"), long("three"), tooLong, "four", "five"] })
     return use(
       script,
@@ -180,8 +180,8 @@ describe("what was said before a summary", () => {
   })
 })
 
-describe("outputs that are left out of what is sent", () => {
-  it.effect("are not those of subagents, and pictures go with them", () => {
+describe("outputs that are left out of requests", () => {
+  it.effect("do not include those of subagents, and images are left out with them", () => {
     const limit = { context: 12_000, output: 1_000 }
     const finding = Scripted.tasks({ worker: "Find" })
     const looking = { calls: [{ tool: "picture", input: { n: 1 } }] }

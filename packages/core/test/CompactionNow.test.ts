@@ -22,10 +22,10 @@ const use = <A, E>(
 
 const long = (words: string) => `${words} ${"y".repeat(4_000)}`
 
-/** Says three things in a session. */
+/** Answers three prompts in a session. */
 const talk = (id: SessionID) => Effect.forEach(["1", "2", "3"], (prompt) => Session.prompt(id, prompt))
 
-/** A session in which three things were said. */
+/** A session with three answered prompts. */
 const talked = Effect.gen(function*() {
   const session = yield* Session
   const { id } = yield* root()
@@ -34,7 +34,7 @@ const talked = Effect.gen(function*() {
 })
 
 describe("Session.compact", () => {
-  it.effect("summarises a session that is idle, and tells so", () => {
+  it.effect("summarises an idle session, and publishes that", () => {
     const script = Scripted.make({ build: [...["one", "two", "three"].map(long), "well"], compaction: ["Short."] })
     return use(
       script,
@@ -55,26 +55,26 @@ describe("Session.compact", () => {
     )
   })
 
-  it.effect("tells hooks before, who may take their time and cannot keep it from being done", () => {
-    const told: Array<string> = []
+  it.effect("runs hooks before it, which may take time and cannot prevent it", () => {
+    const calls: Array<string> = []
     const hook = on(
       "PreCompact",
       ({ path, trigger }) =>
-        Effect.zipRight(Effect.sync(() => void told.push(`${trigger} ${path.join("/")}`)), Effect.fail("broken"))
+        Effect.zipRight(Effect.sync(() => void calls.push(`${trigger} ${path.join("/")}`)), Effect.fail("broken"))
     )
     return use(
       Scripted.make({ build: ["one", "two", "three"].map(long), compaction: ["Short."] }),
       Effect.gen(function*() {
         const { id, session } = yield* talked
-        expect(told).toEqual([])
+        expect(calls).toEqual([])
         yield* session.compact(id)
-        expect(told).toEqual(["manual build"])
+        expect(calls).toEqual(["manual build"])
       }),
       { hooks: [hook] }
     )
   })
 
-  it.effect("does so where nothing is summarised by itself, and is no job for the small model", () => {
+  it.effect("works if automatic compaction is off, and does not use the small model", () => {
     const script = Scripted.make({ build: ["one", "two", "three"].map(long) })
     return use(
       script,
@@ -86,7 +86,7 @@ describe("Session.compact", () => {
     )
   })
 
-  it.effect("says why it does not", () => {
+  it.effect("says why it does nothing", () => {
     const script = Scripted.make({
       build: [{ text: "slow", delay: { first: 1_000 } }, ...["one", "two", "three"].map(long)],
       compaction: [Scripted.fault("auth", { message: "No key." })]
@@ -114,7 +114,7 @@ describe("Session.compact", () => {
     )
   })
 
-  it.effect("does not where the summary would be no shorter", () => {
+  it.effect("does nothing if the summary would not be shorter", () => {
     const script = Scripted.make({ build: ["one", "two", "three"], compaction: ["z".repeat(5_000)] })
     return use(
       script,
@@ -128,7 +128,7 @@ describe("Session.compact", () => {
     )
   })
 
-  it.effect("closes its request where nobody waits any more, or the session is stopped", () => {
+  it.effect("closes its request if it is interrupted, or the session is stopped", () => {
     const script = Scripted.make({ build: ["one", "two", "three"].map(long), compaction: [{ hangs: true }] })
     return use(
       script,
@@ -146,9 +146,9 @@ describe("Session.compact", () => {
     )
   })
 
-  it.effect("keeps what is said meanwhile", () => {
+  it.effect("keeps messages that arrive meanwhile", () => {
     const script = Scripted.make({
-      // The last answer is too long to stay beside the summary.
+      // The last answer is too long to stay next to the summary.
       build: [...["one", "two"].map(long), `three ${"y".repeat(20_000)}`, "four", "five"],
       compaction: [{ text: "Short.", delay: { first: 1_000 } }]
     })

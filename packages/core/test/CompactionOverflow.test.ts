@@ -29,7 +29,7 @@ const tooLong = Scripted.fault("context_overflow", { status: 400, message: "400 
 
 const long = (words: string) => `${words} ${"y".repeat(4_000)}`
 
-/** Three answers and then what a test says; nothing is known of what the model reads. */
+/** Three answers and then those of a test, by a model whose context size is unknown. */
 const talked = (...steps: ReadonlyArray<Scripted.ScriptedStep | string>) => [
   ...["one", "two", "three"].map(long),
   ...steps
@@ -45,8 +45,8 @@ const begun = Effect.gen(function*() {
 const compactions = (id: SessionID) =>
   Effect.map(messagesOf(id), (all) => all.filter(({ parts }) => parts.some((part) => part.type === "compaction")))
 
-describe("a conversation that its model says is too long", () => {
-  it.effect("is summarised once, and asked again", () => {
+describe("a conversation that its model rejects as too long", () => {
+  it.effect("is summarised once, and sent again", () => {
     const script = Scripted.make({ build: talked(tooLong, "well") })
     return use(
       script,
@@ -63,7 +63,7 @@ describe("a conversation that its model says is too long", () => {
     )
   })
 
-  it.effect("ends after three tries as ContextOverflow, with all that was said", () => {
+  it.effect("ends after three tries as ContextOverflow, and keeps everything", () => {
     const script = Scripted.make({ build: talked(tooLong), compaction: ["1", "2", "3", "4"] })
     return use(
       script,
@@ -85,7 +85,7 @@ describe("a conversation that its model says is too long", () => {
     )
   })
 
-  it.effect("counts it as a try that outputs of tools are left out", () => {
+  it.effect("counts leaving out tool outputs as a try", () => {
     const reading = (file: number) => Scripted.call("read", { file })
     const script = Scripted.make({ build: [...Array.from({ length: 12 }, (_, file) => reading(file)), tooLong] })
     const read = SkeinTest.tool("read", () => Effect.succeed("x".repeat(8_000)))
@@ -96,7 +96,7 @@ describe("a conversation that its model says is too long", () => {
         const error = yield* Effect.flip(Session.prompt(id, "Read all"))
         expect(error).toMatchObject({ _tag: "ContextOverflow", tries: 3 })
         const after = script.requests.slice(12)
-        // Once without outputs, once with a summary, and then there is nothing left to take away.
+        // Once without outputs, once with a summary, and then nothing is left to remove.
         expect(after.map(({ origin }) => origin.purpose)).toEqual(["turn", "turn", "compaction", "turn"])
         expect(after.map((request) => readIn(request).includes("was left out to save room"))).toEqual(
           [false, true, false, false]
@@ -119,14 +119,14 @@ describe("a conversation that its model says is too long", () => {
         expect(error).toMatchObject({ _tag: "ContextOverflow", tries: 3 })
         expect(error.message).toContain("its summary is no shorter")
         expect(madeFor(script, "compaction")).toHaveLength(3)
-        // What is as long as before is not asked again.
+        // A request of the same length is not sent again.
         expect(madeFor(script, "turn")).toHaveLength(4)
         expect(yield* compactions(id)).toEqual([])
       })
     )
   })
 
-  it.effect("ends at once where there is nothing to summarise, or nobody who can", () => {
+  it.effect("ends immediately if there is nothing to summarise, or no model that can", () => {
     const nothing = Scripted.make({ build: [tooLong] })
     const nobody = Scripted.make({
       build: talked(tooLong),
@@ -145,7 +145,7 @@ describe("a conversation that its model says is too long", () => {
     })
   })
 
-  it.effect("gives less to the model that summarises where it is too long for that as well", () => {
+  it.effect("is given to the summarising model in parts if it exceeds its context as well", () => {
     const script = Scripted.make({
       build: talked(tooLong, "well"),
       compaction: bounded(2_000, ["Short."])
@@ -163,7 +163,7 @@ describe("a conversation that its model says is too long", () => {
     )
   })
 
-  it.effect("is left as it is where compaction is off, and the error says how it is done by hand", () => {
+  it.effect("stays as it is if compaction is off, and the error says how to compact by hand", () => {
     const script = Scripted.make({ build: talked(tooLong, "well") })
     return use(
       script,
@@ -178,7 +178,7 @@ describe("a conversation that its model says is too long", () => {
     )
   })
 
-  it.effect("takes the agent's next model where it cannot be made shorter for the first", () => {
+  it.effect("goes to the agent's next model if it cannot be shortened for the first", () => {
     const small = Scripted.make({ lead: [tooLong] }, { modelID: "small" })
     const large = Scripted.make({ lead: ["read it all"] }, { modelID: "large" })
     const refs = ["small", "large"].map((modelID) => ({ providerID: "scripted", modelID }))
@@ -192,8 +192,8 @@ describe("a conversation that its model says is too long", () => {
   })
 })
 
-describe("what a summary costs", () => {
-  it.effect("is charged to budgets: where it is the last of one, the model is not asked again", () => {
+describe("the cost of a summary", () => {
+  it.effect("is charged to budgets: if it exhausts one, the model is not asked again", () => {
     const script = Scripted.make({
       build: talked(tooLong, "well"),
       compaction: [{ text: "Short.", tokens: { input: 999_900, output: 0 } }]
@@ -213,8 +213,8 @@ describe("what a summary costs", () => {
   })
 })
 
-describe("a session that is stopped while it is summarised", () => {
-  it.effect("closes the request, is as it was, and goes on with the next prompt", () => {
+describe("a session that is stopped during compaction", () => {
+  it.effect("closes the request, stays unchanged, and continues with the next prompt", () => {
     const script = Scripted.make({
       build: talked(tooLong, tooLong, "well"),
       compaction: [{ hangs: true }, "Short."]
@@ -240,7 +240,7 @@ describe("a session that is stopped while it is summarised", () => {
   })
 })
 
-describe("a process that dies while it summarises", () => {
+describe("a process that dies during compaction", () => {
   const lost = new StorageError({ operation: "commit", reason: "full", message: "The disk is gone." })
   const isCompaction = (writes: ReadonlyArray<Write>) =>
     writes.some((write) => write._tag === "Part" && write.part.type === "compaction")
@@ -252,7 +252,7 @@ describe("a process that dies while it summarises", () => {
       SessionStorage,
       Effect.map(SessionStorage, (storage) => ({
         ...storage,
-        // Another process goes on with it when the lease of this one is over.
+        // Another process continues when the lease of this one has expired.
         mail: Effect.succeed(undefined),
         commit: (writes: ReadonlyArray<Write>) =>
           Effect.suspend(() => {
@@ -267,7 +267,7 @@ describe("a process that dies while it summarises", () => {
 
   for (const [when, count] of [["before", 0], ["after", 1]] as const) {
     const left = count === 0 ? "none of the summary" : "all of it"
-    it(`${when} it is stored leaves ${left}, and a conversation that goes on`, () => {
+    it(`${when} it is stored leaves ${left}, and the conversation continues`, () => {
       const compaction = [{ text: "Short.", tokens: { input: 700, output: 0 } }]
       const first = Scripted.make({ build: talked(tooLong), compaction })
       const second = Scripted.make({ build: ["well"] })
@@ -285,7 +285,7 @@ describe("a process that dies while it summarises", () => {
           const found = yield* compactions(id)
           expect(found).toHaveLength(count)
           for (const { parts } of found) expect(parts.map(({ type }) => type)).toEqual(["compaction", "text"])
-          // What it was paid with goes with it.
+          // Its cost is stored with it.
           const { usage } = yield* Effect.flatMap(Session, (session) => session.get(id))
           expect(usage.own.tokens.input).toBe(30 + 700 * count)
           const all = JSON.stringify(yield* messagesOf(id))

@@ -4,7 +4,7 @@ import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 
 describe("settings", () => {
-  it("are the defaults where nothing is said", () => {
+  it("are the defaults if none are given", () => {
     expect(settle({})).toEqual(defaults)
     expect(defaults).toMatchObject({
       default_agent: "build",
@@ -21,7 +21,7 @@ describe("settings", () => {
     })
   })
 
-  it("are what is said, value by value", () => {
+  it("are the given ones, value by value", () => {
     const settings = settle({ default_agent: "plan", limits: { concurrency: 2 }, retry: { attempts: 1 }, model: "a/b" })
     expect(settings).toEqual({
       ...defaults,
@@ -32,12 +32,12 @@ describe("settings", () => {
     })
   })
 
-  it("let as many requests be sent at once as agents may work, unless something else is said", () => {
+  it("allow as many parallel requests as agents, unless set otherwise", () => {
     expect(settle({ limits: { process_concurrency: 5 } }).limits.requests).toBe(5)
     expect(settle({ limits: { process_concurrency: 5, requests: 3 } }).limits.requests).toBe(3)
   })
 
-  it("do not lose a default to a value that is there but undefined", () => {
+  it("keep a default if a key is present but undefined", () => {
     const said = { limits: { concurrency: undefined }, default_agent: undefined } as unknown as ConfigInfo
     expect(settle(said)).toMatchObject({ default_agent: "build", limits: { concurrency: 16 } })
   })

@@ -11,7 +11,7 @@ import { root } from "./support/tree.ts"
 
 const info = { providerID: "test", modelID: "m", context: 100_000, output: 10_000 }
 
-/** A prompt to a model that streams so: how it ended, and after how long. */
+/** A prompt to a model with this stream: its result, and the time until then. */
 const prompted = (
   stream: LanguageModel["stream"],
   firstEvent?: number,
@@ -43,7 +43,7 @@ const empty: ReadonlyArray<ModelEvent> = [
 ]
 
 describe("the deadlines of a stream", () => {
-  it.effect.each(empty)("see no life before the first word in %j", (event) =>
+  it.effect.each(empty)("do not count %j before the first word as progress", (event) =>
     Effect.gen(function*() {
       const { after, exit } = yield* prompted((_, emit) => {
         emit({ type: "connected" })
@@ -55,7 +55,7 @@ describe("the deadlines of a stream", () => {
       expect(after).toBe(3_000)
     }))
 
-  it.effect.each(empty)("see no life after a word in %j", (event) =>
+  it.effect.each(empty)("do not count %j after a word as progress", (event) =>
     Effect.gen(function*() {
       const { after, exit } = yield* prompted((_, emit) => {
         emit({ type: "connected" })
@@ -66,7 +66,7 @@ describe("the deadlines of a stream", () => {
       expect(after).toBe(5_000)
     }))
 
-  it.effect("end in time where one is shorter than the one before", () =>
+  it.effect("fire in time if one is shorter than the one before", () =>
     Effect.gen(function*() {
       const deadlines = { connect: 30_000, first_event: 20_000, idle: 3_000 }
       const { after, exit } = yield* prompted(
@@ -85,7 +85,7 @@ describe("the deadlines of a stream", () => {
       expect(after).toBe(4_000)
     }))
 
-  it.effect("see life in text, thoughts and arguments of calls", () =>
+  it.effect("count text, reasoning and call arguments as progress", () =>
     Effect.gen(function*() {
       const life: ReadonlyArray<ModelEvent> = [
         { type: "reasoning-delta", id: "r", delta: "hm" },
@@ -100,7 +100,7 @@ describe("the deadlines of a stream", () => {
       expect(exit).toMatchObject({ right: { text: "yes" } })
     }))
 
-  it.effect("give a model that reads for long the time that it says it needs", () =>
+  it.effect("give a slow model the time that its definition asks for", () =>
     Effect.gen(function*() {
       const silent: LanguageModel["stream"] = (_, emit) => {
         emit({ type: "connected" })
@@ -114,7 +114,7 @@ describe("the deadlines of a stream", () => {
     }))
 
   it.effect.each([[1, 0], [2, 1], [9, 4]])(
-    "a failure that is worth %i tries is tried again %i times",
+    "a failure with a limit of %i tries is tried %i times",
     ([tries, again]) =>
       Effect.gen(function*() {
         let asked = 0
@@ -132,7 +132,7 @@ describe("the deadlines of a stream", () => {
       })
   )
 
-  it.effect("counts such failures in a row, so that other ones before them take no try away", () =>
+  it.effect("counts such failures in a row: earlier ones of other kinds do not use up tries", () =>
     Effect.gen(function*() {
       const few = { reason: "network", retryable: true, message: "refused", tries: 2 } as const
       const often = { reason: "server", retryable: true, message: "broken" } as const

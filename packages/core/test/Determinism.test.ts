@@ -25,7 +25,7 @@ const run = (seed: number) => {
   )
 }
 
-it("a tree of agents does the same from the same seed and clock, to the last id", () => {
+it("a tree of agents repeats exactly with the same seed and clock, including ids", () => {
   expect(run(1)).toBe(run(1))
   expect(run(1)).not.toBe(run(2))
 })

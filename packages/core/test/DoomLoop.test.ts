@@ -6,7 +6,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, resultOf, root } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const slow = SkeinTest.tool("slow", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "waited"))
@@ -14,14 +14,14 @@ const say = (words: string) => Scripted.call("echo", { words })
 const provide = (script: Scripted.Scripted) =>
   Effect.provide(SkeinTest.layer(script, { tools: [echo, slow], agents: [SkeinTest.agent("worker")] }))
 
-/** Prompts an agent that follows the script, and gives what became of each call. */
+/** Prompts an agent that follows the script, and returns the result of each call. */
 const run = (steps: ReadonlyArray<Scripted.ScriptedStep | string>, prompts = 1) => {
   const script = Scripted.make({ build: [...steps, "done"] })
   return Effect.gen(function*() {
     const { id } = yield* root()
     let end = ""
     for (let i = 0; i < prompts; i++) end = (yield* Session.prompt(id, `Go ${i}`)).end
-    return { end, calls: (yield* callsMade(id)).map(said) }
+    return { end, calls: (yield* callsMade(id)).map(resultOf) }
   }).pipe(provide(script))
 }
 
@@ -56,14 +56,14 @@ describe("loop detection", () => {
       expect(calls[6]).toEqual(looped)
     }))
 
-  it.effect("begins anew with each message of the user", () =>
+  it.effect("restarts with each message of the user", () =>
     Effect.gen(function*() {
       const { calls, end } = yield* run(Array.from({ length: 5 }, () => [say("a"), say("a"), "so far"]).flat(), 5)
       expect(calls).toEqual(Array.from({ length: 10 }, () => "said a"))
       expect(end).toBe("completed")
     }))
 
-  it.effect("goes on when a background task reports", () => {
+  it.effect("continues when a background task reports", () => {
     const background = { description: "d", prompt: "p", subagent_type: "worker", background: true }
     const script = Scripted.make({
       build: [Scripted.call("task", background), say("a"), say("a"), "waiting", say("a"), "done"],
@@ -75,14 +75,14 @@ describe("loop detection", () => {
       yield* Session.prompt(id, "Go")
       yield* TestClock.adjust("1 minute")
       yield* session.untilIdle(id)
-      expect((yield* callsMade(id)).map(said).slice(1)).toEqual(["said a", "said a", looped])
+      expect((yield* callsMade(id)).map(resultOf).slice(1)).toEqual(["said a", "said a", looped])
       yield* expectStill(id, script)
     }).pipe(provide(script))
   })
 })
 
 describe("loop detection in a subagent", () => {
-  /** A worker that makes the same slow call four times; the message reaches it during the first. */
+  /** A worker that makes the same slow call four times; the message arrives during the first. */
   const work = (byUser: boolean) => {
     const background = { description: "d", prompt: "p", subagent_type: "worker", background: true }
     const wait = Scripted.call("slow", { ms: 5_000 })
@@ -109,13 +109,13 @@ describe("loop detection in a subagent", () => {
       if (byUser) yield* tasks.message({ parentID: id, taskID: child!.id }, "again")
       yield* TestClock.adjust("1 minute")
       yield* session.untilIdle(id)
-      return (yield* callsMade(child!.id)).map(said)
+      return (yield* callsMade(child!.id)).map(resultOf)
     }).pipe(provide(script))
   }
 
-  it.effect("goes on after a message of the agent above", () =>
+  it.effect("continues after a message of the agent above", () =>
     Effect.map(work(false), (calls) => expect(calls).toEqual(["waited", "waited", looped])))
 
-  it.effect("begins anew with a message of the user", () =>
+  it.effect("restarts with a message of the user", () =>
     Effect.map(work(true), (calls) => expect(calls).toEqual(["waited", "waited", "waited", "waited"])))
 })

@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, messagesOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, messagesOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker")]
 const slow = SkeinTest.tool("slow", () => Effect.never)
@@ -32,7 +32,7 @@ const idsOf = (messages: ReadonlyArray<MessageWithParts>) =>
   messages.flatMap(({ info, parts }) => [info.id as string, ...parts.map((part) => part.id as string)])
 
 describe("the fork of a session", () => {
-  it.effect("is a root with the same conversation under new ids, and nothing used", () =>
+  it.effect("is a root with the same conversation under new ids, and without usage", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const events = yield* record()
@@ -76,7 +76,7 @@ describe("the fork of a session", () => {
       expect(events.of("session.created").at(-1)?.properties.info).toEqual(copy)
     }).pipe(Effect.scoped, provide()))
 
-  it.effect("goes its own way, and so does the original", () => {
+  it.effect("is independent of the original, and the reverse", () => {
     const script = Scripted.make({ build: ["a", "b"] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -103,7 +103,7 @@ describe("the fork of a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("ends with the message that is named, and has the todos of a whole copy only", () =>
+  it.effect("ends with the named message, and has the todos only if it is complete", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const todos = yield* TodoList
@@ -122,7 +122,7 @@ describe("the fork of a session", () => {
       }
     }).pipe(provide()))
 
-  it.effect("does not have the sessions of tasks, which only the original resumes", () =>
+  it.effect("does not include the sessions of tasks, which only the original resumes", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const tasks = yield* Tasks
@@ -131,7 +131,7 @@ describe("the fork of a session", () => {
       const [child] = yield* childrenOf(id)
       const copy = yield* fork(id)
       expect(yield* treeOf(copy.id)).toEqual([copy])
-      expect((yield* callsMade(copy.id)).map(said)[0]).toContain("found it")
+      expect((yield* callsMade(copy.id)).map(resultOf)[0]).toContain("found it")
       expect((yield* Effect.flatMap(SessionStorage, (storage) => storage.runs({ rootID: copy.id }))).rows).toEqual([])
       const request = { agent: "worker", description: "d", prompt: "p", byUser: true, taskID: child!.id }
       const refused = yield* Effect.flip(tasks.run({ ...request, parentID: copy.id }))
@@ -139,7 +139,7 @@ describe("the fork of a session", () => {
       expect(yield* tasks.run({ ...request, parentID: id })).toMatchObject({ status: "completed" })
     }).pipe(provide({ build: [Scripted.tasks({ worker: "p" }), "ok"], worker: ["found it", "again"] })))
 
-  it.effect("of a task's session stands beside it, under what bounds its caller", () =>
+  it.effect("of a task's session is its sibling, under the bounds of its caller", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* root()
@@ -151,7 +151,7 @@ describe("the fork of a session", () => {
       expect((yield* session.prompt(copy.id, "more")).text).toBe("found it")
     }).pipe(provide({ build: [Scripted.tasks({ worker: "p" }), "ok"], worker: ["found it"] })))
 
-  it.effect("is refused where the message is none of the session, or the session is at work", () => {
+  it.effect("is refused if the session does not have the message, or is working", () => {
     const script = Scripted.make({ build: ["ok", { calls: [{ tool: "slow" }] }], "*": ["other"] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -177,7 +177,7 @@ describe("the fork of a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("has an end for each call that a crash has left open", () =>
+  it.effect("has an end for each call that a crash left open", () =>
     Effect.gen(function*() {
       const storage = yield* SessionStorage
       const kept = Layer.succeed(SessionStorage, storage)
@@ -198,7 +198,7 @@ describe("the fork of a session", () => {
       yield* Effect.gen(function*() {
         const copy = yield* fork(id)
         expect((yield* callsMade(copy.id)).map(({ state: { status } }) => status)).toEqual(["error"])
-        expect((yield* callsMade(copy.id)).map(said)[0]).toMatch(/outcome is unknown/)
+        expect((yield* callsMade(copy.id)).map(resultOf)[0]).toMatch(/outcome is unknown/)
         expect((yield* messagesOf(copy.id))[1]?.info).toMatchObject({ error: { tag: "interrupted" } })
         expect((yield* callsMade(id)).map(({ state: { status } }) => status)).toEqual(["running"])
         expect((yield* Session.prompt(copy.id, "What now?")).text).toBe("I see")

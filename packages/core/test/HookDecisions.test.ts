@@ -11,12 +11,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import { touch } from "./support/asking.ts"
-import { callsMade, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, messagesOf, resultOf, root } from "./support/tree.ts"
 
-/** What the tool has done. */
+/** The effects of the tool. */
 let done: Array<string> = []
 
-/** Writes down what it has done, and fails at `bad`. */
+/** Records its effect, and fails at `bad`. */
 const noted = {
   ...touch,
   execute: ({ path }: { readonly path: string }) =>
@@ -28,7 +28,7 @@ const noted = {
     })
 }
 
-/** Runs a turn in which these calls are made one after the other; gives what the model reads of them. */
+/** Runs a turn with these calls one after the other; returns what the model reads of them. */
 const run = (
   calls: ReadonlyArray<{ readonly path: unknown; readonly guarded?: boolean }>,
   hooks: ReadonlyArray<Hook>,
@@ -38,7 +38,7 @@ const run = (
     done = []
     const { id } = yield* root()
     yield* Session.prompt(id, "Go")
-    return (yield* callsMade(id)).map(said)
+    return (yield* callsMade(id)).map(resultOf)
   }).pipe(
     Effect.provide(
       layer(make({ build: [...calls.map((each) => call("touch", each)), "done"] as Script }), {
@@ -60,7 +60,7 @@ describe("a hook before a call", () => {
       expect(done).toEqual([])
     }))
 
-  it.effect("changes its arguments, which are checked, permitted and stored as changed", () =>
+  it.effect("changes its arguments, which are then checked, permitted and stored as changed", () =>
     Effect.gen(function*() {
       const to = (input: unknown) => on("PreToolUse", () => Effect.succeed({ input }))
       expect(yield* run([{ path: "a" }], [to({ path: "b" })])).toEqual(["touched b"])
@@ -73,22 +73,22 @@ describe("a hook before a call", () => {
       expect(done).toEqual([])
     }))
 
-  it.effect("is told what the one before it has changed, and of what the model wrote where that is no JSON", () =>
+  it.effect("gets the changes of the hook before it, and the model's text if that is not JSON", () =>
     Effect.gen(function*() {
-      const told: Array<unknown> = []
-      const see = on("PreToolUse", ({ input }) => Effect.sync(() => void told.push(input)))
+      const payloads: Array<unknown> = []
+      const see = on("PreToolUse", ({ input }) => Effect.sync(() => void payloads.push(input)))
       const change = on("tool.execute.before", () => Effect.succeed({ input: { path: "b" } }))
       yield* run([{ path: "a" }], [see, change, see])
-      expect(told).toEqual([{ path: "a" }, { path: "b" }])
+      expect(payloads).toEqual([{ path: "a" }, { path: "b" }])
       const raw = make({ build: [{ calls: [{ tool: "touch", raw: "{not json" }] }, "done"] })
       yield* Effect.provide(
         Effect.flatMap(root(), ({ id }) => Session.prompt(id, "Go")),
         layer(raw, { hooks: [see], tools: [noted] })
       )
-      expect(told.at(-1)).toBe("{not json")
+      expect(payloads.at(-1)).toBe("{not json")
     }))
 
-  it.effect("has a person asked though rules allow it; a denial stays one, and consent for all is consent", () =>
+  it.effect("has a person asked although rules allow it; a denial stays, and a prior consent counts", () =>
     Effect.gen(function*() {
       const hook = on("PreToolUse", () => Effect.succeed({ decision: "ask", reason: "sure?" } as const))
       expect(yield* run([{ path: "a" }], [hook])).toEqual([expect.stringContaining("needs a person's consent")])
@@ -98,12 +98,12 @@ describe("a hook before a call", () => {
       expect(yield* run([{ path: "a" }], [hook], { asks: "auto" })).toEqual(["touched a"])
     }))
 
-  it.scoped("shows the person why it asks, and offers no answer for ever", () =>
+  it.scoped("shows the person why it asks, and does not offer `always`", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
-      const heard = yield* record()
+      const events = yield* record()
       const turn = yield* Effect.fork(Session.prompt(id, "Go"))
-      const { properties } = yield* heard.first("permission.asked")
+      const { properties } = yield* events.first("permission.asked")
       expect(properties).toMatchObject({
         permission: "edit",
         patterns: ["a"],
@@ -112,7 +112,7 @@ describe("a hook before a call", () => {
       })
       yield* (yield* Permission).reply(properties.id, "once")
       yield* Fiber.join(turn)
-      expect((yield* callsMade(id)).map(said)).toEqual(["touched a"])
+      expect((yield* callsMade(id)).map(resultOf)).toEqual(["touched a"])
     }).pipe(
       Effect.provide(layer(make({ build: [call("touch", { path: "a" }), "done"] }), {
         hooks: [on("PreToolUse", () => Effect.succeed({ decision: "ask", reason: "sure?" } as const))],
@@ -122,7 +122,7 @@ describe("a hook before a call", () => {
       }))
     ))
 
-  it.effect("does not allow what rules do not", () =>
+  it.effect("does not allow what rules forbid", () =>
     Effect.gen(function*() {
       const hook = on("PreToolUse", () => Effect.succeed({ decision: "allow" } as const))
       expect(yield* run([{ path: "a" }], [hook], { rules: { edit: { "*": "allow", "a": "deny" } } })).toEqual([
@@ -133,7 +133,7 @@ describe("a hook before a call", () => {
       ])
     }))
 
-  it.effect("of several, the strictest counts, and nobody is asked after a denial", () =>
+  it.effect("of several, the strictest wins, and nothing is asked after a denial", () =>
     Effect.gen(function*() {
       let asked = 0
       const say = (decision: "allow" | "ask" | "deny") =>
@@ -152,7 +152,7 @@ describe("a hook before a call", () => {
       expect(asked).toBe(2)
     }))
 
-  it.effect("does not keep an agent from being stopped that goes round in circles", () =>
+  it.effect("does not disable loop detection", () =>
     Effect.gen(function*() {
       const hook = on("PreToolUse", () => Effect.succeed({ decision: "deny", reason: "no" } as const))
       const results = yield* run(Array.from({ length: 9 }, () => ({ path: "a" })), [hook])
@@ -161,23 +161,23 @@ describe("a hook before a call", () => {
     }))
 })
 
-it.effect("no hook comes between a turn and the answer that it is to give", () => {
+it.effect("no hook runs for the tool that takes a turn's final answer", () => {
   const script = make({ build: [call("final_answer", { answer: "seven" }), call("final_answer", { answer: 7 })] })
-  const told: Array<unknown> = []
-  const no = (payload: unknown) => Effect.sync(() => (told.push(payload), { decision: "deny" } as const))
+  const payloads: Array<unknown> = []
+  const no = (payload: unknown) => Effect.sync(() => (payloads.push(payload), { decision: "deny" } as const))
   return Effect.gen(function*() {
     const { id } = yield* root()
     expect(yield* Session.ask(id, "How many?", Schema.Number)).toBe(7)
-    expect(told).toEqual([])
+    expect(payloads).toEqual([])
   }).pipe(Effect.provide(layer(script, { hooks: [on("PreToolUse", no), on("PostToolUse", no)] })))
 })
 
-describe("a hook that is asked for consent", () => {
+describe("a hook for permission requests", () => {
   const consent = (decision: "allow" | "ask" | "deny") =>
     on("PermissionRequest", () => Effect.succeed({ decision, reason: "says so" }), { name: decision })
   const ask = { rules: { edit: "ask" } } as const
 
-  it.effect("settles the question, by yes or by no", () =>
+  it.effect("answers the question, with yes or no", () =>
     Effect.gen(function*() {
       expect(yield* run([{ path: "a" }], [consent("allow")], ask)).toEqual(["touched a"])
       expect(yield* run([{ path: "a" }], [consent("deny")], { ...ask, asks: "auto" })).toEqual([
@@ -188,7 +188,7 @@ describe("a hook that is asked for consent", () => {
       ])
     }))
 
-  it.effect("of several, the strictest counts", () =>
+  it.effect("of several, the strictest wins", () =>
     Effect.gen(function*() {
       expect(yield* run([{ path: "a" }], [consent("allow"), consent("ask")], ask)).toEqual([
         expect.stringContaining("needs a person's consent")
@@ -198,7 +198,7 @@ describe("a hook that is asked for consent", () => {
       ])
     }))
 
-  it.effect("lifts no denial, and consents to nothing that is protected", () =>
+  it.effect("lifts no denial, and allows nothing protected", () =>
     Effect.gen(function*() {
       expect(yield* run([{ path: "a" }], [consent("allow")], { rules: { edit: { "*": "allow", "a": "deny" } } }))
         .toEqual([
@@ -212,7 +212,7 @@ describe("a hook that is asked for consent", () => {
 })
 
 describe("a hook after a call", () => {
-  it.effect("changes what the model reads, one after the other, also of a failure", () =>
+  it.effect("changes what the model reads, one after the other, even for a failure", () =>
     Effect.gen(function*() {
       const add = (end: string) => on("PostToolUse", ({ output }) => Effect.succeed({ output: `${output}${end}` }))
       expect(yield* run([{ path: "a" }, { path: "bad" }], [add("!"), add("?")])).toEqual([
@@ -233,36 +233,39 @@ describe("a hook after a call", () => {
       expect(done).toEqual(["a", "bad"])
     }))
 
-  it.effect("cannot make an output longer than a model reads", () =>
+  it.effect("cannot exceed the limit of a tool's output", () =>
     Effect.gen(function*() {
       const hook = on("PostToolUse", () => Effect.succeed({ output: "x".repeat(200_000) }))
       const [result] = yield* run([{ path: "a" }], [hook])
       expect(result!.length).toBeLessThan(60_000)
     }))
 
-  it.effect("is not asked of a call that was denied by a rule, by nobody who could be asked, or by a hook", () =>
+  it.effect("does not run for a call that was denied by a rule, by a hook, or because nobody can be asked", () =>
     Effect.gen(function*() {
-      const told: Array<unknown> = []
-      const after = on("PostToolUse", (payload) => Effect.sync(() => void told.push(payload)))
+      const payloads: Array<unknown> = []
+      const after = on("PostToolUse", (payload) => Effect.sync(() => void payloads.push(payload)))
       const no = on("PermissionRequest", () => Effect.succeed({ decision: "deny" } as const))
       const denied = expect.stringMatching(/^Permission denied/)
       expect(yield* run([{ path: "a" }], [after], { rules: { edit: "ask" }, asks: "nobody" })).toEqual([denied])
-      // A tool that is denied altogether is not offered; this one is denied for a path.
+      // A tool that is denied completely is not offered; this one is denied for a path.
       expect(yield* run([{ path: "b" }], [after], { rules: { edit: { "*": "allow", "b": "deny" } } })).toEqual([denied])
       expect(yield* run([{ path: "a" }], [no, after], { rules: { edit: "ask" } })).toEqual([denied])
-      expect(told).toEqual([])
+      expect(payloads).toEqual([])
     }))
 
-  it.effect("is not asked of a call that a hook before it has blocked", () =>
+  it.effect("does not run for a call that a hook before it has blocked", () =>
     Effect.gen(function*() {
-      const told: Array<unknown> = []
+      const payloads: Array<unknown> = []
       const deny = on("PreToolUse", () => Effect.succeed({ decision: "deny" } as const))
-      yield* run([{ path: "a" }], [deny, on("PostToolUse", (payload) => Effect.sync(() => void told.push(payload)))])
-      expect(told).toEqual([])
+      yield* run([{ path: "a" }], [
+        deny,
+        on("PostToolUse", (payload) => Effect.sync(() => void payloads.push(payload)))
+      ])
+      expect(payloads).toEqual([])
     }))
 })
 
-describe("a hook that is told of prompts", () => {
+describe("a hook for prompts", () => {
   it.effect("blocks a prompt before anything of it is stored", () => {
     const hook = on(
       "UserPromptSubmit",
@@ -283,7 +286,7 @@ describe("a hook that is told of prompts", () => {
     }).pipe(Effect.provide(layer(script, { hooks: [hook] })))
   })
 
-  it.effect("does not begin a session's work that was stopped meanwhile", () => {
+  it.effect("does not start a session that was stopped meanwhile", () => {
     const script = make({ build: ["fine"] })
     let stop: Effect.Effect<void, unknown> = Effect.void
     const hook = on("UserPromptSubmit", () => stop)

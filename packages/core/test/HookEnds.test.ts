@@ -1,4 +1,4 @@
-/** Hooks at the ends of things: of a session, of a turn, of a subagent, and what they tell the model at a beginning. */
+/** Hooks at the end of a session, turn or subagent, and what hooks at a start add for the model. */
 import { describe, expect, it } from "@effect/vitest"
 import { type Hook, on } from "@skein/core/Hooks"
 import { Permission } from "@skein/core/Permission"
@@ -16,9 +16,9 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { touch } from "./support/asking.ts"
-import { callsMade, childrenOf, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, messagesOf, resultOf, root } from "./support/tree.ts"
 
-/** What comes of a prompt with these scripts and hooks. */
+/** The results of a prompt with these scripts and hooks. */
 const run = (
   scripts: Readonly<Record<string, Script>>,
   hooks: ReadonlyArray<Hook>,
@@ -28,12 +28,12 @@ const run = (
     const { id } = yield* root()
     const { end, text } = yield* Session.prompt(id, "Go")
     const [child] = yield* childrenOf(id)
-    const told = child === undefined ? [] : yield* messagesOf(child.id)
+    const payloads = child === undefined ? [] : yield* messagesOf(child.id)
     return {
       end,
       text,
-      calls: (yield* callsMade(id)).map(said),
-      child: told.filter(({ info }) => info.role === "user").map(({ parts }) =>
+      calls: (yield* callsMade(id)).map(resultOf),
+      child: payloads.filter(({ info }) => info.role === "user").map(({ parts }) =>
         parts.map((part) => part.type === "text" ? part.text : part.type).join(" + ")
       )
     }
@@ -42,34 +42,34 @@ const run = (
 const touching = [call("touch", { path: "a" }), "done"]
 
 describe("a SubagentStop hook", () => {
-  it.effect("has the subagent go on, and is told so the next time", () => {
-    const told: Array<unknown> = []
+  it.effect("continues the subagent, and the next time it knows that", () => {
+    const payloads: Array<unknown> = []
     const hook = on("SubagentStop", ({ again, output }) =>
       Effect.sync(() => {
-        told.push([output, again])
-        return told.length === 1 ? { decision: "deny", reason: "test it" } as const : undefined
+        payloads.push([output, again])
+        return payloads.length === 1 ? { decision: "deny", reason: "test it" } as const : undefined
       }))
     return Effect.gen(function*() {
       const { calls, child } = yield* run({ build: [tasks({ worker: "work" }), "fine"], worker: ["a", "b"] }, [hook])
-      expect(told).toEqual([["a", undefined], ["b", true]])
+      expect(payloads).toEqual([["a", undefined], ["b", true]])
       expect(child).toEqual(["work", "A hook wants you to continue:\n\ntest it"])
       expect(calls.join()).toContain("b")
     })
   })
 
-  it.effect("cannot hold it for ever, nor one that failed", () => {
-    let told = 0
-    const hook = on("SubagentStop", () => Effect.sync(() => (told++, { decision: "deny", reason: "more" } as const)))
+  it.effect("cannot continue it forever, and does not continue one that failed", () => {
+    let runs = 0
+    const hook = on("SubagentStop", () => Effect.sync(() => (runs++, { decision: "deny", reason: "more" } as const)))
     return Effect.gen(function*() {
       const worker = Array.from({ length: 20 }, (_, at) => `answer ${at}`)
       const { calls, text } = yield* run({ build: [tasks({ worker: "work" }), "fine"], worker }, [hook])
-      expect({ told, text }).toEqual({ told: 9, text: "fine" })
+      expect({ runs, text }).toEqual({ runs: 9, text: "fine" })
       expect(calls.join()).toContain("answer 8")
     })
   })
 })
 
-describe("a hook that tells the model more", () => {
+describe("a hook that adds context", () => {
   it.effect("at the start of a subagent is read with its prompt", () =>
     Effect.gen(function*() {
       const hook = on("SubagentStart", () => Effect.succeed({ context: "Mind the gap." }))
@@ -92,20 +92,20 @@ describe("a hook that ends the turn", () => {
     ["before a call", on("PreToolUse", () => Effect.succeed({ decision: "deny", endsTurn: true })), "blocked"],
     ["after a call", on("PostToolUse", () => Effect.succeed({ endsTurn: true })), "touched a"],
     [
-      "when consent is asked for",
+      "for a permission request",
       on("PermissionRequest", () => Effect.succeed({ decision: "deny", endsTurn: true })),
       "denied"
     ]
-  ])("%s has no model asked again", ([name, hook, result]) =>
+  ])("%s makes no further model request", ([name, hook, result]) =>
     Effect.gen(function*() {
       const { calls, end, text } = yield* run({ build: touching }, [hook], {
-        edit: name === "when consent is asked for" ? "ask" : "allow"
+        edit: name === "for a permission request" ? "ask" : "allow"
       })
       expect({ end, text }).toEqual({ end: "denied", text: "" })
       expect(calls[0]).toContain(result)
     }))
 
-  it.effect("of a subagent ends its run as failed, and the one above goes on", () =>
+  it.effect("of a subagent ends its run as failed, and its caller continues", () =>
     Effect.gen(function*() {
       const hook = on("PostToolUse", () => Effect.succeed({ endsTurn: true }), { matcher: "touch" })
       const scripts = { build: [tasks({ worker: "work" }), "fine"], worker: touching }
@@ -115,10 +115,10 @@ describe("a hook that ends the turn", () => {
     }))
 })
 
-describe("a hook that consents to other arguments", () => {
+describe("a hook that allows other arguments", () => {
   const changing = (input: unknown) => on("PermissionRequest", () => Effect.succeed({ decision: "allow", input }))
 
-  it.effect("has the call made with them, under the rules that hold", () =>
+  it.effect("has the call made with them, under the current rules", () =>
     Effect.gen(function*() {
       const rules = { edit: { "*": "ask", secret: "deny" } } as const
       expect((yield* run({ build: touching }, [changing({ path: "b" })], rules)).calls).toEqual(["touched b"])
@@ -126,22 +126,22 @@ describe("a hook that consents to other arguments", () => {
         "a rule forbids edit (secret)"
       )
       expect((yield* run({ build: touching }, [changing({ path: 1 })], rules)).calls[0]).toContain("invalid arguments")
-      // What only a person allows is asked for, and nobody is there.
+      // Protected things need a person, and nobody can be asked.
       expect((yield* run({ build: touching }, [changing({ path: "b", guarded: true })], rules)).calls[0]).not.toContain(
         "touched"
       )
     }))
 })
 
-it.scoped("a hook changes nothing of a call that only a person allows", () =>
+it.scoped("a hook cannot change a call that only a person may allow", () =>
   Effect.gen(function*() {
     const { id } = yield* root()
-    const heard = yield* record()
+    const events = yield* record()
     const turn = yield* Effect.fork(Session.prompt(id, "Go"))
-    const asked = yield* heard.first("permission.asked")
+    const asked = yield* events.first("permission.asked")
     yield* (yield* Permission).reply(asked.properties.id, "once")
     yield* Fiber.join(turn)
-    expect((yield* callsMade(id)).map(said)).toEqual(["touched a"])
+    expect((yield* callsMade(id)).map(resultOf)).toEqual(["touched a"])
   }).pipe(Effect.provide(layer(make({ build: [call("touch", { path: "a", guarded: true }), "done"] }), {
     hooks: [on("PermissionRequest", () => Effect.succeed({ decision: "allow", input: { path: "b" } }))],
     tools: [touch],
@@ -150,13 +150,13 @@ it.scoped("a hook changes nothing of a call that only a person allows", () =>
 
 describe("SessionStart and SessionEnd", () => {
   const watching = () => {
-    const told: Array<HookPayload> = []
-    const tell = (payload: HookPayload) => Effect.sync(() => void told.push(payload))
-    return { told, hooks: [on("SessionStart", tell), on("SessionEnd", tell)] }
+    const payloads: Array<HookPayload> = []
+    const tell = (payload: HookPayload) => Effect.sync(() => void payloads.push(payload))
+    return { payloads, hooks: [on("SessionStart", tell), on("SessionEnd", tell)] }
   }
 
-  it.scoped("tell a new session from one that goes on, and end those that were prompted", () => {
-    const { hooks, told } = watching()
+  it.scoped("distinguish a new session from a resumed one, and end the prompted ones", () => {
+    const { hooks, payloads } = watching()
     return Effect.gen(function*() {
       const storage = yield* Layer.build(SessionStorage.layerMemory)
       const stack = () => layer(make({ build: ["fine"] }), { hooks, storage: Layer.succeedContext(storage) })
@@ -166,14 +166,14 @@ describe("SessionStart and SessionEnd", () => {
           const { id } = yield* root()
           yield* Session.prompt(id, "One")
           yield* Session.prompt(id, "Two")
-          expect(told.length).toBe(1)
+          expect(payloads.length).toBe(1)
           return id
         }),
         stack()
       )
       yield* Effect.provide(Session.prompt(id, "Three"), stack())
       const at = { sessionID: id, rootID: id, path: ["build"], cwd: "/work" }
-      expect(told).toEqual([
+      expect(payloads).toEqual([
         { event: "SessionStart", ...at, source: "startup" },
         { event: "SessionEnd", ...at },
         { event: "SessionStart", ...at, source: "resume" },
@@ -182,7 +182,7 @@ describe("SessionStart and SessionEnd", () => {
     })
   })
 
-  it.effect("tell the model anew after a conversation was shortened", () =>
+  it.effect("add context again after compaction", () =>
     Effect.gen(function*() {
       const hook = on("SessionStart", ({ source }) => Effect.succeed({ context: `Read AGENTS.md (${source}).` }))
       yield* Effect.gen(function*() {
@@ -200,13 +200,13 @@ describe("SessionStart and SessionEnd", () => {
       )))
     }))
 
-  it.effect("SessionEnd runs also where the program is interrupted, and is not waited for longer than 4 seconds", () =>
+  it.effect("SessionEnd runs even if the program is interrupted, and is awaited for at most 4 seconds", () =>
     Effect.gen(function*() {
-      const told: Array<string> = []
+      const payloads: Array<string> = []
       const hook = on("SessionEnd", () =>
         Effect.onInterrupt(
-          Effect.zipRight(Effect.sync(() => void told.push("began")), Effect.never),
-          () => Effect.sync(() => void told.push("given up"))
+          Effect.zipRight(Effect.sync(() => void payloads.push("began")), Effect.never),
+          () => Effect.sync(() => void payloads.push("given up"))
         ))
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(layer(make({ build: ["fine"] }), { hooks: [hook] }), scope)
@@ -217,9 +217,9 @@ describe("SessionStart and SessionEnd", () => {
       yield* Effect.yieldNow()
       const interrupting = yield* Effect.fork(Fiber.interrupt(closing))
       yield* TestClock.adjust("3 seconds")
-      expect(told).toEqual(["began"])
+      expect(payloads).toEqual(["began"])
       yield* TestClock.adjust("1 seconds")
       yield* Fiber.join(interrupting)
-      expect(told).toEqual(["began", "given up"])
+      expect(payloads).toEqual(["began", "given up"])
     }))
 })

@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
-import { callsMade, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, expectStill, resultOf, root } from "./support/tree.ts"
 
-/** Runs a turn with a call, a question and a task, for as long as everything in it may take. */
+/** Runs a turn with a call, a question and a task, without a time limit. */
 const run = (hooks: ReadonlyArray<Hook>) => {
   let made = 0
   const act = tool("act", () => Effect.sync(() => `acted ${++made}`))
@@ -33,14 +33,14 @@ const run = (hooks: ReadonlyArray<Hook>) => {
     const { text } = yield* Fiber.join(fiber)
     yield* expectStill(id, script)
     const errors = log.filter((line) => line.startsWith("ERROR"))
-    return { text, errors, made, results: (yield* callsMade(id)).map(said) }
+    return { text, errors, made, results: (yield* callsMade(id)).map(resultOf) }
   }).pipe(
     Effect.provide(layer(script, { hooks, tools: [act, wish], agents: [agent("worker")], rules: { wish: "ask" } })),
     Effect.provide(Logger.replace(Logger.defaultLogger, logger))
   )
 }
 
-/** What a hook may do wrong, and what is said of it. */
+/** The possible faults of a hook, and their messages. */
 const faults: ReadonlyArray<
   readonly [fault: string, run: () => Effect.Effect<HookAnswer | void, unknown>, why: string]
 > = [
@@ -63,11 +63,11 @@ const faults: ReadonlyArray<
   ["decides what it cannot", () => Effect.succeed({ decision: "block" } as unknown as HookAnswer), "decision Expected"]
 ]
 
-/** Events without whose hooks nothing goes on. */
+/** Events that need the answers of their hooks. */
 const closed: ReadonlyArray<HookEvent> = ["PreToolUse", "PermissionRequest"]
 
 describe.each(faults)("a hook that %s", (_, behave, why) => {
-  it.effect("before a call keeps it from being made", () =>
+  it.effect("before a call blocks it", () =>
     Effect.gen(function*() {
       const { errors, made, results, text } = yield* run([on("PreToolUse", behave, { name: "guard", matcher: "act" })])
       expect(results[0]).toMatch(/^The call was not made, because the PreToolUse hook \(guard\) failed: /)
@@ -75,7 +75,7 @@ describe.each(faults)("a hook that %s", (_, behave, why) => {
       expect({ errors, made, text }).toEqual({ errors: [], made: 0, text: "all done" })
     }))
 
-  it.effect("when consent is asked for refuses it", () =>
+  it.effect("for a permission request denies it", () =>
     Effect.gen(function*() {
       const hooks = [
         on("PermissionRequest", () => Effect.succeed({ decision: "allow" } as const)),
@@ -86,9 +86,9 @@ describe.each(faults)("a hook that %s", (_, behave, why) => {
       expect(results[1]).toContain(why)
     }))
 
-  it.effect("at any other event is reported, and holds nothing up for ever", () =>
+  it.effect("at any other event is reported, and blocks nothing forever", () =>
     Effect.gen(function*() {
-      // These two come at other moments: CompactionNow.test.ts and HookEnds.test.ts have them.
+      // CompactionNow.test.ts and HookEnds.test.ts test these two.
       const apart: ReadonlyArray<HookEvent> = ["PreCompact", "SessionEnd"]
       const others = hookEvents.filter((event) => !closed.includes(event) && !apart.includes(event))
       const { errors, results, text } = yield* run([
@@ -105,7 +105,7 @@ describe.each(faults)("a hook that %s", (_, behave, why) => {
     }))
 })
 
-it.effect("a hook has as long as it is given", () =>
+it.effect("a hook has its own time limit", () =>
   Effect.gen(function*() {
     const slow = (timeout: string) =>
       on("PreToolUse", () => Effect.sleep("90 seconds"), { matcher: "act", timeout: timeout as "1 second" })
@@ -113,7 +113,7 @@ it.effect("a hook has as long as it is given", () =>
     expect((yield* run([slow("2 seconds")])).results[0]).toContain("it did not answer within 2 s")
   }))
 
-it.effect("a hook that cannot block is told so", () =>
+it.effect("a hook that cannot block gets that as its error", () =>
   Effect.gen(function*() {
     const hook = on("SessionStart", () => Effect.succeed({ decision: "deny" } as unknown as { decision: "allow" }))
     const { errors, text } = yield* run([hook])

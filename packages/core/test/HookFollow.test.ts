@@ -1,4 +1,4 @@
-/** Hooks that have a session go on, give consent, and tell the model more. */
+/** Hooks that continue a session, give consent, and add context. */
 import { describe, expect, it } from "@effect/vitest"
 import { type Hook, on } from "@skein/core/Hooks"
 import { Session } from "@skein/core/Session"
@@ -7,7 +7,7 @@ import { call, make, type Script } from "@skein/testing/ScriptedProvider"
 import { layer } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { touch } from "./support/asking.ts"
-import { callsMade, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const run = (
   script: Script,
@@ -17,7 +17,7 @@ const run = (
   Effect.gen(function*() {
     const { id } = yield* root()
     const { text } = yield* Session.prompt(id, "Go")
-    const calls = (yield* callsMade(id)).map(said)
+    const calls = (yield* callsMade(id)).map(resultOf)
     const prompts = (yield* messagesOf(id)).filter(({ info }) => info.role === "user").map(({ parts }) =>
       parts.map((part) => part.type === "text" ? part.text : part.type)
     )
@@ -25,7 +25,7 @@ const run = (
   }).pipe(Effect.provide(layer(make({ build: script }), { hooks, tools: [touch], ...more })))
 
 describe("a Stop hook", () => {
-  it.effect("has the session go on with its reason; who asked gets the last answer, and it is told of the second time", () =>
+  it.effect("continues the session with its reason; the caller gets the last answer, and the second call of the hook knows that", () =>
     Effect.gen(function*() {
       const again: Array<boolean> = []
       const hook = on("Stop", (payload) =>
@@ -39,12 +39,12 @@ describe("a Stop hook", () => {
       expect(prompts).toEqual([["Go"], ["A hook wants you to continue:\n\nrun the tests"]])
     }))
 
-  it.effect("cannot have it go on for ever", () =>
+  it.effect("cannot continue it forever", () =>
     Effect.gen(function*() {
-      let told = 0
-      const hook = on("Stop", () => Effect.sync(() => (told++, { decision: "deny", reason: "more" } as const)))
+      let calls = 0
+      const hook = on("Stop", () => Effect.sync(() => (calls++, { decision: "deny", reason: "more" } as const)))
       const { text } = yield* run(Array.from({ length: 20 }, (_, at) => `answer ${at}`), [hook])
-      expect(told).toBe(9)
+      expect(calls).toBe(9)
       expect(text).toBe("answer 8")
     }))
 })
@@ -61,7 +61,7 @@ describe("a hook before a call", () => {
         .toContain("ermission")
     }))
 
-  it.effect("that wants a person to be asked stands over one that consents", () =>
+  it.effect("that wants a person to be asked overrides one that consents", () =>
     Effect.gen(function*() {
       const ask = on("PreToolUse", () => Effect.succeed({ decision: "ask", reason: "sure?" } as const))
       expect((yield* run(script, [consent, ask], { rules: { edit: "allow" } })).calls.join()).toContain("ermission")
@@ -69,7 +69,7 @@ describe("a hook before a call", () => {
 })
 
 describe("hooks of prompts", () => {
-  it.effect("tell the model more with the prompt: at the start once, and each time", () =>
+  it.effect("add context to the prompt: at the start once, and with each prompt", () =>
     Effect.gen(function*() {
       const hooks = [
         on("SessionStart", () => Effect.succeed({ context: "branch main" })),
@@ -85,7 +85,7 @@ describe("hooks of prompts", () => {
       expect(prompts).toEqual([["one", "branch main", "said one"], ["two", "said two"]])
     }))
 
-  it.effect("may say much, and what is left out is said", () =>
+  it.effect("may say much, and the model learns how much is left out", () =>
     Effect.gen(function*() {
       const hook = on("UserPromptSubmit", () => Effect.succeed({ context: "x".repeat(90_000) }))
       const { prompts } = yield* run(["a"], [hook])

@@ -12,9 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
-/** Needs consent for the path that it is given. */
+/** Needs permission for the given path. */
 const touch = tool("touch", ({ path }) => Effect.succeed(`touched ${String(path)}`), {
   authorise: ({ path }) =>
     Effect.succeed([{ permission: "touch", patterns: [String(path)], always: [String(path)], metadata: {} }])
@@ -22,13 +22,13 @@ const touch = tool("touch", ({ path }) => Effect.succeed(`touched ${String(path)
 
 const echo = tool("echo", ({ words }) => Effect.succeed(String(words)))
 
-/** Hooks that listen to events and say nothing. */
+/** Hooks that only record their events. */
 const listening = (events: ReadonlyArray<HookEvent> = hookEvents) => {
-  const told: Array<HookPayload> = []
+  const payloads: Array<HookPayload> = []
   const hooks: ReadonlyArray<Hook> = events.map((event) =>
-    on(event, (payload) => Effect.sync(() => void told.push(payload)))
+    on(event, (payload) => Effect.sync(() => void payloads.push(payload)))
   )
-  return { told, hooks, names: () => told.map(({ event, path }) => `${event} ${path.join("/")}`) }
+  return { payloads, hooks, names: () => payloads.map(({ event, path }) => `${event} ${path.join("/")}`) }
 }
 
 const with_ = (
@@ -38,13 +38,13 @@ const with_ = (
 ) => Effect.provide(layer(make(script), { hooks, asks, tools: [echo, touch], agents: [agent("worker")] }))
 
 describe("every event", () => {
-  it.scoped("is told at its moment, with what its schema says, also of subagents", () => {
-    const { hooks, names, told } = listening()
+  it.scoped("is called at each event with a payload of its schema, in subagents too", () => {
+    const { hooks, names, payloads } = listening()
     return Effect.gen(function*() {
       const { id } = yield* root()
-      const heard = yield* record()
+      const events = yield* record()
       const turn = yield* Effect.fork(Session.prompt(id, "Go"))
-      const asked = yield* heard.first("permission.asked")
+      const asked = yield* events.first("permission.asked")
       yield* (yield* Permission).reply(asked.properties.id, "once")
       yield* Fiber.join(turn)
       expect(names()).toEqual([
@@ -60,10 +60,10 @@ describe("every event", () => {
         "PostToolUse build",
         "Stop build"
       ])
-      // Nothing is shortened or closed here: CompactionNow.test.ts and HookEnds.test.ts have that.
+      // Nothing is compacted or closed here: CompactionNow.test.ts and HookEnds.test.ts test that.
       for (const event of hookEvents.filter((each) => each !== "PreCompact" && each !== "SessionEnd")) {
-        const payload = told.find((each) => each.event === event)
-        expect(payload, event).toBeDefined()
+        const payload = payloads.find((each) => each.event === event)
+        expect(payload).toMatchObject({ event })
         Schema.decodeUnknownSync(hookPayloads[event] as Schema.Schema<HookPayload, unknown>)(payload, {
           onExcessProperty: "error"
         })
@@ -71,7 +71,7 @@ describe("every event", () => {
       const [child] = yield* childrenOf(id)
       const at = { sessionID: child!.id, rootID: id, path: ["build", "worker"], cwd: "/work" }
       const of = { tool: "touch", input: { path: "a" }, callID: expect.any(String) as string }
-      expect(told.filter(({ path }) => path.length === 2)).toEqual([
+      expect(payloads.filter(({ path }) => path.length === 2)).toEqual([
         { event: "SubagentStart", ...at, prompt: "touch it" },
         { event: "PreToolUse", ...at, ...of },
         { event: "PermissionRequest", ...at, ...of, request: asked.properties },
@@ -79,7 +79,7 @@ describe("every event", () => {
         { event: "PostToolUse", ...at, ...of, output: "touched a" },
         { event: "SubagentStop", ...at, output: "did it" }
       ])
-      expect(told.at(-1)).toMatchObject({ output: "all done" })
+      expect(payloads.at(-1)).toMatchObject({ output: "all done" })
     }).pipe(
       with_(
         { build: [tasks({ worker: "touch it" }), "all done"], worker: [call("touch", { path: "a" }), "did it"] },
@@ -89,7 +89,7 @@ describe("every event", () => {
     )
   })
 
-  it.effect("of a session is told once for the session, and once for each prompt and each turn", () => {
+  it.effect("is called once for the session, and once for each prompt and each turn", () => {
     const { hooks, names } = listening(["SessionStart", "UserPromptSubmit", "Stop"])
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -105,8 +105,8 @@ describe("every event", () => {
     }).pipe(with_({ build: ["fine"] }, hooks))
   })
 
-  it.effect("around a call is told of parts that are subtasks, and of calls that fail", () => {
-    const { hooks, told } = listening([
+  it.effect("is called around subtasks and failed calls", () => {
+    const { hooks, payloads } = listening([
       "UserPromptSubmit",
       "PreToolUse",
       "SubagentStart",
@@ -117,7 +117,7 @@ describe("every event", () => {
       const { id } = yield* root()
       const part = { type: "subtask", prompt: "do it", description: "d", agent: "worker" } as const
       yield* Session.prompt(id, [part, { ...part, agent: "nobody" }])
-      const of = (event: HookEvent) => told.filter((each) => each.event === event)
+      const of = (event: HookEvent) => payloads.filter((each) => each.event === event)
       expect(of("UserPromptSubmit")).toMatchObject([{ prompt: "do it\ndo it" }])
       expect(of("PreToolUse")).toMatchObject([
         { tool: "task", input: { subagent_type: "worker" } },
@@ -132,12 +132,12 @@ describe("every event", () => {
     }).pipe(with_({ build: ["summed up"], worker: ["done"] }, hooks))
   })
 
-  it.effect("that ends something tells of failures as such", () => {
-    const { hooks, told } = listening(["Stop", "SubagentStop"])
+  it.effect("at an end gets failures as such", () => {
+    const { hooks, payloads } = listening(["Stop", "SubagentStop"])
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Effect.flip(Session.prompt(id, "Go"))
-      expect(told).toMatchObject([
+      expect(payloads).toMatchObject([
         { event: "SubagentStop", failed: true },
         { event: "Stop", failed: true, output: "no way" }
       ])
@@ -146,7 +146,7 @@ describe("every event", () => {
     )
   })
 
-  it.effect("is told of an ask that nobody can be asked", () => {
+  it.effect("is called for a permission request that nobody can answer", () => {
     const { hooks, names } = listening(["Notification"])
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -155,7 +155,7 @@ describe("every event", () => {
     }).pipe(with_({ build: [call("touch", { path: "a" }), "done"] }, hooks))
   })
 
-  it.effect("is told of background runs, before the session is at rest", () => {
+  it.effect("is called for background runs, before the session is idle", () => {
     const { hooks, names } = listening(["SubagentStop"])
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -168,10 +168,10 @@ describe("every event", () => {
 })
 
 describe("a matcher", () => {
-  it.effect("means tools by name or permission key, whatever their case, and agents where there is no tool", () => {
-    const told: Array<string> = []
+  it.effect("matches tools by name or permission key, in any case, and agents if there is no tool", () => {
+    const payloads: Array<string> = []
     const tell = (name: string) => (payload: HookPayload) =>
-      Effect.sync(() => void told.push(`${name} ${"tool" in payload ? payload.tool : payload.path.at(-1)}`))
+      Effect.sync(() => void payloads.push(`${name} ${"tool" in payload ? payload.tool : payload.path.at(-1)}`))
     const hooks = [
       on("PreToolUse", tell("name"), { matcher: "Echo|glob" }),
       on("PreToolUse", tell("wildcard"), { matcher: "t?u*" }),
@@ -188,7 +188,7 @@ describe("a matcher", () => {
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
-      expect(told).toEqual([
+      expect(payloads).toEqual([
         "name echo",
         "all echo",
         "wildcard touch",
@@ -226,7 +226,7 @@ describe("a hook that hangs", () => {
     return { begun: begun.await, hook: on(event, () => Effect.zipRight(begun.open, Effect.never)) }
   }
 
-  it.effect("is given up when its session is stopped", () =>
+  it.effect("is interrupted when its session is stopped", () =>
     Effect.forEach(["PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"] as const, (event) => {
       const script = make({
         build: [call("echo", { words: "w" }), tasks({ worker: "p" }), "done"],
@@ -240,14 +240,14 @@ describe("a hook that hangs", () => {
         yield* (yield* Session).stop(id)
         yield* Fiber.await(turn)
         yield* expectStill(id, script)
-        return (yield* callsMade(id)).map(said)
+        return (yield* callsMade(id)).map(resultOf)
       }).pipe(Effect.provide(layer(script, { hooks: [hook], tools: [echo], agents: [agent("worker")] })))
     }).pipe(Effect.map(([before, after]) => {
       expect(before).toEqual([expect.stringContaining("not run")])
       expect(after).toEqual([expect.stringContaining("The call was made. It was stopped while a hook")])
     })))
 
-  it.effect("is given up with its prompt, of which nothing is kept", () => {
+  it.effect("is interrupted with its prompt, of which nothing is kept", () => {
     const script = make({ build: ["done"] })
     const { begun, hook } = hangs("UserPromptSubmit")
     return Effect.gen(function*() {
@@ -260,14 +260,14 @@ describe("a hook that hangs", () => {
     }).pipe(Effect.provide(layer(script, { hooks: [hook] })))
   })
 
-  it.scoped("keeps nobody from seeing or answering the question that it is told of", () => {
+  it.scoped("does not delay the question that it is notified of, or its answer", () => {
     const { begun, hook } = hangs("Notification")
     return Effect.gen(function*() {
       const { id } = yield* root()
-      const heard = yield* record()
+      const events = yield* record()
       const turn = yield* Effect.fork(Session.prompt(id, "Go"))
       yield* begun
-      const { properties } = yield* heard.first("permission.asked")
+      const { properties } = yield* events.first("permission.asked")
       yield* (yield* Permission).reply(properties.id, "once")
       expect((yield* Fiber.join(turn)).text).toBe("done")
     }).pipe(with_({ build: [call("touch", { path: "a" }), "done"] }, [hook], "person"))

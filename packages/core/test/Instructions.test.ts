@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { root } from "./support/tree.ts"
 
-it.effect("every agent reads the instructions of its directory, after its own prompt and before what only this prompt says", () => {
+it.effect("every agent reads the instructions of its directory, after its own prompt and before those of this prompt only", () => {
   const script = Scripted.make({
     build: [Scripted.call("task", { description: "Look around", prompt: "Look", subagent_type: "worker" }), "done"],
     worker: ["looked"]

@@ -32,7 +32,7 @@ const task = (description: string, agent: string) => ({
   input: { description, prompt: description, subagent_type: agent }
 })
 
-/** Three levels: 1 root, 2 leads, 3 workers; with words, calls, retries, a question and a queue among them. */
+/** Three levels: 1 root, 2 leads, 3 workers; with text, calls, retries, a question and a queue. */
 const make = () => {
   const script = Scripted.make({
     build: [
@@ -64,7 +64,7 @@ const make = () => {
   return { script, layer: SkeinTest.layer(script, { agents, tools, config, storage, asks: "person" }) }
 }
 
-/** Nothing runs, nothing wakes, and the session can be prompted again. */
+/** Nothing runs or wakes, and the session can be prompted again. */
 const expectStopped = Effect.fnUntraced(function*(id: SessionID, script: Scripted.Scripted) {
   yield* expectStill(id, script)
   const before = script.requests.length
@@ -76,13 +76,13 @@ const expectStopped = Effect.fnUntraced(function*(id: SessionID, script: Scripte
   yield* expectStill(id, script)
 })
 
-/** Ends a session, while its fiber waits for the answer. */
+/** Ends a session while its fiber waits for the answer. */
 type Ending = (id: SessionID, fiber: Fiber.RuntimeFiber<unknown, unknown>) => Effect.Effect<unknown, unknown, Session>
 
 const byInterruption: Ending = (_, fiber) => Fiber.interrupt(fiber)
 const byStop: Ending = (id) => Effect.flatMap(Session, (session) => session.stop(id))
 
-/** Ends a session after the k-th event of its turn; says whether there were as many. */
+/** Ends a session after the k-th event of its turn; returns whether there were that many. */
 const endedAfterEvent = (k: number, ending: Ending): boolean => {
   const { layer, script } = make()
   const program = Effect.gen(function*() {
@@ -94,7 +94,7 @@ const endedAfterEvent = (k: number, ending: Ending): boolean => {
     yield* bus.listen({ all: true }, () => {
       if (++events !== k) return
       reached.unsafeOpen()
-      // At this very moment, not when some other fiber gets to it.
+      // Immediately, and not when another fiber gets to it.
       if (ending === byInterruption) fiber.unsafeInterruptAsFork(nobody)
     })
     yield* Effect.raceFirst(reached.await, Effect.sleep("10 minutes"))
@@ -109,7 +109,7 @@ const endedAfterEvent = (k: number, ending: Ending): boolean => {
   return simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed: k })
 }
 
-/** Interrupts the prompt before the n-th operation of any fiber; says whether there were as many. */
+/** Interrupts the prompt before the n-th operation of any fiber; returns whether there were that many. */
 const endedBeforeOperation = (n: number, seed: number): boolean => {
   const { layer, script } = make()
   let interrupt = () => {}
@@ -132,13 +132,13 @@ const endedBeforeOperation = (n: number, seed: number): boolean => {
 }
 
 describe("a tree of three levels that is ended", () => {
-  it("leaves nothing behind when its prompt is interrupted, after whichever event", () => {
+  it("leaves nothing behind when its prompt is interrupted, after any event", () => {
     let k = 1
     while (endedAfterEvent(k, byInterruption)) k += stride
     expect(k).toBeGreaterThan(150)
   }, 120_000)
 
-  it("leaves nothing behind when it is stopped, after whichever event", () => {
+  it("leaves nothing behind when it is stopped, after any event", () => {
     let k = 1
     while (endedAfterEvent(k, byStop)) k += 5 * stride
     expect(k).toBeGreaterThan(150)

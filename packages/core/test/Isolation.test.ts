@@ -3,8 +3,8 @@ import { Isolation } from "@skein/core/Isolation"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 
-describe("isolation that nobody provides", () => {
-  it.effect("is refused, with what it needs, and has left nothing", () =>
+describe("isolation without a provider", () => {
+  it.effect("is refused, with what it needs, and leaves nothing behind", () =>
     Effect.gen(function*() {
       const { list, open } = yield* Isolation
       const taskID = "ses_1" as SessionID

@@ -57,7 +57,7 @@ const storing = (fails = false) => {
   return { storage, layer }
 }
 
-/** Commits on top of a stored root, and says what was told, what the log keeps, and whether it was refused. */
+/** Commits on top of a stored root; returns what was published and logged, and whether it was refused. */
 const outcomeOf = (entries: (journal: typeof Journal.Service) => ReadonlyArray<Entry>, fails = false) => {
   const { layer, storage } = storing()
   return Effect.gen(function*() {
@@ -69,11 +69,11 @@ const outcomeOf = (entries: (journal: typeof Journal.Service) => ReadonlyArray<E
     }])
     if (fails) storage.failWhere((n) => n === 1)
     const before = (yield* (yield* SessionStorage).events({ after: 0 })).length
-    const told: Array<Event> = []
-    yield* (yield* Bus).listen({ all: true }, (event) => told.push(event))
+    const published: Array<Event> = []
+    yield* (yield* Bus).listen({ all: true }, (event) => published.push(event))
     const result = yield* Effect.either(journal.commit(entries(journal), root))
     const logged = (yield* (yield* SessionStorage).events({ after: 0 })).slice(before)
-    return { told, logged: logged.map(({ event }) => event), isRefused: Either.isLeft(result) }
+    return { published, logged: logged.map(({ event }) => event), isRefused: Either.isLeft(result) }
   }).pipe(Effect.scoped, Effect.provide(layer))
 }
 
@@ -81,7 +81,7 @@ type Name = "child" | "other"
 
 const childArbitrary = fc.constantFrom<Name>("child", "other")
 
-/** What may be in a commit: some lists are refused, such as those with a part of a message that is not there. */
+/** Possible contents of a commit. Some lists are refused, such as those with a part of a missing message. */
 const kinds = fc.oneof(
   childArbitrary.map((name) => ({ kind: "created" as const, name })),
   fc.record({ kind: fc.constant("updated" as const), title: fc.string() }),
@@ -117,7 +117,7 @@ const entryOf = (journal: typeof Journal.Service, each: Kind): Entry => {
   }
 }
 
-/** The event that watchers expect to hear of it, by its kind and by what it is about. */
+/** The event that watchers expect, by its kind and subject. */
 const expected = (each: Kind): ReadonlyArray<readonly [Event["type"], SessionID, string]> => {
   switch (each.kind) {
     case "created":
@@ -154,19 +154,19 @@ const seen = (event: Event): readonly [Event["type"], SessionID, string] => {
 }
 
 describe("Journal", () => {
-  it.effect("tells exactly what a commit stored, in order, and nothing of one that failed", () =>
+  it.effect("publishes exactly what a commit stored, in order, and nothing of one that failed", () =>
     Effect.gen(function*() {
       let refusals = 0
       let commits = 0
       yield* Effect.promise(() =>
         fc.assert(
           fc.asyncProperty(fc.array(kinds, { maxLength: 12 }), fc.boolean(), async (list, fails) => {
-            const { isRefused, logged, told } = await Effect.runPromise(
+            const { isRefused, logged, published } = await Effect.runPromise(
               outcomeOf((journal) => list.map((each) => entryOf(journal, each)), fails)
             )
-            expect(told.map(seen)).toEqual(isRefused ? [] : list.flatMap(expected))
-            expect(logged.map(({ id }) => id)).toEqual(told.map(({ id }) => id))
-            expect(told.map(({ id }) => id)).toEqual(told.map(({ id }) => id).toSorted())
+            expect(published.map(seen)).toEqual(isRefused ? [] : list.flatMap(expected))
+            expect(logged.map(({ id }) => id)).toEqual(published.map(({ id }) => id))
+            expect(published.map(({ id }) => id)).toEqual(published.map(({ id }) => id).toSorted())
             if (isRefused) refusals++
             else commits++
           })
@@ -175,14 +175,14 @@ describe("Journal", () => {
       expect(Math.min(refusals, commits)).toBeGreaterThan(10)
     }))
 
-  it.effect("gives the place of the last event that a commit stored, and tells each event with its own", () =>
+  it.effect("returns the `seq` of the last event that a commit stored, and publishes each event with its own", () =>
     Effect.gen(function*() {
       const { layer } = storing()
       yield* Effect.gen(function*() {
         const journal = yield* Journal
         const info = session("root")
-        const told: Array<Event> = []
-        yield* (yield* Bus).listen({ all: true }, (event) => told.push(event))
+        const published: Array<Event> = []
+        yield* (yield* Bus).listen({ all: true }, (event) => published.push(event))
         const first = yield* journal.commit([{ _tag: "Session", info, isNew: true }])
         const second = yield* journal.commit([{ _tag: "Message", info: message("root", "a") }, {
           _tag: "Part",
@@ -192,32 +192,32 @@ describe("Journal", () => {
         journal.tell(info, "session.status", { status: { type: "idle" } }, 1)
         const log = yield* (yield* SessionStorage).events({ after: 0 })
         expect([first, second, nothing]).toEqual([{ seq: log[0]?.seq }, { seq: log[2]?.seq }, { seq: undefined }])
-        expect(told.map(({ id, seq }) => ({ id, seq })).slice(0, 3)).toEqual(
+        expect(published.map(({ id, seq }) => ({ id, seq })).slice(0, 3)).toEqual(
           log.map(({ event: { id }, seq }) => ({ id, seq }))
         )
-        expect(told.at(-1)).not.toHaveProperty("seq")
+        expect(published.at(-1)).not.toHaveProperty("seq")
       }).pipe(Effect.scoped, Effect.provide(layer))
     }))
 
-  it.effect("tells of a new session with all that it has as one event", () =>
+  it.effect("publishes a new session with everything in it as one event", () =>
     Effect.gen(function*() {
-      const { logged, told } = yield* outcomeOf(() => [
+      const { logged, published } = yield* outcomeOf(() => [
         { _tag: "Session", info: session("child"), isNew: true },
         { _tag: "Message", info: message("child", "c") },
         { _tag: "Part", part: part("child", "c", "r") },
         { _tag: "Todos", sessionID: ses("child"), todos: [] }
       ])
-      expect(told.map(seen)).toEqual([["session.created", ses("child"), "child"]])
-      expect(logged.map(({ id }) => id)).toEqual(told.map(({ id }) => id))
+      expect(published.map(seen)).toEqual([["session.created", ses("child"), "child"]])
+      expect(logged.map(({ id }) => id)).toEqual(published.map(({ id }) => id))
     }))
 
-  it.effect("tells that a session was deleted by the row that it was", () =>
+  it.effect("publishes the deletion of a session with its last row", () =>
     Effect.gen(function*() {
-      const { told } = yield* outcomeOf(() => [{ _tag: "DeleteSession", info: session("root") }])
-      expect(told).toMatchObject([{ type: "session.deleted", properties: { info: { title: "root" } } }])
+      const { published } = yield* outcomeOf(() => [{ _tag: "DeleteSession", info: session("root") }])
+      expect(published).toMatchObject([{ type: "session.deleted", properties: { info: { title: "root" } } }])
     }))
 
-  it.effect("stores nothing of a row whose session it was not told", () =>
+  it.effect("stores nothing of a row of another session", () =>
     Effect.gen(function*() {
       const { layer, storage } = storing()
       yield* Effect.gen(function*() {
@@ -230,7 +230,7 @@ describe("Journal", () => {
       }).pipe(Effect.provide(layer))
     }))
 
-  it.effect("stores an event that no row implies once, however often its commit is tried", () =>
+  it.effect("stores an event that no row implies once, however often its commit is retried", () =>
     Effect.gen(function*() {
       const { layer, storage } = storing()
       yield* Effect.gen(function*() {
@@ -246,15 +246,15 @@ describe("Journal", () => {
       expect(storage.commits()).toBe(3)
     }))
 
-  it.effect("tells passing things and reports of calls, and keeps neither", () =>
+  it.effect("publishes ephemeral events and progress of calls, and stores neither", () =>
     Effect.gen(function*() {
       const { layer } = storing()
       yield* Effect.gen(function*() {
         const journal = yield* Journal
         const info = session("root")
         yield* journal.commit([{ _tag: "Session", info, isNew: true }])
-        const told: Array<Event> = []
-        yield* (yield* Bus).listen({ all: true }, (event) => told.push(event))
+        const published: Array<Event> = []
+        yield* (yield* Bus).listen({ all: true }, (event) => published.push(event))
         journal.tell(info, "session.status", { status: { type: "idle" } }, 1)
         journal.report(info, {
           id: PartID.make("prt_1"),
@@ -265,7 +265,7 @@ describe("Journal", () => {
           tool: "bash",
           state: { status: "running", input: {}, title: "half", time: { start: 1 } }
         }, 1)
-        expect(told.map(({ type }) => type)).toEqual(["session.status", "message.part.updated"])
+        expect(published.map(({ type }) => type)).toEqual(["session.status", "message.part.updated"])
         expect((yield* (yield* SessionStorage).events({ after: 0 })).map(({ event }) => event.type)).toEqual([
           "session.created"
         ])

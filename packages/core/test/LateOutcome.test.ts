@@ -13,12 +13,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { simulate } from "./support/simulate.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const settles = (writes: ReadonlyArray<Write>) =>
   writes.some((write) => write._tag === "Run" && write.run.state === "settled")
 
-/** Storage that does not take outcomes while it is broken, and counts how often it was asked to. */
+/** Storage that rejects outcomes while it is broken, and counts the attempts. */
 const makeStorage = () => {
   const state = { broken: true, tries: 0 }
   const layer = Layer.effect(
@@ -43,8 +43,8 @@ const scene = (
     readonly id: SessionID
     readonly script: Scripted.Scripted
     readonly state: ReturnType<typeof makeStorage>["state"]
-    /** How often the model was told of the outcome, and the bus. */
-    readonly told: Effect.Effect<{ readonly model: number; readonly bus: number }, unknown, Session>
+    /** How often the model and the bus got the outcome. */
+    readonly reports: Effect.Effect<{ readonly model: number; readonly bus: number }, unknown, Session>
   }) => Effect.Effect<void, unknown, Governor | Session | SessionStorage | Tasks>
 ) => {
   const { layer, state } = makeStorage()
@@ -58,11 +58,11 @@ const scene = (
   const program = Effect.gen(function*() {
     const { id } = yield* root()
     const events = yield* record({ rootID: id })
-    const told = Effect.map(messagesOf(id), (messages) => ({
+    const reports = Effect.map(messagesOf(id), (messages) => ({
       model: JSON.stringify(messages).split("42 geese").length - 1,
       bus: events.of("subagent.completed").length
     }))
-    yield* body({ id, script, state, told })
+    yield* body({ id, script, state, reports })
   })
   const agents = [SkeinTest.agent("worker")]
   simulate(
@@ -72,27 +72,27 @@ const scene = (
 }
 
 describe("an outcome that cannot be stored", () => {
-  it("is stored and told once, as soon as that is possible; until then nobody hangs", () =>
-    scene(true, ({ id, script, state, told }) =>
+  it("is stored and reported once, as soon as that is possible; until then nothing hangs", () =>
+    scene(true, ({ id, script, state, reports }) =>
       Effect.gen(function*() {
         const session = yield* Session
         yield* session.prompt(id, "Go")
         yield* session.untilIdle(id)
-        expect(yield* told).toEqual({ model: 0, bus: 0 })
+        expect(yield* reports).toEqual({ model: 0, bus: 0 })
         yield* Effect.sleep("1 hour")
-        expect(state.tries, "it is tried in longer and longer intervals").toBeLessThan(150)
+        expect(state.tries, "it is retried in growing intervals").toBeLessThan(150)
         state.broken = false
         yield* Effect.sleep("31 seconds")
         yield* session.untilIdle(id)
-        expect(yield* told).toEqual({ model: 1, bus: 1 })
+        expect(yield* reports).toEqual({ model: 1, bus: 1 })
         expect(script.requests.filter(({ origin }) => origin.sessionID === id)).toHaveLength(3)
         yield* Effect.sleep("1 hour")
-        expect(yield* told).toEqual({ model: 1, bus: 1 })
+        expect(yield* reports).toEqual({ model: 1, bus: 1 })
         yield* expectStill(id, script)
       })))
 
-  it("does not hold up a stop, and wakes nobody after it, but is told at the next prompt", () =>
-    scene(true, ({ id, script, state, told }) =>
+  it("does not delay a stop, wakes nothing after it, and is reported with the next prompt", () =>
+    scene(true, ({ id, script, state, reports }) =>
       Effect.gen(function*() {
         const session = yield* Session
         yield* session.prompt(id, "Go")
@@ -103,15 +103,15 @@ describe("an outcome that cannot be stored", () => {
         state.broken = false
         const requests = script.requests.length
         yield* Effect.sleep("1 hour")
-        expect(script.requests.length, "nothing wakes by itself").toBe(requests)
-        expect(yield* told).toEqual({ model: 0, bus: 1 })
+        expect(script.requests.length, "nothing wakes without a reason").toBe(requests)
+        expect(yield* reports).toEqual({ model: 0, bus: 1 })
         yield* session.prompt(id, "Go on")
-        expect(yield* told).toEqual({ model: 1, bus: 1 })
+        expect(yield* reports).toEqual({ model: 1, bus: 1 })
         yield* expectStill(id, script)
       })))
 
-  it("does not hold up the next run of the same task", () =>
-    scene(true, ({ id, script, state, told }) =>
+  it("does not delay the next run of the same task", () =>
+    scene(true, ({ id, script, state, reports }) =>
       Effect.gen(function*() {
         const [session, tasks] = yield* Effect.all([Session, Tasks])
         yield* session.prompt(id, "Go")
@@ -123,22 +123,22 @@ describe("an outcome that cannot be stored", () => {
         expect(yield* Fiber.join(next)).toMatchObject({ status: "completed" })
         yield* Effect.sleep("1 minute")
         yield* session.untilIdle(id)
-        expect(yield* told).toEqual({ model: 1, bus: 2 })
+        expect(yield* reports).toEqual({ model: 1, bus: 2 })
         yield* expectStill(id, script)
       })))
 
-  it("is told to a caller that waited for it later, and wakes nobody", () =>
-    scene(false, ({ id, script, state, told }) =>
+  it("is reported later to a caller that waited for it, and wakes nothing", () =>
+    scene(false, ({ id, script, state, reports }) =>
       Effect.gen(function*() {
         const session = yield* Session
         yield* session.prompt(id, "Go")
-        expect((yield* callsMade(id)).map(said)).toEqual([expect.stringContaining("The disk is full.")])
+        expect((yield* callsMade(id)).map(resultOf)).toEqual([expect.stringContaining("The disk is full.")])
         state.broken = false
         const requests = script.requests.length
         yield* Effect.sleep("1 hour")
-        expect(script.requests.length, "nothing wakes by itself").toBe(requests)
+        expect(script.requests.length, "nothing wakes without a reason").toBe(requests)
         yield* session.prompt(id, "Go on")
-        expect(yield* told).toEqual({ model: 1, bus: 1 })
+        expect(yield* reports).toEqual({ model: 1, bus: 1 })
         yield* expectStill(id, script)
       })))
 })

@@ -1,6 +1,6 @@
 /**
- * No sequence of prompts, answers, resumes, agent switches, commands, subtasks, agents of a model's own making, tasks in the
- * background, hooks, changes of config and crashes lifts a ceiling. `SKEIN_LATTICE` says how many are tried.
+ * No sequence of prompts, answers, resumes, agent switches, commands, subtasks, custom agents, background tasks, hooks,
+ * config changes and crashes lifts a ceiling. `SKEIN_LATTICE` sets the number of scenarios.
  */
 import { expect, it } from "@effect/vitest"
 import { Bus } from "@skein/core/Bus"
@@ -37,18 +37,18 @@ const rules: fc.Arbitrary<Rules> = fc.dictionary(
   { maxKeys: 3, noNullPrototype: true }
 )
 
-/** What an agent may change, and the ceiling that it declares, if it does. */
+/** What an agent may change, and its declared ceiling, if any. */
 const definition = fc.record({ edit: rules, ceiling: fc.option(rules, { nil: undefined, freq: 3 }) })
 
 const step = fc.record({
   agent: fc.constantFrom("chief", "other"),
-  /** Who works, from the root down. */
+  /** The agents, from the root down. */
   chain: fc.array(fc.constantFrom("lead", "mid", "worker"), { minLength: 1, maxLength: 3 }),
   /** How the first of them is called: by the model in one of these ways, as a part of the prompt, or by a command. */
   how: fc.constantFrom("task", "again", "wrong", "inline", "background", "background", "subtask", "command")
 })
 
-/** What config says of agents. */
+/** The agents in the config. */
 const config = fc.record({
   agents: fc.record({
     chief: definition,
@@ -61,12 +61,12 @@ const config = fc.record({
 })
 
 const life = fc.record({
-  /** Config as it is in this life, and what it becomes. */
+  /** The config at the start of this life, and its later version. */
   first: config,
   later: config,
   /** When it changes, in steps of the model. */
   changes: fc.option(fc.integer({ min: 0, max: 20 }), { nil: undefined }),
-  /** What the root session itself may not do; the first life says it. */
+  /** What the root session itself may not do; set by the first life. */
   ceiling: rules,
   asks: fc.constantFrom("auto" as const, "person" as const),
   answers: fc.array(
@@ -75,26 +75,26 @@ const life = fc.record({
   ),
   hooks: fc.subarray(["consents", "changes"] as const),
   steps: fc.array(step, { minLength: 1, maxLength: 4 }),
-  /** The commit at which it dies, if it does. */
+  /** The commit at which it dies, if any. */
   dies: fc.option(fc.record({ at: fc.integer({ min: 3, max: 40 }), made: fc.boolean() }), { nil: undefined })
 })
 
 type Config = typeof config extends fc.Arbitrary<infer A> ? A : never
 type Life = typeof life extends fc.Arbitrary<infer A> ? A : never
 
-/** What rules say of a thing; the last that fits counts. */
+/** The action of rules for a thing; the last match wins. */
 const says = (all: Rules, thing: string): Action | undefined =>
   Object.entries(all).findLast(([pattern]) => pattern === "*" || pattern === thing)?.[1]
 
-/** Whether an agent lets nobody below it, nor itself, change a thing. */
+/** Whether an agent forbids itself and everything below it to change a thing. */
 const forbids = ({ agents }: Config, name: string, thing: string, itself: boolean): boolean => {
   const { ceiling, edit } = agents[name as keyof Config["agents"]]
-  // A ceiling that is not declared is what the rules deny, with their exceptions.
+  // An undeclared ceiling is what the rules deny, with their exceptions.
   const above = says(ceiling ?? edit, thing) === "deny"
   return above || (itself && says(edit, thing) === "deny")
 }
 
-/** A moment of a tree: who worked, down to a session, and which config there was. */
+/** A moment of a tree: which agents worked, down to a session, and with which config. */
 interface Moment {
   readonly life: number
   readonly version: number
@@ -104,7 +104,7 @@ interface Moment {
 
 interface Touched extends Moment {
   readonly thing: string
-  /** When the run of the session began, and those of all above it, as far as they are runs. */
+  /** When the run of the session began, and those of all sessions above that are tasks. */
   readonly begun: ReadonlyArray<Moment>
 }
 
@@ -145,7 +145,7 @@ const scripted = (known: ReadonlyArray<Known>) => (request: ModelRequest): Scrip
     }
   }
   return {
-    // Those below take longer, so that they still work when the root hears something else.
+    // Lower agents take longer, so that they still work when the root gets another message.
     delay: { first: request.origin.path.length > 1 ? 4 * pace : pace },
     calls: [
       ...things.map((thing) => ({ tool: "touch", input: { thing } })),
@@ -154,7 +154,7 @@ const scripted = (known: ReadonlyArray<Known>) => (request: ModelRequest): Scrip
   }
 }
 
-/** How long a model takes for an answer, in milliseconds: whatever else happens does so in between. */
+/** How long a model takes to answer, in milliseconds: everything else happens in between. */
 const pace = 10
 
 const mayTask = (name: string) => name === "worker" ? {} : { task: "allow" as const, task_agent: "allow" as const }
@@ -287,12 +287,12 @@ const lives = (given: ReadonlyArray<Life>, seed: number) => {
   return memory.touched
 }
 
-/** Who above it, or by its own definition, forbade what was done: as it was then, or when a run that led to it began. */
+/** Which agent above, or its own definition, forbade a change: now, or when a run that led to it began. */
 const over = (scenario: ReadonlyArray<Life>, { begun, thing, ...done }: Touched): ReadonlyArray<string> => {
   const at = ({ life: n, version }: Moment) => versionOf(scenario[n] as Life, version)
   const held = done.path.filter((name, depth) => forbids(at(done), name, thing, depth === done.path.length - 1))
   const captured = begun.flatMap((moment) => {
-    // What its own definition forbids it is kept for as long as the process that began the run lives.
+    // The denials of its own definition at the start of the run apply while the process of the run lives.
     const above = moment.life === done.life ? moment.path : moment.path.slice(0, -1)
     return above.filter((name) => forbids(at(moment), name, thing, false)).map((name) => `${name} at its beginning`)
   })
@@ -316,11 +316,11 @@ it("no child does what a ceiling above it denies", () => {
       if (run !== undefined && run.path[0] !== path[0]) seen.switched++
     }
   }
-  // Where nothing happens nothing is proved.
+  // Without any changes the test would prove nothing.
   expect(Object.entries(seen).filter(([, count]) => count < tried.length / 40)).toEqual([])
 }, 1_200_000)
 
-it("a task that a crash has cut off keeps the ceilings above it, also where config is laxer by then", () => {
+it("a task that a crash interrupted keeps the ceilings above it, even if the config is now more permissive", () => {
   const touched: Array<string> = []
   const touch = SkeinTest.tool("touch", ({ thing }) =>
     Effect.sync(() => {

@@ -14,12 +14,12 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { lastingStorage } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
-import { callsMade, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 import { settableClock, stoppableClock } from "./support/wallClock.ts"
 
 type Storage = Context.Tag.Service<SessionStorage>
 
-/** Storage that several processes have access to, as each of them sees it; a latch lets one of them stand still. */
+/** Storage shared by several processes, as each of them sees it; a latch can suspend one of them. */
 const sharedBy = (inner: Storage, latch?: Effect.Latch, seen?: Array<ReadonlyArray<Write>>) =>
   Layer.succeed(SessionStorage, {
     ...inner,
@@ -48,7 +48,7 @@ const run = <A>(program: (inner: Storage) => Effect.Effect<A, unknown, Scope.Sco
   simulate(Effect.scoped(Effect.flatMap(lastingStorage, program)), { seed: 1 })
 
 describe("a tree that two processes want", () => {
-  it("is changed by who holds it, and the other is told who that is", () => {
+  it("is changed only by its holder, and the other process learns who that is", () => {
     run((inner) =>
       Effect.gen(function*() {
         const first = yield* stack(
@@ -72,7 +72,7 @@ describe("a tree that two processes want", () => {
     )
   })
 
-  it("goes from hand to hand when it rests, and each finds what the other did", () => {
+  it("changes hands when it is idle, and each process reads the other's changes", () => {
     run((inner) =>
       Effect.gen(function*() {
         const first = yield* stack(Scripted.make({ build: ["a", "c"] }), sharedBy(inner))
@@ -91,7 +91,7 @@ describe("a tree that two processes want", () => {
     )
   })
 
-  it("is answered by one of two who ask at the same moment, and the other waits for its end", () => {
+  it("is prompted by one of two that ask at the same moment, and the other waits for its end", () => {
     for (let seed = 1; seed <= 30; seed++) {
       simulate(
         Effect.scoped(Effect.gen(function*() {
@@ -108,14 +108,14 @@ describe("a tree that two processes want", () => {
           const all = yield* Effect.provide(words(id), stacks[0]!)
           expect([["0", "a", "1", "b"], ["1", "b", "0", "a"]]).toContainEqual(all)
         })),
-        { seed, everywhere: true, patience: 60 }
+        { seed, everywhere: true, maxSlice: 60 }
       )
     }
   })
 })
 
-describe("a process that stands still for longer than its lease", () => {
-  it("loses what it held: another goes on, and nothing of the first happens any more", () => {
+describe("a process that is suspended for longer than its lease", () => {
+  it("loses its tree: another process continues, and the first stores nothing more", () => {
     const effects: Array<string> = []
     run((inner) =>
       Effect.gen(function*() {
@@ -139,7 +139,7 @@ describe("a process that stands still for longer than its lease", () => {
           reason: "held"
         })
         yield* latch.close
-        // Nobody can know whether it is gone.
+        // Nobody can know whether it is dead.
         expect((yield* Effect.provide(Session.prompt(id, "Mine!"), second)).text).toBe("the end of the second")
         yield* latch.open
         const end = yield* Fiber.join(working)
@@ -148,15 +148,15 @@ describe("a process that stands still for longer than its lease", () => {
         expect(effects).toEqual(["first"])
         yield* Effect.provide(expectStill(id, lively), second)
         expect(yield* Effect.provide(words(id), second)).not.toContain("the end of the first")
-        // Who lost it can have it again, as it is by now.
+        // The process that lost the tree can acquire it again, in its current state.
         expect((yield* Effect.provide(Session.prompt(id, "And I?"), first)).text).toBe("the end of the first")
       })
     )
   })
 })
 
-describe("a tree whose process is gone", () => {
-  /** A process at work for a minute, and another one that wants its tree. */
+describe("a tree whose process is dead", () => {
+  /** A process that works for a minute, and another one that wants its tree. */
   const two = (
     program: (world: {
       readonly latch: Effect.Latch
@@ -194,7 +194,7 @@ describe("a tree whose process is gone", () => {
     }
   )
 
-  it("is not taken while the process lives, however often another tries", () => {
+  it("is not taken over while the process lives, however often another tries", () => {
     two(({ prompt, working }) =>
       Effect.gen(function*() {
         for (let tries = 0; tries < 15; tries++) {
@@ -207,7 +207,7 @@ describe("a tree whose process is gone", () => {
     )
   })
 
-  it("is not taken from a process of an older version, which renews a longer lease more rarely", () => {
+  it("is not taken over from a process of an older version, which renews a longer lease less often", () => {
     run((inner) =>
       Effect.gen(function*() {
         const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
@@ -228,7 +228,7 @@ describe("a tree whose process is gone", () => {
     )
   })
 
-  it("is not taken when both processes were stopped at once, for longer than a lease", () => {
+  it("is not taken over when both processes were suspended together, for longer than a lease", () => {
     run((inner) =>
       Effect.gen(function*() {
         const { clock, stop } = yield* stoppableClock
@@ -253,7 +253,7 @@ describe("a tree whose process is gone", () => {
 const hour = 3_600_000
 
 describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s by an hour", (_, by) => {
-  /** Two processes and their storage on one clock, and a session in which the first is at work for a minute. */
+  /** Two processes and their storage on one clock, and a session in which the first works for a minute. */
   const two = (
     program: (world: {
       readonly second: Effect.Effect.Success<ReturnType<typeof stack>>
@@ -280,7 +280,7 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
       })
     )
 
-  it("takes no tree from a process that lives", () => {
+  it("takes no tree from a live process", () => {
     two(({ id, jump, second, working }) =>
       Effect.gen(function*() {
         const began = yield* now
@@ -295,7 +295,7 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
     )
   })
 
-  it("does not keep the tree of a process that is gone", () => {
+  it("does not delay the takeover from a dead process", () => {
     two(({ id, jump, latch, second }) =>
       Effect.gen(function*() {
         const began = yield* now
@@ -309,7 +309,7 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
     )
   })
 
-  it("gives a tree to nobody else for as long as its process may begin something that cannot be undone", () => {
+  it("gives a tree to no other process while its holder may begin an effect", () => {
     const effects: Array<string> = []
     run((inner) =>
       Effect.gen(function*() {
@@ -337,8 +337,8 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
   })
 })
 
-describe("what a process stores of a tree", () => {
-  it("says each time that it holds it", () => {
+describe("every commit of a process to a tree", () => {
+  it("contains the fence of its lease", () => {
     const seen: Array<ReadonlyArray<Write>> = []
     run((inner) =>
       Effect.gen(function*() {
@@ -367,7 +367,7 @@ describe("what a process stores of a tree", () => {
             yield* session.rename(id, "Another title")
             const copy = yield* session.fork(id)
             yield* session.remove(copy.id)
-            expect((yield* callsMade(id)).map(said)).toHaveLength(3)
+            expect((yield* callsMade(id)).map(resultOf)).toHaveLength(3)
             yield* session.remove(id)
           }),
           context

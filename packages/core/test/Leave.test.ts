@@ -20,7 +20,7 @@ const task = (description: string) => ({
   input: { description, prompt: description, subagent_type: "worker", background: true }
 })
 
-/** A root with three tasks in the background, of which one has one of its own; each of them calls a tool first. */
+/** A root with three background tasks, one of which has its own; each first calls a tool. */
 const script = () =>
   Scripted.make({
     build: (request) =>
@@ -39,7 +39,7 @@ const script = () =>
 
 const lasting = Effect.map(Layer.build(SessionStorage.layerMemory), (context) => Layer.succeedContext(context))
 
-/** Prompts, leaves after so many milliseconds, and continues in the same process or in another one. */
+/** Prompts, leaves after this many milliseconds, and continues in the same process or another one. */
 const leftAfter = (after: number, where: "here" | "elsewhere", logged: Array<string>) =>
   Effect.scoped(Effect.gen(function*() {
     const inner = yield* lasting
@@ -53,7 +53,7 @@ const leftAfter = (after: number, where: "here" | "elsewhere", logged: Array<str
           config: { limits: { concurrency: 2, subagent_depth: 2 } }
         })
       )
-    const goOn = (id: Parameters<typeof messagesOf>[0], scripted: Scripted.Scripted) =>
+    const resume = (id: Parameters<typeof messagesOf>[0], scripted: Scripted.Scripted) =>
       Effect.gen(function*() {
         const session = yield* Session
         yield* session.resume(id)
@@ -77,7 +77,7 @@ const leftAfter = (after: number, where: "here" | "elsewhere", logged: Array<str
       const ends = [...events.of("subagent.failed"), ...events.of("session.error")]
       expect(ends).toEqual([])
       expect(first.open.now).toBe(0)
-      if (where === "here") yield* goOn(id, first)
+      if (where === "here") yield* resume(id, first)
       return { id, runs }
     }).pipe(
       stack("first", first),
@@ -90,19 +90,19 @@ const leftAfter = (after: number, where: "here" | "elsewhere", logged: Array<str
     )
     if (where === "elsewhere") {
       const second = script()
-      yield* goOn(left.id, second).pipe(stack("second", second))
+      yield* resume(left.id, second).pipe(stack("second", second))
     }
     return left.runs.length
   }))
 
-describe("a tree that is left while tasks are at work in the background", () => {
-  it.each(["here", "elsewhere"] as const)("loses and doubles nothing, whenever that is, and goes on %s", (where) => {
+describe("a tree that is left while background tasks work", () => {
+  it.each(["here", "elsewhere"] as const)("loses and repeats nothing, at any time, and continues %s", (where) => {
     const logged: Array<string> = []
     const counts = new Set<number>()
     for (let after = 0; after <= 480; after += 40) {
       counts.add(simulate(leftAfter(after, where, logged), { seed: after }))
     }
-    // It was left with all of them at work, with some, and with none.
+    // It was left with all of them working, with some, and with none.
     expect(counts.size).toBeGreaterThan(2)
     expect(counts).toContain(0)
     expect(logged).toEqual([])

@@ -8,13 +8,13 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const other = SkeinTest.tool("other", () => Effect.succeed("other"))
 const tools = [echo, other]
 
-/** Prompts an agent that makes these calls one after the other, and gives what became of each. */
+/** Prompts an agent that makes these calls one after the other, and returns the result of each. */
 const circle = Effect.fnUntraced(function*(steps: ReadonlyArray<Scripted.ScriptedStep | string>, prompts = 1) {
   const script = Scripted.make({ build: [...steps, "done"] })
   return yield* Effect.gen(function*() {
@@ -22,7 +22,7 @@ const circle = Effect.fnUntraced(function*(steps: ReadonlyArray<Scripted.Scripte
     let end = ""
     for (let i = 0; i < prompts; i++) end = (yield* Session.prompt(id, `Go ${i}`)).end
     yield* expectStill(id, script)
-    return { end, calls: (yield* callsMade(id)).map(said), requests: script.requests.length }
+    return { end, calls: (yield* callsMade(id)).map(resultOf), requests: script.requests.length }
   }).pipe(Effect.provide(SkeinTest.layer(script, { tools })))
 })
 
@@ -31,7 +31,7 @@ const sameInOtherOrder = { calls: [{ tool: "echo", raw: "{\"more\": {\"y\":[1,2]
 const noted = "needs a person's consent"
 
 describe("an agent that repeats itself", () => {
-  it.effect("is stopped at the third same call in a row", () =>
+  it.effect("is stopped at the third identical call in a row", () =>
     Effect.gen(function*() {
       const { calls, end, requests } = yield* circle([same, same, same, same])
       expect(calls).toEqual(["said a", "said a", expect.stringContaining(noted)])
@@ -40,28 +40,28 @@ describe("an agent that repeats itself", () => {
       expect(requests).toBe(3)
     }))
 
-  it.effect("is stopped also where all else that would be asked is allowed", () => {
+  it.effect("is stopped even if every other question is allowed", () => {
     const script = Scripted.make({ build: [same, same, same, "done"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Go")).end).toBe("denied")
-      expect((yield* callsMade(id)).map(said)).toEqual(["said a", "said a", expect.stringContaining(noted)])
+      expect((yield* callsMade(id)).map(resultOf)).toEqual(["said a", "said a", expect.stringContaining(noted)])
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, asks: "auto" })))
   })
 
-  it.effect("is not fooled by another order of the keys", () =>
+  it.effect("is detected with the keys in another order", () =>
     Effect.gen(function*() {
       const { calls } = yield* circle([same, sameInOtherOrder, same])
       expect(calls[2]).toContain("doom_loop")
     }))
 
-  it.effect("is stopped when the same calls stand in one step", () =>
+  it.effect("is stopped when the same calls are in one step", () =>
     Effect.gen(function*() {
       const { calls } = yield* circle([{ calls: [1, 2, 3].flatMap(() => same.calls ?? []) }])
       expect(calls.filter((each) => each.includes("doom_loop"))).toHaveLength(1)
     }))
 
-  it.effect("is stopped when it goes back and forth between two calls", () =>
+  it.effect("is stopped when it alternates between two calls", () =>
     Effect.gen(function*() {
       const a = Scripted.call("echo", { words: "a" })
       const b = Scripted.call("other", {})
@@ -69,7 +69,7 @@ describe("an agent that repeats itself", () => {
       expect(calls.findIndex((each) => each.includes("doom_loop"))).toBe(5)
     }))
 
-  it.effect("is noticed when its calls cannot even be read", () =>
+  it.effect("is detected when its calls cannot be parsed", () =>
     Effect.gen(function*() {
       const wrong = { calls: [{ tool: "echo", raw: "not json" }] }
       const { calls, end, requests } = yield* circle([wrong, wrong, wrong, wrong, wrong])
@@ -78,14 +78,14 @@ describe("an agent that repeats itself", () => {
       expect(requests).toBe(3)
     }))
 
-  it.effect("is noticed when it calls what is not there", () =>
+  it.effect("is detected when it calls tools that do not exist", () =>
     Effect.gen(function*() {
       const { end, requests } = yield* circle(Array.from({ length: 8 }, () => Scripted.call("nothing", {})))
       expect(end).toBe("denied")
       expect(requests).toBe(3)
     }))
 
-  it.effect("is noticed when other agents of the session go on with it for an agent", () => {
+  it.effect("is detected when other agents of the session continue the loop", () => {
     const script = Scripted.make({ build: [same, "so far"], plan: [same, "so far"], other: [same] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -93,13 +93,13 @@ describe("an agent that repeats itself", () => {
       yield* Session.prompt(id, "Go on", { agent: "plan", from: "agent" })
       const end = yield* Session.prompt(id, "Go on", { agent: "other", from: "agent" })
       expect(end.end).toBe("denied")
-      expect((yield* callsMade(id)).map(said)[2]).toContain("doom_loop")
+      expect((yield* callsMade(id)).map(resultOf)[2]).toContain("doom_loop")
     }).pipe(
       Effect.provide(SkeinTest.layer(script, { tools, agents: [SkeinTest.agent("other", { mode: "all" })] }))
     )
   })
 
-  it.effect("is noticed across the resumes of a task", () => {
+  it.effect("is detected across resumes of a task", () => {
     const script = Scripted.make({
       build: (request) => {
         const [id] = /ses_\w+/.exec(JSON.stringify(request.messages.filter(({ role }) => role === "tool"))) ?? []
@@ -113,12 +113,12 @@ describe("an agent that repeats itself", () => {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const [child] = yield* childrenOf(id)
-      expect((yield* callsMade(child?.id ?? id)).map(said)[2]).toContain("doom_loop")
-      expect((yield* callsMade(id)).map(said)[2]).toContain("state: failed")
+      expect((yield* callsMade(child?.id ?? id)).map(resultOf)[2]).toContain("doom_loop")
+      expect((yield* callsMade(id)).map(resultOf)[2]).toContain("state: failed")
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: [SkeinTest.agent("worker")] })))
   })
 
-  it.effect("is noticed when it asks for the same task again and again under other labels", () =>
+  it.effect("is detected when it requests the same task again under other labels", () =>
     Effect.gen(function*() {
       const again = (description: string) =>
         Scripted.call("task", { description, prompt: "Find it", subagent_type: "explore" })
@@ -126,13 +126,13 @@ describe("an agent that repeats itself", () => {
       const calls = yield* Effect.gen(function*() {
         const { id } = yield* root()
         expect((yield* Session.prompt(id, "Go")).end).toBe("denied")
-        return (yield* callsMade(id)).map(said)
+        return (yield* callsMade(id)).map(resultOf)
       }).pipe(Effect.provide(SkeinTest.layer(script)))
       expect(calls[2]).toContain("doom_loop (task)")
       expect(script.requests.filter(({ origin }) => origin.path.length === 2)).toHaveLength(2)
     }))
 
-  it.effect("is noticed when agents hand the same task down to one another", () => {
+  it.effect("is detected when agents delegate the same task down to one another", () => {
     const down = Scripted.call("task", { description: "d", prompt: "Do it", subagent_type: "worker" })
     const script = Scripted.make({ build: [down, "done"], worker: [down, "told"] })
     return Effect.gen(function*() {
@@ -141,7 +141,7 @@ describe("an agent that repeats itself", () => {
       const depths = script.requests.map(({ origin }) => origin.path.length)
       expect(Math.max(...depths)).toBe(5)
       const deepest = (yield* treeOf(id)).find(({ depth }) => depth === 4)
-      expect((yield* callsMade(deepest?.id ?? id)).map(said)[0]).toContain("doom_loop (task)")
+      expect((yield* callsMade(deepest?.id ?? id)).map(resultOf)[0]).toContain("doom_loop (task)")
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, {
       config: { limits: { subagent_depth: 8 } },
@@ -157,14 +157,14 @@ describe("an agent that repeats itself", () => {
       expect(end).toBe("completed")
     }))
 
-  it.effect("may look again and again how its tasks are", () =>
+  it.effect("may poll the status of its tasks", () =>
     Effect.gen(function*() {
       const { calls, end } = yield* circle(Array.from({ length: 6 }, () => Scripted.call("task_status", {})))
       expect(calls).toEqual(Array.from({ length: 6 }, () => "You have started no tasks."))
       expect(end).toBe("completed")
     }))
 
-  it.effect("goes on when a person lets it, and reads what the person says", () => {
+  it.effect("continues when a person allows it, and reads the person's message", () => {
     const script = Scripted.make({ build: [same, same, same, same, "done"] })
     return Effect.gen(function*() {
       const permission = yield* Permission
@@ -177,7 +177,7 @@ describe("an agent that repeats itself", () => {
       const second = yield* events.first("permission.asked", (event) => event.id !== first.id)
       yield* permission.reply(second.properties.id, "reject", { message: "Try something else." })
       expect((yield* Fiber.join(fiber)).text).toBe("done")
-      expect((yield* callsMade(id)).map(said)).toEqual([
+      expect((yield* callsMade(id)).map(resultOf)).toEqual([
         "said a",
         "said a",
         "said a",
@@ -202,7 +202,7 @@ describe("the limit of steps", () => {
   ]
   const call = (words: string) => Scripted.call("echo", { words })
 
-  it.effect("withholds the tools at the last step, tells the model so, and says how the turn ended", () => {
+  it.effect("withholds the tools at the last step, tells the model, and says how the turn ended", () => {
     const script = Scripted.make({ brief: [call("a"), call("b"), "what I have"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "brief" })
@@ -215,7 +215,7 @@ describe("the limit of steps", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(3) })))
   })
 
-  it.effect("counts anew in the next turn", () => {
+  it.effect("starts again in the next turn", () => {
     const script = Scripted.make({ brief: [call("a"), "one", call("b"), "two"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "brief" })
@@ -224,24 +224,24 @@ describe("the limit of steps", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(3) })))
   })
 
-  it.effect("ends also where the model goes on calling", () => {
+  it.effect("ends the turn even if the model continues to call tools", () => {
     const script = Scripted.make({ brief: [call("a"), { ...call("b"), text: "I will" }, call("c")] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "brief" })
       expect(yield* Session.prompt(id, "Go")).toMatchObject({ end: "steps", text: "I will" })
-      expect((yield* callsMade(id)).map(said)[1]).toContain("There is no tool \"echo\"")
+      expect((yield* callsMade(id)).map(resultOf)[1]).toContain("There is no tool \"echo\"")
       expect(script.requests).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
   })
 
-  it.effect("of a child is the end of its task, with what it has", () => {
+  it.effect("of a child ends its task, with its partial result", () => {
     const script = Scripted.make({ build: [Scripted.tasks({ worker: "a" }), "ok"], worker: [call("a"), "half of it"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const [task] = yield* callsMade(id)
       const [child] = yield* childrenOf(id)
-      expect(task && said(task)).toBe(
+      expect(task && resultOf(task)).toBe(
         `task_id: ${child?.id} (for resuming to continue this task if needed)\nstate: budget_exhausted\n\n`
           + "<task_error>\nThe task used up its budget of steps.\n</task_error>\n\n"
           + "<task_result>\nhalf of it\n</task_result>"
@@ -249,7 +249,7 @@ describe("the limit of steps", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
   })
 
-  it.effect("ends the turn where the model stays silent in the last step", () => {
+  it.effect("ends the turn if the model says nothing in the last step", () => {
     const script = Scripted.make({ brief: [{ ...call("a"), text: "so far" }, { finish: "stop" }] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "brief" })
@@ -261,7 +261,7 @@ describe("the limit of steps", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
   })
 
-  it.effect("of a silent child is the end of its task, with what it said before", () => {
+  it.effect("of a silent child ends its task, with what it said before", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" }), "ok"],
       worker: [{ ...call("a"), text: "so far" }, { finish: "stop" }]
@@ -272,8 +272,8 @@ describe("the limit of steps", () => {
       yield* TestClock.adjust("1 minute")
       yield* fiber
       const [task] = yield* callsMade(id)
-      expect(task && said(task)).toContain("state: budget_exhausted")
-      expect(task && said(task)).toContain("<task_result>\nso far\n</task_result>")
+      expect(task && resultOf(task)).toContain("state: budget_exhausted")
+      expect(task && resultOf(task)).toContain("<task_result>\nso far\n</task_result>")
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
   })
 
@@ -288,7 +288,7 @@ describe("the limit of steps", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(1) })))
   })
 
-  it.effect("of subagents that name none is `limits.subagent_steps`, and roots have none", () => {
+  it.effect("of subagents is `limits.subagent_steps` by default, and roots have none", () => {
     const more = (request: ModelRequest) =>
       request.tools.length === 0 || request.origin.step === 6 ? "what I have" : call(`${request.origin.step}`)
     const script = Scripted.make({
@@ -304,9 +304,9 @@ describe("the limit of steps", () => {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Go")).end).toBe("completed")
       const [worker, own] = yield* callsMade(id)
-      expect(worker && said(worker)).toContain("used up its budget of steps")
-      expect(own && said(own)).toContain("<task_result>\nwhat I have")
-      expect(own && said(own)).not.toContain("<task_error>")
+      expect(worker && resultOf(worker)).toContain("used up its budget of steps")
+      expect(own && resultOf(own)).toContain("<task_result>\nwhat I have")
+      expect(own && resultOf(own)).not.toContain("<task_error>")
       expect(script.requests.filter(({ origin }) => origin.path.at(-1) === "worker")).toHaveLength(4)
       expect(script.requests.filter(({ origin }) => origin.path.at(-1) === "own")).toHaveLength(7)
     }).pipe(Effect.provide(SkeinTest.layer(script, {
@@ -316,7 +316,7 @@ describe("the limit of steps", () => {
     })))
   })
 
-  it.effect("answers a prompt that came meanwhile in a turn of its own", () => {
+  it.effect("answers a prompt that arrived meanwhile in a new turn", () => {
     const script = Scripted.make({ brief: [{ text: "first", delay: { first: 1_000 } }, "second"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "brief" })

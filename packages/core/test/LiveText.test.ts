@@ -16,12 +16,12 @@ import { messagesOf, root } from "./support/tree.ts"
 
 const upTo = (most: number) => Random.nextIntBetween(0, most + 1)
 
-/** A client as the contract of the events describes it: snapshots replace, deltas append. */
+/** A client that follows the contract of the events: snapshots replace, deltas append. */
 class Client {
   readonly texts = new Map<string, string>()
-  /** What it sees of prompts is not looked at. */
+  /** Its view of prompts is not checked. */
   readonly #asked = new Set<string>()
-  /** Whether it was there from the beginning: else it leaves out deltas of parts that it has seen no snapshot of. */
+  /** Whether it was connected from the beginning: if not, it ignores deltas of parts without a snapshot. */
   readonly #early: boolean
   isWhole = false
 
@@ -50,7 +50,7 @@ class Client {
   }
 }
 
-/** A model that says several texts at once, in pieces, of which some tries break off. What it says names the try. */
+/** A model that streams several texts at once, in pieces; some tries break off. Each text names its try. */
 const makeTalker = () => {
   const said = new Map<string, string>()
   let tries = 0
@@ -89,7 +89,7 @@ const makeTalker = () => {
   return { said, layer: Provider.layerModels([model]) }
 }
 
-/** Storage whose commits take their time, in order; some fail. `stored` is what it holds. */
+/** Storage with slow commits, in order; some fail. `stored` is its content. */
 const makeSlowStorage = (failing: boolean) => {
   const stored = new Map<string, string>()
   let isReady = false
@@ -121,12 +121,12 @@ const makeSlowStorage = (failing: boolean) => {
 /** The number of the try that said this. */
 const tryOf = (text: string): number => Number.parseInt(text)
 
-/** One turn, seen by a client that comes early or late, and perhaps stopped. */
+/** One turn, as a client that connects early or late sees it, and perhaps stopped. */
 const scene = (seed: number, failing: boolean) => {
   const talker = makeTalker()
   const storage = makeSlowStorage(failing)
   const counts = { deltas: 0, snapshots: 0, retries: 0 }
-  // What a listener throws would end the turn.
+  // An exception from a listener would end the turn.
   const faults: Array<string> = []
   const hold = (is: boolean | undefined, otherwise: string) => {
     if (is !== true) faults.push(`${seed}: ${otherwise}`)
@@ -148,7 +148,7 @@ const scene = (seed: number, failing: boolean) => {
       const whole = talker.said.get(/^\d+\.\d:/.exec(text)?.[0] ?? "")
       hold(text === "" || whole?.startsWith(text), `"${text}" was said as "${whole}"`)
       hold(text === "" || text.startsWith(was), `"${text}" after "${was}"`)
-      hold(text === was || text === "" || tryOf(text) > failed, `"${text}" is told after retry ${failed}`)
+      hold(text === was || text === "" || tryOf(text) > failed, `"${text}" is published after retry ${failed}`)
       const kept = storage.stored.get(part) ?? ""
       const agree = tryOf(kept) !== tryOf(text) || kept.startsWith(text) || text.startsWith(kept)
       hold(agree, `"${text}" is shown, "${kept}" is stored`)
@@ -178,7 +178,7 @@ const scene = (seed: number, failing: boolean) => {
           (part.type === "text" || part.type === "reasoning") && part.text !== "" ? [part.text] : []
         )
     )
-    expect(client.shown.toSorted(), `${seed}: in the end all is shown`).toEqual(held.toSorted())
+    expect(client.shown.toSorted(), `${seed}: at the end everything is shown`).toEqual(held.toSorted())
   })
   const layer = SkeinTest.layer({ layer: talker.layer }, {
     storage: storage.layer,
@@ -189,7 +189,7 @@ const scene = (seed: number, failing: boolean) => {
   return counts
 }
 
-describe("whoever replaces a part where it is updated and appends its deltas", () => {
+describe("a client that replaces updated parts and appends their deltas", () => {
   const all = (failing: boolean) => {
     const sum = { deltas: 0, snapshots: 0, retries: 0 }
     for (const seed of seeds(1, 150)) {
@@ -199,12 +199,12 @@ describe("whoever replaces a part where it is updated and appends its deltas", (
     return sum
   }
 
-  it("sees at every moment what was said, and nothing else, however long storing takes", () => {
+  it("always shows what was said, and nothing else, however long storing takes", () => {
     const { deltas, retries, snapshots } = all(false)
     expect(Math.min(deltas, snapshots, retries)).toBeGreaterThan(share(50))
   }, 30_000)
 
-  it("sees it also where storing fails now and then", () => {
+  it("does so even if storing fails now and then", () => {
     all(true)
   }, 30_000)
 })

@@ -7,12 +7,12 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, expectStill, messagesOf, root, said, taskTools } from "./support/tree.ts"
+import { callsMade, expectStill, messagesOf, resultOf, root, taskTools } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(1_000), "at last"))
 
-/** What the users said in a request, one text for each message. */
+/** The user messages of a request, one text for each. */
 const asked = (request: ModelRequest | undefined): ReadonlyArray<string> =>
   request?.messages.flatMap((message) =>
     message.role === "user" ? [message.content.map((part) => part.type === "text" ? part.text : "").join("|")] : []
@@ -24,7 +24,7 @@ const systemOf = (request: ModelRequest | undefined): string => {
 }
 
 describe("a turn", () => {
-  it.effect("goes on until the model asks for no more calls", () => {
+  it.effect("continues until the model makes no more calls", () => {
     const script = Scripted.make({
       build: [Scripted.call("echo", { words: "a" }), Scripted.call("echo", { words: "b" }), "the end"]
     })
@@ -48,7 +48,7 @@ describe("a turn", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [echo] })))
   })
 
-  it.effect("tells what it does, in order, and ends idle", () => {
+  it.effect("publishes what it does, in order, and ends idle", () => {
     const script = Scripted.make({ build: [{ text: "hello", pieces: 2 }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -77,7 +77,7 @@ describe("a turn", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("takes the last words as its text, trimmed", () => {
+  it.effect("returns the last text, trimmed", () => {
     const script = Scripted.make({ build: [{ text: "  \n the answer \n" }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -85,7 +85,7 @@ describe("a turn", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("is refused without anything to answer", () =>
+  it.effect("is refused if there is nothing to answer", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* root()
@@ -98,7 +98,7 @@ describe("a turn", () => {
       expect(yield* messagesOf(id)).toEqual([])
     }).pipe(Effect.provide(SkeinTest.layer({}))))
 
-  it.effect("that fails is told as the error that it is, and the session goes on", () => {
+  it.effect("that fails is reported with its error, and the session continues", () => {
     const script = Scripted.make({ build: [Scripted.fault("auth", { message: "no key" }), "better"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -114,7 +114,7 @@ describe("a turn", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("whose model cannot be had says how to mend it", () =>
+  it.effect("whose model is not available says how to fix that", () =>
     Effect.gen(function*() {
       const { id } = yield* root({ model: { providerID: "no", modelID: "such" } })
       expect(yield* Effect.flip(Session.prompt(id, "Go"))).toMatchObject({
@@ -125,15 +125,15 @@ describe("a turn", () => {
     }).pipe(Effect.provide(SkeinTest.layer({}))))
 })
 
-describe("an answer without anything in it", () => {
+describe("an empty answer", () => {
   const empties: Readonly<Record<string, Scripted.ScriptedStep>> = {
     "an end without text": { finish: "stop" },
     "an empty text": { text: "" },
-    "the announcement of calls that do not come": { finish: "tool-calls" },
+    "announced calls that never arrive": { finish: "tool-calls" },
     "thoughts alone": { reasoning: "hmm" }
   }
   for (const [name, step] of Object.entries(empties)) {
-    it.effect(`is asked for once more and then is an error: ${name}`, () => {
+    it.effect(`is requested once more and then is an error: ${name}`, () => {
       const script = Scripted.make({ build: [step] })
       return Effect.gen(function*() {
         const { id } = yield* root()
@@ -145,7 +145,7 @@ describe("an answer without anything in it", () => {
     })
   }
 
-  it.effect("may be better the second time", () => {
+  it.effect("may succeed the second time", () => {
     const script = Scripted.make({ build: [{ text: "" }, "here it is"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -156,7 +156,7 @@ describe("an answer without anything in it", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("that a filter took away is not asked for again", () => {
+  it.effect("that a filter removed is not requested again", () => {
     const script = Scripted.make({ build: [{ finish: "content-filter" }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -183,7 +183,7 @@ describe("a prompt while the session works", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [slow] })))
   })
 
-  it.effect("that comes with the last words is answered too", () => {
+  it.effect("that arrives with the last answer is answered too", () => {
     const script = Scripted.make({
       build: (request) => ({ text: `to ${asked(request).at(-1)}`, delay: { first: 1_000 } })
     })
@@ -200,7 +200,7 @@ describe("a prompt while the session works", () => {
 })
 
 describe("an appended message", () => {
-  it.effect("is kept for the next prompt, and answered by nobody before", () => {
+  it.effect("is kept for the next prompt, and not answered before", () => {
     const script = Scripted.make({ build: ["yes"] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -213,7 +213,7 @@ describe("an appended message", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("during the last words makes no new step", () => {
+  it.effect("during the last answer starts no new step", () => {
     const script = Scripted.make({ build: [{ text: "yes", delay: { first: 1_000 } }] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -228,7 +228,7 @@ describe("an appended message", () => {
   })
 })
 
-describe("a prompt may choose", () => {
+describe("a prompt may set", () => {
   it.effect("the agent and the model from then on", () => {
     const script = Scripted.make({ "*": ["ok"] })
     return Effect.gen(function*() {
@@ -257,13 +257,13 @@ describe("a prompt may choose", () => {
         expect(systemOf(request)).toContain("Speak Latin.")
         expect(request?.tools.map((tool) => tool.name)).toEqual(["slow", ...taskTools])
       }
-      expect((yield* callsMade(id)).map(said)[0]).toContain("There is no tool \"echo\"")
+      expect((yield* callsMade(id)).map(resultOf)[0]).toContain("There is no tool \"echo\"")
       expect(systemOf(third)).not.toContain("Latin")
       expect(third?.tools.map((tool) => tool.name)).toEqual(["echo", "slow", ...taskTools])
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [echo, slow] })))
   })
 
-  it.effect("nothing that is not its own: directory and date stand in the system text", () => {
+  it.effect("nothing else: directory and date stay in the system prompt", () => {
     const script = Scripted.make({ build: ["ok"] })
     return Effect.gen(function*() {
       yield* TestClock.setTime(Date.parse("2026-03-04T05:06:07Z"))

@@ -9,7 +9,7 @@ import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 const nothing: Scripted.ScriptedStep = { text: "", tokens: { input: 90, output: 10 } }
 
-/** Prompts a session with a budget; gives the result, and what was used by the session, of its budget, and by the answer. */
+/** Prompts a session with a budget; returns the result, and the usage of the session, its budget, and the answer. */
 const asked = (build: ReadonlyArray<Scripted.ScriptedStep | string>) => {
   const script = Scripted.make({ build })
   return Effect.gen(function*() {
@@ -24,8 +24,8 @@ const asked = (build: ReadonlyArray<Scripted.ScriptedStep | string>) => {
   }).pipe(Effect.provide(SkeinTest.layer(script)))
 }
 
-describe("an answer that came to nothing", () => {
-  it.effect("counts together with the one that took its place", () =>
+describe("a failed answer", () => {
+  it.effect("counts together with the one that replaced it", () =>
     Effect.gen(function*() {
       const { answer, result, spent, used } = yield* asked([nothing, { text: "well", tokens: { input: 5, output: 5 } }])
       expect(result).toMatchObject({ right: { text: "well", usage: { tokens: { input: 95, output: 15 }, steps: 2 } } })
@@ -34,7 +34,7 @@ describe("an answer that came to nothing", () => {
       expect(answer?.usage).toEqual(used)
     }))
 
-  it.effect("counts where it is the last word", () =>
+  it.effect("counts if it is the last one", () =>
     Effect.gen(function*() {
       const { answer, result, spent, used } = yield* asked([nothing])
       expect(result).toMatchObject({ left: { _tag: "ModelError", reason: "empty_response" } })
@@ -43,7 +43,7 @@ describe("an answer that came to nothing", () => {
       expect(answer?.usage).toEqual(used)
     }))
 
-  it.effect("does not count where nobody knows what it took", () =>
+  it.effect("does not count if its usage is unknown", () =>
     Effect.gen(function*() {
       const { spent, used } = yield* asked([Scripted.fault("network", {}, { text: "half" }), "well"])
       expect(used).toMatchObject({ tokens: { input: 10, output: 5 }, steps: 1 })

@@ -11,7 +11,7 @@ import * as MetricState from "effect/MetricState"
 import * as TestClock from "effect/TestClock"
 import { root } from "./support/tree.ts"
 
-/** What was counted so far, by name and labels: the sum of a counter, or number and sum of a histogram. */
+/** The current values, by name and labels: the sum of a counter, or number and sum of a histogram. */
 const counted = () =>
   new Map(
     Metric.unsafeSnapshot().flatMap(({ metricKey, metricState }): ReadonlyArray<readonly [string, Counted]> => {
@@ -29,7 +29,7 @@ interface Counted {
   readonly sum: number
 }
 
-/** What is counted while an effect runs: the registry belongs to the process. */
+/** The values added while an effect runs: the registry belongs to the process. */
 const countedBy = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const before = counted()
@@ -79,12 +79,12 @@ it.effect("requests, tokens, cost, calls and tasks are counted", () => {
     expect(all["skein.tool.duration gen_ai.tool.name=slow skein.outcome=completed"]).toEqual({ count: 1, sum: 2 })
     expect(all["skein.tool.duration gen_ai.tool.name=broken skein.outcome=failed"]).toMatchObject({ count: 1 })
     expect(all["skein.task.duration gen_ai.agent.name=worker skein.outcome=completed"]?.count).toBe(1)
-    // What was taken was given back.
+    // Every increase was matched by a decrease.
     expect(Object.keys(all).filter((name) => /^skein\.(agents|requests) /.test(name))).toEqual([])
   }).pipe(Effect.provide(layer(script, { agents, tools })))
 })
 
-it.effect("agents and requests that wait are counted while they do", () => {
+it.effect("waiting agents and requests are counted while they wait", () => {
   const script = Scripted.make({
     build: [Scripted.tasks({ worker: "a" }, { worker: "b" }, { worker: "c" }), "Done."],
     worker: () => Effect.succeed(Scripted.text("Found.", { delay: { first: 60_000 } }))
@@ -105,7 +105,7 @@ it.effect("agents and requests that wait are counted while they do", () => {
   }).pipe(Effect.provide(layer(script, { agents, config: { limits } })))
 })
 
-it.effect("nothing is left of what waits and is stopped", () => {
+it.effect("nothing is left after a waiting one is stopped", () => {
   const script = Scripted.make({
     build: [Scripted.tasks({ worker: "a" }, { worker: "b" }, { worker: "c" }), "Done."],
     worker: () => Effect.succeed(Scripted.text("Found.", { delay: { first: 60_000 } }))
@@ -122,7 +122,7 @@ it.effect("nothing is left of what waits and is stopped", () => {
   }).pipe(Effect.provide(layer(script, { agents, config: { limits: { concurrency: 2, requests: 1 } } })))
 })
 
-it.effect("an agent or a request that gives up waiting is not counted as one that waits any more", () => {
+it.effect("an agent or a request that stops waiting is no longer counted as waiting", () => {
   const script = Scripted.make({ build: ["Done."] })
   return Effect.gen(function*() {
     const governor = yield* Governor

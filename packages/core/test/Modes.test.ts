@@ -1,4 +1,7 @@
-/** How much a tree may do without a question: its mode, who works in it, and when a change of it answers what waits. */
+/**
+ * The mode of a tree: how much it may do without asking, which agent works in it, and when a change answers open
+ * questions.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import type { PermissionAsk } from "@skein/core/Tool"
@@ -10,13 +13,13 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { begin, results, touch, touching, waiting, with_ } from "./support/asking.ts"
-import { callsMade, said } from "./support/tree.ts"
+import { callsMade, resultOf } from "./support/tree.ts"
 
 const create = (mode?: Mode, agent = "build") =>
   Session.create({ directory: "/work", agent, ...(mode === undefined ? {} : { mode }) })
 
 describe("the mode of a tree", () => {
-  it.scoped("is stored on its root, and told with the session", () =>
+  it.scoped("is stored on its root, and published with the session", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* create()
@@ -26,7 +29,7 @@ describe("the mode of a tree", () => {
       expect(yield* session.get(id)).toEqual(changed)
     }).pipe(with_({})))
 
-  it.scoped("is that of the agent `plan` while that works; the agent from before works again afterwards", () =>
+  it.scoped("is that of the agent `plan` while that works; the previous agent works again afterwards", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* create("edits", "coordinator")
@@ -42,7 +45,7 @@ describe("the mode of a tree", () => {
     }).pipe(with_({ build: ["Done."] })))
 })
 
-/** What a session in this mode makes of an edit of `a`, and of one below it. */
+/** The result of an edit of `a` in a session with this mode, and in one below it. */
 const edits = (mode: Mode, rules?: PermissionConfig, guarded = false) =>
   Effect.gen(function*() {
     const { id } = yield* create(mode)
@@ -60,14 +63,14 @@ const edits = (mode: Mode, rules?: PermissionConfig, guarded = false) =>
 const asked = [expect.stringContaining("needs a person's consent")]
 
 describe("an edit", () => {
-  it.scoped("needs a question in the mode `ask`, and none in `edits` and `auto`", () =>
+  it.scoped("requires a question for an edit in `ask`, and none in `edits` and `auto`", () =>
     Effect.gen(function*() {
       expect(yield* edits("ask")).toEqual(asked)
       expect(yield* edits("edits")).toEqual(["touched a"])
       expect(yield* edits("auto")).toEqual(["touched a"])
     }))
 
-  it.scoped("that a rule names is asked for in `edits`, and one that is denied stays denied", () =>
+  it.scoped("`edits` still asks for an edit that a rule names, and denied ones stay denied", () =>
     Effect.gen(function*() {
       expect(yield* edits("edits", { edit: { a: "ask" } })).toEqual(asked)
       expect(yield* edits("edits", { edit: "ask" })).toEqual(["touched a"])
@@ -77,13 +80,13 @@ describe("an edit", () => {
       expect(yield* edits("auto", { edit: { a: "deny" } })).toEqual([expect.stringContaining("a rule forbids")])
     }))
 
-  it.scoped("of what is protected no mode allows", () =>
+  it.scoped("never allows protected things", () =>
     Effect.gen(function*() {
       expect(yield* edits("edits", undefined, true)).toEqual(asked)
       expect(yield* edits("auto", undefined, true)).toEqual(asked)
     }))
 
-  it.scoped("goes by the mode of the root, however deep it is", () =>
+  it.scoped("is that of the root, at any depth", () =>
     Effect.gen(function*() {
       const { id } = yield* create("edits")
       const { turn } = yield* begin(id, 0)
@@ -94,7 +97,7 @@ describe("an edit", () => {
 })
 
 describe("a change of the mode", () => {
-  it.scoped("answers what waits once it has stood for two seconds, and new calls at once", () =>
+  it.scoped("applies to new calls immediately, and answers open questions after two seconds", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* create()
@@ -109,7 +112,7 @@ describe("a change of the mode", () => {
       expect(yield* results(id)).toEqual(["touched a", "touched b"])
     }).pipe(with_({ build: [touching("a"), "Done.", touching("b"), "Done."] })))
 
-  it.scoped("that is taken back before answers nothing; one that comes later counts from then on", () =>
+  it.scoped("that is reverted before that answers nothing; a later one counts", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* create()
@@ -128,7 +131,7 @@ describe("a change of the mode", () => {
       yield* Fiber.join(turn)
     }).pipe(with_({ build: [touching("a"), "Done."] })))
 
-  it.scoped("to `plan` denies what waits", () =>
+  it.scoped("to `plan` denies open questions", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* create()
@@ -141,7 +144,7 @@ describe("a change of the mode", () => {
 })
 
 describe("a command that the sandbox answers for", () => {
-  /** What becomes of a command that asks for this, in a mode and under rules. */
+  /** The result of a command that asks for this, in a mode and under rules. */
   const command = (mode: Mode, ask: Partial<PermissionAsk>, rules?: PermissionConfig) =>
     Effect.gen(function*() {
       const by: Array<string> = []
@@ -162,7 +165,7 @@ describe("a command that the sandbox answers for", () => {
       return yield* Effect.gen(function*() {
         const { id } = yield* create(mode)
         yield* Session.prompt(id, "go")
-        return (yield* callsMade(id)).map(said)[0]
+        return (yield* callsMade(id)).map(resultOf)[0]
       }).pipe(with_({
         build: [{ calls: [{ tool: "bash", input: {} }] }, "Done."],
         plan: [{ calls: [{ tool: "bash", input: {} }] }, "Done."]
@@ -176,7 +179,7 @@ describe("a command that the sandbox answers for", () => {
   const refused = expect.stringContaining("needs a person's consent")
   const denied = expect.stringContaining("a rule forbids")
 
-  it.effect("runs where nothing but the default asks for it", () =>
+  it.effect("runs if nothing but the default asks for it", () =>
     Effect.gen(function*() {
       expect(yield* command("ask", {})).toEqual("sandbox")
       expect(yield* command("ask", { sandbox: "edits" })).toEqual(refused)
@@ -185,7 +188,7 @@ describe("a command that the sandbox answers for", () => {
       expect(yield* command("ask", { unclear: true })).toEqual("sandbox")
     }))
 
-  it.effect("is asked for where a rule of the user's names it, or may name it, and denied where one denies it", () =>
+  it.effect("needs a question if a rule of the user names it or may name it, and is denied if one denies it", () =>
     Effect.gen(function*() {
       expect(yield* command("edits", {}, { bash: { "make *": "ask" } })).toEqual(refused)
       expect(yield* command("edits", {}, { bash: "ask" })).toEqual(refused)
@@ -195,7 +198,7 @@ describe("a command that the sandbox answers for", () => {
       expect(yield* command("edits", { insists: true })).toEqual(refused)
     }))
 
-  it.effect("is one that a rule allows where a rule allows all commands, whatever they are", () =>
+  it.effect("counts as allowed by a rule if a rule allows all commands", () =>
     Effect.gen(function*() {
       for (const rules of [{ bash: "allow" }, "allow"] as const) {
         expect(yield* command("ask", { exact: ["make all"] }, rules)).toEqual("rule")
@@ -214,7 +217,7 @@ describe("a command that the sandbox answers for", () => {
       expect(yield* command("auto", { unclear: true }, denies)).toEqual(refused)
     }))
 
-  it.effect("is given what it needs by nobody but a person, the mode, or a rule that names it", () =>
+  it.effect("gets what it needs only from a person, the mode, or a rule that names it", () =>
     Effect.gen(function*() {
       const writing = { permission: "bash_write" } as const
       expect(yield* command("ask", writing)).toEqual(refused)

@@ -8,10 +8,10 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as TestClock from "effect/TestClock"
 import { vi } from "vitest"
 
-/** What the machine's steady clock says. */
+/** The time of the machine's monotonic clock. */
 let steady = 0
 
-/** Time passes, and every timer comes when it is due. */
+/** Time passes, and every timer fires when it is due. */
 const pass = async (seconds: number) => {
   for (let tenth = 0; tenth < seconds * 10; tenth++) {
     steady += 100
@@ -19,13 +19,13 @@ const pass = async (seconds: number) => {
   }
 }
 
-/** The machine sleeps: all timers that became due meanwhile come when it wakes. */
+/** The machine sleeps: all timers that became due meanwhile fire when it wakes. */
 const sleepFor = (seconds: number) => {
   steady += seconds * 1_000
   return vi.advanceTimersByTimeAsync(seconds * 1_000)
 }
 
-/** Runs it under a layer; says whether it has ended. */
+/** Runs an effect under a layer; returns whether it has ended. */
 const started = (layer: Layer.Layer<unknown>, effect: Effect.Effect<unknown>) => {
   let ended = false
   const runtime = ManagedRuntime.make(layer)
@@ -39,7 +39,7 @@ const hour = 3_600_000
 
 describe.each([
   ["a program", MonotonicClock.layer as Layer.Layer<unknown>],
-  ["all that Skein runs", SkeinTest.layer({}) as Layer.Layer<unknown>]
+  ["everything that Skein runs", SkeinTest.layer({}) as Layer.Layer<unknown>]
 ])("the clock of %s", (_, layer) => {
   beforeEach(() => {
     steady = 1_000
@@ -57,14 +57,14 @@ describe.each([
     await pass(3)
     await sleepFor(25)
     expect([wait.ended(), limit.ended()]).toEqual([false, false])
-    // How much of the last second before the sleep was work is not known.
+    // How much of the last second before the sleep was awake is unknown.
     await pass(16.5)
     expect([wait.ended(), limit.ended()]).toEqual([false, false])
     await pass(2)
     expect([wait.ended(), limit.ended()]).toEqual([true, true])
   })
 
-  it("takes an event loop that stands still for less than five seconds for a busy one", async () => {
+  it("counts an event loop that is blocked for less than five seconds as busy, not as asleep", async () => {
     const wait = started(layer, Effect.sleep("20 seconds"))
     await pass(3)
     await sleepFor(3.9)
@@ -97,7 +97,7 @@ describe.each([
     expect(Math.abs(day - took - by)).toBeLessThan(200)
   })
 
-  it("does not count sleep as time that has passed", async () => {
+  it("does not count sleep as elapsed time", async () => {
     let took = 0
     const measured = Effect.gen(function*() {
       const began = yield* MonotonicClock.now
@@ -114,7 +114,7 @@ describe.each([
 })
 
 describe("the clock of a test", () => {
-  it.effect("stays in its place", () =>
+  it.effect("is not replaced", () =>
     Effect.gen(function*() {
       const clock = yield* Effect.clock
       expect(yield* Effect.provide(Effect.clock, MonotonicClock.layer)).toBe(clock)

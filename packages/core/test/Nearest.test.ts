@@ -1,7 +1,7 @@
 import { didYouMean, nearest, similar } from "@skein/core/Nearest"
 import { describe, expect, it } from "vitest"
 
-describe("a name that nothing is called by", () => {
+describe("an unknown name", () => {
   const names = ["model", "small_model", "permission", "base_url", "default_agent", "agent"]
 
   it.each([
@@ -17,7 +17,7 @@ describe("a name that nothing is called by", () => {
     ["x", undefined],
     ["agnetx", "agent"],
     ["p".repeat(1_000_000), undefined]
-  ])("may mean another: %.20s", (typed, meant) => {
+  ])("may be a misspelling of another: %.20s", (typed, meant) => {
     expect(nearest(typed, names)).toBe(meant)
   })
 
@@ -31,11 +31,11 @@ describe("a name that nothing is called by", () => {
     ["permisions", ["permissions"], "permissions"],
     ["prmisins", ["permissions"], undefined],
     ["modeels", ["models", "model"], "models"]
-  ])("is similar within two edits, and half of its letters: %s", (typed, all, meant) => {
+  ])("is similar within two edits, and at most half of its letters: %s", (typed, all, meant) => {
     expect(similar(typed, all)).toBe(meant)
   })
 
-  it("is told with what was meant, or without", () => {
+  it("is reported with or without a suggestion", () => {
     expect(didYouMean("modle", names, (name) => `--${name}`)).toBe(" Did you mean --model?")
     expect(didYouMean("zzz", names)).toBe("")
   })

@@ -10,9 +10,9 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
-import { callsMade, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, expectStill, resultOf, root } from "./support/tree.ts"
 
-/** Stops a session as soon as it tells that a call runs; gives which calls did something, and what is said of each. */
+/** Stops a session as soon as it publishes that a call runs; returns which calls had an effect, and their results. */
 const stopped = (seed: number, asks: boolean) => {
   const acted: Array<string> = []
   const storage = makeRecordedStorage({ latency: seed % 4 })
@@ -36,7 +36,7 @@ const stopped = (seed: number, asks: boolean) => {
     yield* Effect.forkScoped(Effect.either(session.prompt(id, "Go")))
     const answering = Effect.forever(Effect.gen(function*() {
       yield* Effect.sleep(1)
-      // The stop may have withdrawn it at this very moment.
+      // The stop may have withdrawn it at this moment.
       for (const { id: question } of yield* permission.pending()) {
         yield* Effect.either(permission.reply(question, "once"))
       }
@@ -48,7 +48,7 @@ const stopped = (seed: number, asks: boolean) => {
     yield* expectStill(id, script)
     return (yield* callsMade(id)).map((part) => ({
       name: JSON.stringify(part.state.input).slice(9, 10),
-      said: said(part)
+      said: resultOf(part)
     }))
   })
   const layer = SkeinTest.layer(script, {
@@ -57,12 +57,12 @@ const stopped = (seed: number, asks: boolean) => {
     storage: storage.layer,
     config: { limits: { concurrency: 1 + seed % 3 } }
   })
-  const calls = simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed, patience: 60 })
+  const calls = simulate(program.pipe(Effect.scoped, Effect.provide(layer)), { seed, maxSlice: 60 })
   return { acted, calls }
 }
 
-describe("of a call that is stopped just when it begins", () => {
-  it.each([false, true])("it is said whether anything of it happened (asked for first: %s)", (asks) => {
+describe("a call that is stopped just when it begins", () => {
+  it.each([false, true])("says whether it had any effect (with a question first: %s)", (asks) => {
     const counts = { ran: 0, not: 0 }
     for (const seed of seeds(1, 150)) {
       const { acted, calls } = stopped(seed, asks)

@@ -10,10 +10,10 @@ import { begin, results, touch, touching, waiting, with_ } from "./support/askin
 import { callsMade, childrenOf, root, taskTools } from "./support/tree.ts"
 
 describe("a question", () => {
-  it.scoped("comes from any depth with the agents that lead to it, and is answered once", () =>
+  it.scoped("arrives from any depth with the path of its agents, and is answered once", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
-      const { heard, requests, turn } = yield* begin(id, 1)
+      const { events, requests, turn } = yield* begin(id, 1)
       const [lead] = yield* childrenOf(id)
       const [worker] = yield* childrenOf(lead!.id)
       expect(requests).toEqual([{
@@ -34,7 +34,7 @@ describe("a question", () => {
       })
       expect((yield* Fiber.join(turn)).text).toBe("Done.")
       expect(yield* results(worker!.id)).toEqual(["touched src/a"])
-      expect(heard.of("permission.replied").map(({ properties }) => properties)).toEqual([
+      expect(events.of("permission.replied").map(({ properties }) => properties)).toEqual([
         { id: requests[0]!.id, reply: "once" }
       ])
     }).pipe(with_({
@@ -43,7 +43,7 @@ describe("a question", () => {
       worker: [touching("src/a"), "ok"]
     })))
 
-  it.scoped("that is rejected without a word ends the turn, and the task as denied", () =>
+  it.scoped("that is rejected without a message ends the turn, and the task as denied", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 1)
@@ -54,7 +54,7 @@ describe("a question", () => {
       expect((yield* results(id))[0]).toContain("state: denied")
     }).pipe(with_({ build: [tasks({ worker: "w" }), "Done."], worker: [touching("a"), "never said"] })))
 
-  it.scoped("that is rejected with a message is read by the model, which goes on", () =>
+  it.scoped("that is rejected with a message is read by the model, which continues", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const { requests, turn } = yield* begin(id, 1)
@@ -67,29 +67,29 @@ describe("a question", () => {
       expect((yield* Effect.flatMap(Session, (session) => session.get(id))).usage.own.blockedToolCalls).toBe(1)
     }).pipe(with_({ build: [touching("a"), "Another way."] })))
 
-  it.scoped("that nobody answers counts as rejected after 24 hours, not before", () =>
+  it.scoped("that is not answered counts as rejected after 24 hours, not before", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
-      const { heard, requests, turn } = yield* begin(id, 1)
+      const { events, requests, turn } = yield* begin(id, 1)
       yield* TestClock.adjust("23 hours")
       expect(yield* waiting).toHaveLength(1)
       yield* TestClock.adjust("1 hour")
       expect((yield* Fiber.join(turn)).text).toBe("On.")
       expect(yield* waiting).toEqual([])
-      expect(heard.of("permission.replied")[0]?.properties).toMatchObject({ id: requests[0]!.id, reply: "reject" })
+      expect(events.of("permission.replied")[0]?.properties).toMatchObject({ id: requests[0]!.id, reply: "reject" })
       expect((yield* results(id))[0]).toContain("24 hours")
     }).pipe(with_({ build: [touching("a"), "On."] })))
 })
 
-describe("where nobody can be asked", () => {
-  it.effect("what would be asked is denied at once, and the turn goes on", () =>
+describe("without a person to ask", () => {
+  it.effect("a question is denied immediately, and the turn continues", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Begin")).text).toBe("On.")
       expect((yield* results(id))[0]).toContain("nobody can be asked here")
     }).pipe(with_({ build: [touching("a"), "On."] }, { asks: "nobody" })))
 
-  it.effect("--auto allows it, but nothing that is denied or protected", () =>
+  it.effect("--auto allows it, but nothing denied or protected", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Begin")
@@ -106,7 +106,7 @@ describe("where nobody can be asked", () => {
 })
 
 describe("a model that a task names", () => {
-  it.effect("is a question of its own", () =>
+  it.effect("needs its own permission", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Begin")
@@ -128,7 +128,7 @@ describe("a model that a task names", () => {
 })
 
 describe("a tool", () => {
-  it.effect("goes by its own name too, and the stricter counts", () =>
+  it.effect("follows rules for its name too, and the stricter wins", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Begin")
@@ -138,7 +138,7 @@ describe("a tool", () => {
       rules: { edit: "allow", touch: { "*": "allow", b: "deny" } }
     })))
 
-  it.effect("of which everything is denied is not offered", () => {
+  it.effect("is not offered if everything of it is denied", () => {
     const script = make({ build: ["Done."] })
     return Effect.gen(function*() {
       const { id } = yield* root()

@@ -1,4 +1,4 @@
-/** However a question comes to its end, it does so once, everybody hears of it, and no denial is lifted by it. */
+/** A question ends exactly once, every watcher learns of it, and it lifts no denial. */
 import { describe, expect, it } from "@effect/vitest"
 import { on } from "@skein/core/Hooks"
 import { Permission } from "@skein/core/Permission"
@@ -14,14 +14,14 @@ import { begin, results, touch, touching, waiting, with_ } from "./support/askin
 import { generations, go, resumed } from "./support/generations.ts"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
-import { callsMade, childrenOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, resultOf, root } from "./support/tree.ts"
 
-it("of two answers to one question the second is not heard, and stores nothing", () => {
+it("the second of two answers to one question is refused, and stores nothing", () => {
   const storage = makeRecordedStorage({ latency: 10 })
   simulate(
     Effect.gen(function*() {
       const { id } = yield* root()
-      const { heard, requests, turn } = yield* begin(id, 1)
+      const { events, requests, turn } = yield* begin(id, 1)
       const asked = requests[0]!.id
       const [no, always] = yield* Effect.all([
         Effect.exit(Permission.reply(asked, "reject", { message: "no" })),
@@ -29,7 +29,7 @@ it("of two answers to one question the second is not heard, and stores nothing",
       ], { concurrency: 2 })
       expect([Exit.isSuccess(no), Exit.isFailure(always)]).toEqual([true, true])
       yield* Fiber.join(turn)
-      expect(heard.of("permission.replied")).toHaveLength(1)
+      expect(events.of("permission.replied")).toHaveLength(1)
       expect(yield* Permission.approvals("/work")).toEqual([])
       expect(yield* results(id)).toEqual(["Permission denied. The user says: no"])
     }).pipe(Effect.scoped, with_({ build: [touching("a"), "Done."] }, { storage: storage.layer })),
@@ -38,7 +38,7 @@ it("of two answers to one question the second is not heard, and stores nothing",
 })
 
 describe("an answer that cannot be stored", () => {
-  it.scoped("fails, allows nothing, and can be given again", () => {
+  it.scoped("fails, allows nothing, and can be repeated", () => {
     const storage = makeRecordedStorage()
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -55,7 +55,7 @@ describe("an answer that cannot be stored", () => {
   })
 })
 
-it("a question of yesterday has a day in all, however often the program was started anew", () => {
+it("a question of yesterday has one day in total, however often the program was restarted", () => {
   const options = { asks: "person", tools: [touch] } as const
   const dying = { options, scripts: { build: [touching("a")] }, tools: () => [touch] }
   generations(
@@ -99,11 +99,11 @@ describe("a question of a child", () => {
   it.scoped("is withdrawn when the root is stopped", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
-      const { heard, requests, turn } = yield* begin(id, 1)
+      const { events, requests, turn } = yield* begin(id, 1)
       yield* Effect.flatMap(Session, (session) => session.stop(id))
       yield* Fiber.await(turn)
       expect(yield* waiting).toEqual([])
-      expect(heard.of("permission.replied").map(({ properties }) => properties)).toEqual([
+      expect(events.of("permission.replied").map(({ properties }) => properties)).toEqual([
         {
           id: requests[0]!.id,
           reply: "reject",
@@ -122,38 +122,38 @@ describe("a question of a child", () => {
   const slowly = <A, E>(
     program: (
       asking: Fiber.Fiber<void, unknown>,
-      heard: Effect.Effect.Success<ReturnType<typeof record>>
+      events: Effect.Effect.Success<ReturnType<typeof record>>
     ) => Effect.Effect<A, E, Permission>
   ) =>
     simulate(
       Effect.gen(function*() {
         const session = yield* root()
         const permission = yield* Permission
-        const heard = yield* record()
+        const events = yield* record()
         const asking = yield* Effect.fork(permission.authorise(
           { session, path: ["build"], mode: "ask", rules: [], ceilings: [] },
           { name: "touch", permission: "edit" },
           { permission: "edit", patterns: ["a"], always: [], metadata: {} }
         ))
-        yield* program(asking, heard)
+        yield* program(asking, events)
         expect(yield* waiting).toEqual([])
-        expect(heard.of("permission.asked")).toHaveLength(1)
-        return heard.of("permission.replied").map(({ properties }) => properties.reply)
+        expect(events.of("permission.asked")).toHaveLength(1)
+        return events.of("permission.replied").map(({ properties }) => properties.reply)
       }).pipe(Effect.scoped, with_({}, { storage: makeRecordedStorage({ latency: 20 }).layer })),
       { seed: 1 }
     )
 
-  it("is withdrawn also where it was just being asked", () => {
-    expect(slowly((asking, heard) =>
+  it("is withdrawn even while it is being asked", () => {
+    expect(slowly((asking, events) =>
       Effect.gen(function*() {
         yield* Effect.sleep(10)
-        expect(heard.of("permission.asked")).toEqual([])
+        expect(events.of("permission.asked")).toEqual([])
         yield* Fiber.interrupt(asking)
       })
     )).toEqual(["reject"])
   })
 
-  it("is not withdrawn where somebody is just answering it", () => {
+  it("is not withdrawn while it is being answered", () => {
     expect(slowly((asking) =>
       Effect.gen(function*() {
         yield* Effect.sleep(30)
@@ -167,15 +167,15 @@ describe("a question of a child", () => {
   })
 })
 
-/** A worker asks, its caller goes over to a plan, and only then somebody answers. */
+/** A worker asks, its caller switches to plan mode, and only then a person answers. */
 const answeredInPlan = Effect.fnUntraced(function*(reply: "once" | "always") {
   const runs = yield* Tasks
   const { id } = yield* root()
-  const heard = yield* record()
+  const events = yield* record()
   const task = yield* Effect.fork(
     runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
   )
-  yield* heard.first("permission.asked")
+  yield* events.first("permission.asked")
   yield* Session.prompt(id, "Plan", { agent: "plan" })
   const [request] = yield* waiting
   yield* Permission.reply(request!.id, reply)
@@ -184,11 +184,11 @@ const answeredInPlan = Effect.fnUntraced(function*(reply: "once" | "always") {
 })
 
 describe("consent", () => {
-  it.scoped("does not lift a ceiling that came down while it was waited for", () =>
+  it.scoped("does not lift a ceiling that was lowered meanwhile", () =>
     Effect.gen(function*() {
       const id = yield* answeredInPlan("always")
       const [worker] = yield* childrenOf(id)
-      expect((yield* callsMade(worker!.id)).map(said)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
+      expect((yield* callsMade(worker!.id)).map(resultOf)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
     }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] })))
 
   it.scoped("of a hook does not either", () => {
@@ -204,11 +204,11 @@ describe("consent", () => {
       sessions.switch = Effect.orDieWith(session.prompt(id, "Plan", { agent: "plan" }), String)
       yield* runs.run({ parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true })
       const [worker] = yield* childrenOf(id)
-      expect((yield* callsMade(worker!.id)).map(said)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
+      expect((yield* callsMade(worker!.id)).map(resultOf)).toEqual([expect.stringContaining("a rule forbids edit (a)")])
     }).pipe(with_({ worker: [touching("a"), "ok"], plan: ["planning"] }, { hooks: [hook] }))
   })
 
-  it.scoped("to a command runs it where nothing can be changed any more, if that is what holds by then", () => {
+  it.scoped("runs a command without write access if that applies by then", () => {
     const ran: Array<boolean> = []
     const make = tool("bash", (_, { readsOnly }) =>
       Effect.sync(() => {

@@ -12,10 +12,10 @@ const session = { id, rootID: id, depth: 0, projectID: "p", directory: "/p" }
 
 const all = Skein.layer({ provider: make({}).layer })
 
-/** What is asked for; taken apart, unless `exact` is said to be absent. */
+/** The ask, parsed unless `exact` is absent. */
 type Asked = Partial<Omit<PermissionAsk, "exact">> & { readonly exact?: ReadonlyArray<string> | "absent" }
 
-/** What these rules, under this ceiling, make of a call. */
+/** The result of these rules, under this ceiling, for a call. */
 const decided = ({ exact = [], ...ask }: Asked, rules: PermissionConfig, ceiling: PermissionConfig = {}) => {
   const whole: PermissionAsk = {
     permission: "bash",
@@ -39,9 +39,9 @@ const decided = ({ exact = [], ...ask }: Asked, rules: PermissionConfig, ceiling
 }
 
 const table: ReadonlyArray<readonly [what: string, ask: Asked, rules: PermissionConfig, Action]> = [
-  ["covered by a wildcard", { patterns: ["git log"] }, { bash: { "git *": "allow" } }, "allow"],
-  ["to be named in full", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a *": "allow" } }, "ask"],
-  ["to be named in full, by `*`", { patterns: ["a -x"], exact: ["a -x"] }, "allow", "ask"],
+  ["matched by a wildcard", { patterns: ["git log"] }, { bash: { "git *": "allow" } }, "allow"],
+  ["that must be named in full", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a *": "allow" } }, "ask"],
+  ["that must be named in full, by `*`", { patterns: ["a -x"], exact: ["a -x"] }, "allow", "ask"],
   ["that is named in full", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a -x": "allow" } }, "allow"],
   [
     "named in full before a wildcard",
@@ -50,40 +50,40 @@ const table: ReadonlyArray<readonly [what: string, ask: Asked, rules: Permission
     "allow"
   ],
   [
-    "under a wildcard that passes it over",
+    "under a wildcard that does not count",
     { patterns: ["a -x"], exact: ["a -x"] },
     { bash: { "*": "deny", "a *": "allow" } },
     "deny"
   ],
   ["denied by a wildcard", { patterns: ["a -x"], exact: ["a -x"] }, { bash: { "a *": "deny" } }, "deny"],
-  ["beside one that is exact", { patterns: ["b", "a"], exact: ["a"] }, { bash: { b: "allow", "a*": "allow" } }, "ask"],
+  ["next to one that is exact", { patterns: ["b", "a"], exact: ["a"] }, { bash: { b: "allow", "a*": "allow" } }, "ask"],
   [
-    "of another permission, which wildcards may cover",
+    "of another permission, which wildcards may match",
     { permission: "edit", patterns: ["a"], exact: "absent" },
     { edit: "allow" },
     "allow"
   ],
-  ["of a line that nobody took apart", { patterns: ["ls"], exact: "absent" }, { bash: "allow" }, "ask"],
+  ["of a line that was not parsed", { patterns: ["ls"], exact: "absent" }, { bash: "allow" }, "ask"],
   ["of such a line, named in full", { patterns: ["ls"], exact: "absent" }, { bash: { ls: "allow" } }, "allow"],
   [
-    "whose other words are denied",
+    "whose alternative is denied",
     { patterns: ["a"], also: ["x a"] },
     { bash: { "*": "allow", "x *": "deny" } },
     "deny"
   ],
   [
-    "whose other words are asked for",
+    "whose alternative needs a question",
     { patterns: ["a"], also: ["x a"] },
     { bash: { a: "allow", "x *": "ask" } },
     "ask"
   ],
   [
-    "whose other words a rule for all denies",
+    "whose alternative is denied by a catch-all",
     { patterns: ["a"], also: ["x a"] },
     { bash: { "*": "deny", a: "allow" } },
     "allow"
   ],
-  ["whose other words alone are allowed", { patterns: ["a"], also: ["x a"] }, { bash: { "x a": "allow" } }, "ask"],
+  ["of which only the alternative is allowed", { patterns: ["a"], also: ["x a"] }, { bash: { "x a": "allow" } }, "ask"],
   ["that is unclear", { patterns: ["a"], unclear: true }, { bash: { "*": "allow", a: "allow" } }, "ask"],
   ["that is unclear and denied", { patterns: ["a"], unclear: true }, { bash: { a: "deny" } }, "deny"]
 ]
@@ -94,7 +94,7 @@ describe("a pattern", () => {
     ([, ask, rules, action]) => Effect.map(decided(ask, rules), (found) => expect(found).toBe(action))
   )
 
-  it.effect("of bash is denied where edits are, unless it is known to read", () =>
+  it.effect("of bash is denied if edits are, unless it is known to read", () =>
     Effect.gen(function*() {
       const under = (ask: Asked) => decided(ask, "allow", { edit: "deny" })
       const reads = ["cat a"]

@@ -1,101 +1,25 @@
-/** One process with several projects: what each has, when it changes, and how long it stays. */
+/** One process with several projects: what each has, and how long it stays open. */
 import { describe, expect, it } from "@effect/vitest"
-import { Agent } from "@skein/core/Agent"
 import { Answerer } from "@skein/core/Answerer"
 import { Command } from "@skein/core/Command"
-import { Hooks, on } from "@skein/core/Hooks"
 import { Permission } from "@skein/core/Permission"
-import { ProjectUnavailable, type ProjectVersion } from "@skein/core/Project"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
-import type { AnyTool } from "@skein/core/Tool"
-import type { AgentInfo } from "@skein/domain/AgentInfo"
-import type { ConfigInfo } from "@skein/domain/ConfigInfo"
-import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { agent, tool } from "@skein/testing/SkeinTest"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { results } from "./support/asking.ts"
-
-interface Given {
-  readonly agents?: ReadonlyArray<AgentInfo>
-  readonly rules?: PermissionConfig
-  readonly tools?: ReadonlyArray<AnyTool>
-  readonly config?: ConfigInfo
-  readonly hooked?: string
-}
-
-/** A version of a project, of which the last word is said when it is closed. */
-const version = (provider: Pick<Scripted.Scripted, "layer">, given: Given, closed: () => void = () => {}) =>
-  Layer.merge(
-    Skein.project({
-      provider: provider.layer,
-      agents: Agent.layerWith(given.agents ?? [], fromConfig(given.rules ?? {})),
-      tools: Effect.succeed(given.tools ?? []),
-      config: given.config ?? {},
-      commands: (directory) =>
-        Effect.succeed({
-          commands: [{ name: "where", template: `This is ${directory}`, origin: "test", hides: [] }],
-          broken: []
-        }),
-      hooks: given.hooked === undefined
-        ? Hooks.layerNoop
-        : Hooks.layer([on("PostToolUse", ({ output }) => Effect.succeed({ output: `${given.hooked}: ${output}` }))])
-    }),
-    Layer.scopedDiscard(Effect.addFinalizer(() => Effect.sync(closed)))
-  )
-
-/** A project that does not change. */
-const still = (layer: ProjectVersion<Skein.ProcessServices>["layer"]): ProjectVersion<Skein.ProcessServices> => ({
-  layer,
-  next: Effect.never
-})
-
-/** A project whose next version comes when `change` says so. */
-const changing = (
-  first: ProjectVersion<Skein.ProcessServices>["layer"],
-  ...others: ReadonlyArray<ProjectVersion<Skein.ProcessServices>["layer"]>
-) =>
-  Effect.map(Effect.forEach(others, () => Deferred.make<void>()), (gates) => {
-    const from = (at: number): ProjectVersion<Skein.ProcessServices> => ({
-      layer: at === 0 ? first : others[at - 1]!,
-      next: gates[at] === undefined ? Effect.never : Effect.as(Deferred.await(gates[at]), from(at + 1))
-    })
-    let at = 0
-    return {
-      version: from(0),
-      change: Effect.zipRight(Effect.suspend(() => Deferred.succeed(gates[at++]!, undefined)), TestClock.adjust(1))
-    }
-  })
-
-const unavailable = (directory: string, message: string) => new ProjectUnavailable({ directory, message })
+import { answered, held, main, still, unavailable, version } from "./support/projects.ts"
 
 const offered = (request: ModelRequest | undefined) => request?.tools.map(({ name }) => name) ?? []
 
-const main = (permission: PermissionConfig = { ping: "allow" }) => agent("main", { mode: "primary", permission })
-
-const answered = (name: string) => tool("ping", () => Effect.succeed(`pong of ${name}`))
-
-/** A tool that waits in the middle of its call until it is let go. */
-const held = (name: string) =>
-  Effect.gen(function*() {
-    const begun = yield* Deferred.make<void>()
-    const go = yield* Deferred.make<void>()
-    const ping = tool("ping", () =>
-      Effect.as(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(go)), `pong of ${name}`))
-    return { begun: Deferred.await(begun), go: Deferred.succeed(go, undefined), ping }
-  })
-
 describe("sessions of two projects in one process", () => {
-  it.effect("work at the same time, each with the agents, tools, hooks, rules and commands of its own", () =>
+  it.effect("run in parallel, each with the agents, tools, hooks, rules and commands of its project", () =>
     Effect.gen(function*() {
       const scripts = {
         a: Scripted.make({
@@ -151,7 +75,7 @@ describe("sessions of two projects in one process", () => {
       expect(turnsOf(scripts.b).every(({ origin }) => origin.directory === "/b")).toBe(true)
     }))
 
-  it.effect("may have different people to answer them, also in one project", () =>
+  it.effect("may have different people to answer them, even in one project", () =>
     Effect.gen(function*() {
       const asking = tool("ping", () => Effect.succeed("pong"), {
         authorise: () => Effect.succeed([{ permission: "ping", patterns: ["*"], always: [], metadata: {} }])
@@ -185,7 +109,7 @@ describe("sessions of two projects in one process", () => {
     }))
 })
 
-it.effect("agents of two projects work at once as many as the config of each says", () =>
+it.effect("the agents of each project run in parallel up to the limit of its config", () =>
   Effect.gen(function*() {
     const most = { "/a": 0, "/b": 0 }
     const project = (directory: "/a" | "/b", concurrency: number) => {
@@ -221,7 +145,7 @@ it.effect("agents of two projects work at once as many as the config of each say
     expect(most).toEqual({ "/a": 1, "/b": 3 })
   }))
 
-it.effect("a project sends no more requests at once than its own config says", () =>
+it.effect("a project sends parallel requests up to the limit of its config", () =>
   Effect.gen(function*() {
     let open = 0
     let most = 0
@@ -249,113 +173,8 @@ it.effect("a project sends no more requests at once than its own config says", (
     expect(most).toBe(2)
   }))
 
-describe("a project that changes", () => {
-  it.effect("leaves a call that runs alone, and counts from the next turn on", () =>
-    Effect.gen(function*() {
-      const script = Scripted.make({
-        main: (request) => request.messages.at(-1)?.role === "tool" ? "done" : Scripted.call("ping", {})
-      })
-      const old = yield* held("the old tool")
-      let closed = 0
-      const project = yield* changing(
-        version(script, { agents: [main()], tools: [old.ping], hooked: "old" }, () => void closed++),
-        version(script, { agents: [main()], tools: [answered("the new tool")], hooked: "new" })
-      )
-      yield* Effect.gen(function*() {
-        const { id } = yield* Session.create({ directory: "/a", agent: "main" })
-        const turn = yield* Effect.fork(Session.prompt(id, "go"))
-        yield* old.begun
-        yield* project.change
-        expect(closed).toBe(0)
-        yield* old.go
-        yield* Fiber.join(turn)
-        expect(closed).toBe(1)
-        yield* Session.prompt(id, "again")
-        expect(yield* results(id)).toEqual(["old: pong of the old tool", "new: pong of the new tool"])
-      }).pipe(Effect.provide(Skein.layerMany({ projects: () => Effect.succeed(project.version) })))
-    }))
-
-  it.effect("narrows at once what a turn may do, and widens nothing of a task that runs", () =>
-    Effect.gen(function*() {
-      const free: PermissionConfig = { task: "allow", edit: "allow" }
-      const docs: PermissionConfig = { task: "allow", edit: { "*": "deny", docs: "allow" } }
-      const rules = (permission: PermissionConfig) => ({
-        agents: [main(permission), agent("worker", { permission: { edit: "allow" } })]
-      })
-      const edits = tool("touch", () => Effect.succeed("touched"), {
-        permission: "edit",
-        authorise: () => Effect.succeed([{ permission: "edit", patterns: ["x"], always: [], metadata: {} }])
-      })
-      const touching = { ...Scripted.call("touch", {}), delay: { first: 1_000 } }
-      const run = (before: PermissionConfig, after: PermissionConfig) =>
-        Effect.gen(function*() {
-          const script = Scripted.make({
-            main: [Scripted.tasks({ worker: "Touch" }), "done"],
-            worker: [touching, touching, "done"]
-          })
-          const project = yield* changing(
-            version(script, { ...rules(before), tools: [edits] }),
-            version(script, { ...rules(after), tools: [edits] })
-          )
-          return yield* Effect.gen(function*() {
-            const { id } = yield* Session.create({ directory: "/a", agent: "main" })
-            const turn = yield* Effect.fork(Session.prompt(id, "go"))
-            yield* TestClock.adjust(1_500)
-            yield* project.change
-            yield* TestClock.adjust("1 minute")
-            yield* Fiber.join(turn)
-            const session = yield* Session
-            const [child] = yield* session.children(id)
-            return yield* results(child!.id)
-          }).pipe(Effect.provide(Skein.layerMany({ projects: () => Effect.succeed(project.version) })))
-        })
-      const forbidden = expect.stringContaining("Permission denied")
-      expect(yield* run(free, docs)).toEqual(["touched", forbidden])
-      expect(yield* run(docs, free)).toEqual([forbidden, forbidden])
-    }))
-
-  it.effect("stays as it was where its next version cannot be built, and says so", () =>
-    Effect.gen(function*() {
-      const logged: Array<string> = []
-      const logger = Logger.replace(
-        Logger.defaultLogger,
-        Logger.make(({ message }) => void logged.push(String(message)))
-      )
-      const script = Scripted.make({
-        main: (request) => request.messages.at(-1)?.role === "tool" ? "done" : Scripted.call("ping", {})
-      })
-      const project = yield* changing(
-        version(script, { agents: [main()], tools: [answered("one")] }),
-        Layer.fail(unavailable("/a", "skein.json:1 is no JSON")),
-        Layer.die(new Error("A plugin threw")),
-        version(script, { agents: [main()], tools: [answered("three")] }, () => {
-          throw new Error("A connection would not close")
-        }),
-        version(script, { agents: [main()], tools: [answered("four")] })
-      )
-      yield* Effect.gen(function*() {
-        const { id } = yield* Session.create({ directory: "/a", agent: "main" })
-        yield* project.change
-        yield* Session.prompt(id, "go")
-        expect(logged.join()).toContain("skein.json:1 is no JSON")
-        yield* project.change
-        yield* Session.prompt(id, "go")
-        expect(logged.join()).toContain("A plugin threw")
-        yield* project.change
-        yield* Session.prompt(id, "go")
-        yield* project.change
-        yield* Session.prompt(id, "go")
-        expect(logged.join()).toContain("A connection would not close")
-        expect(yield* results(id)).toEqual(["pong of one", "pong of one", "pong of three", "pong of four"])
-      }).pipe(
-        Effect.provide(Skein.layerMany({ projects: () => Effect.succeed(project.version) })),
-        Effect.provide(logger)
-      )
-    }))
-})
-
 describe("a project", () => {
-  it.effect("that never opens keeps nobody from giving up, and leaves no session behind", () =>
+  it.effect("that never opens does not block an interruption, and leaves no session behind", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ main: ["done"] })
       let opens = 0
@@ -375,35 +194,14 @@ describe("a project", () => {
       }).pipe(Effect.provide(Skein.layerMany({ projects })))
     }))
 
-  it.effect("that cannot say when it changes stays as it was, and says so", () =>
-    Effect.gen(function*() {
-      const logged: Array<string> = []
-      const logger = Logger.replace(
-        Logger.defaultLogger,
-        Logger.make(({ message }) => void logged.push(String(message)))
-      )
-      const layer = version(Scripted.make({ main: ["done"] }), { agents: [main()] })
-      yield* Effect.gen(function*() {
-        const { id } = yield* Session.create({ directory: "/a", agent: "main" })
-        yield* TestClock.adjust(1)
-        expect(logged.join()).toContain("The watcher threw")
-        expect((yield* Session.prompt(id, "go")).text).toBe("done")
-      }).pipe(
-        Effect.provide(Skein.layerMany({
-          projects: () => Effect.succeed({ layer, next: Effect.die(new Error("The watcher threw")) })
-        })),
-        Effect.provide(logger)
-      )
-    }))
-
-  it.effect("is closed when no session has used it for a while, and opened again", () =>
+  it.effect("is closed once no session has used it for a while, and opened again on use", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ main: ["done"] })
-      const told: Array<string> = []
+      const log: Array<string> = []
       const projects = (directory: string) =>
         Effect.sync(() => {
-          told.push(`open ${directory}`)
-          return still(version(script, { agents: [main()] }, () => void told.push(`close ${directory}`)))
+          log.push(`open ${directory}`)
+          return still(version(script, { agents: [main()] }, () => void log.push(`close ${directory}`)))
         })
       yield* Effect.gen(function*() {
         const a = yield* Session.create({ directory: "/a", agent: "main" })
@@ -411,16 +209,16 @@ describe("a project", () => {
         yield* Session.prompt(a.id, "go")
         yield* TestClock.adjust("50 seconds")
         yield* Session.prompt(b.id, "go")
-        expect(told).toEqual(["open /a", "open /b"])
+        expect(log).toEqual(["open /a", "open /b"])
         yield* TestClock.adjust("30 seconds")
-        expect(told).toEqual(["open /a", "open /b", "close /a"])
+        expect(log).toEqual(["open /a", "open /b", "close /a"])
         yield* Session.prompt(a.id, "again")
-        expect(told).toEqual(["open /a", "open /b", "close /a", "open /a"])
+        expect(log).toEqual(["open /a", "open /b", "close /a", "open /a"])
       }).pipe(Effect.provide(Skein.layerMany({ projects, idleTimeToLive: "1 minute" })))
-      expect(told.filter((line) => line.startsWith("close"))).toHaveLength(3)
+      expect(log.filter((line) => line.startsWith("close"))).toHaveLength(3)
     }))
 
-  it.effect("stays open as long as a turn works in it", () =>
+  it.effect("stays open while a turn works in it", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ main: [{ ...Scripted.call("ping", {}), delay: { first: 600_000 } }, "done"] })
       let closed = 0
@@ -439,7 +237,7 @@ describe("a project", () => {
       })))
     }))
 
-  it.effect("that cannot be opened refuses prompts, is looked at again, and keeps nobody from what needs none", () =>
+  it.effect("that cannot be opened refuses prompts, is tried again later, and does not affect operations without a project", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ main: ["done"] })
       let broken = false
@@ -456,7 +254,6 @@ describe("a project", () => {
         broken = true
         const refused = yield* Effect.flip(Session.prompt(id, "go"))
         expect(refused).toMatchObject({
-          _tag: "ProjectUnavailable",
           directory: "/a",
           message: "skein.json:1 is no JSON"
         })

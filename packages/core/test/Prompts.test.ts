@@ -19,7 +19,7 @@ const words = (request: ModelRequest): ReadonlyArray<string> =>
     message.role === "user" ? message.content.map((part) => part.type === "text" ? part.text : "") : []
   )
 
-/** Answers with all that was said so far, after a call now and then. */
+/** Answers with everything said so far, sometimes after a call. */
 const make = () => {
   const script = Scripted.make({
     build: (request) =>
@@ -28,14 +28,14 @@ const make = () => {
           ? Scripted.call("quick", { ms: 1, at: request.origin.step })
           : { text: words(request).join(" "), delay: { first: n - 1 } })
   })
-  // A commit takes its time, so that a prompt can come while the end of a turn is being stored.
+  // A commit takes time, so that a prompt can arrive while the end of a turn is being stored.
   return {
     script,
     layer: SkeinTest.layer(script, { tools: [quick], storage: makeRecordedStorage({ latency: 2 }).layer })
   }
 }
 
-/** Prompts one session from several sides at moments that the seed decides. */
+/** Prompts one session from several sides at times that the seed decides. */
 const program = (callers: number) => {
   const { layer, script } = make()
   return Effect.gen(function*() {
@@ -65,13 +65,13 @@ const program = (callers: number) => {
 }
 
 describe("prompts from several sides", () => {
-  it("are each answered, once, by one loop, whenever they come", () => {
+  it("are each answered, once, by one loop, at any time", () => {
     for (const seed of seeds(1, 150)) {
-      simulate(program(2 + seed % 4), { seed, everywhere: seed % 2 === 0, patience: seed % 3 === 0 ? 20 : 200 })
+      simulate(program(2 + seed % 4), { seed, everywhere: seed % 2 === 0, maxSlice: seed % 3 === 0 ? 20 : 200 })
     }
   }, 60_000)
 
-  it("make nobody work once they are withdrawn before they were read", () => {
+  it("start nothing if they are withdrawn before they are read", () => {
     const script = Scripted.make({
       build: [Scripted.call("quick", { ms: 50 }), { text: "one", delay: { first: 50 } }, "next"]
     })
@@ -95,7 +95,7 @@ describe("prompts from several sides", () => {
     )
   })
 
-  it("at the very same moment share a turn", () => {
+  it("at the same moment share a turn", () => {
     const counts = Array.from({ length: 20 }, (_, seed) => {
       const script = Scripted.make({ build: ["both", "both"] })
       simulate(
@@ -110,12 +110,12 @@ describe("prompts from several sides", () => {
       )
       return script.requests.length
     })
-    // Which of them is stored when the first request is made is up to the scheduler: the other is read at the next step.
+    // Which one is stored before the first request depends on the scheduler: the other is read at the next step.
     expect(counts.every((count) => count === 1 || count === 2)).toBe(true)
     expect(counts).toContain(1)
   })
 
-  it("are answered while others give up", () => {
+  it("are answered while other callers give up", () => {
     for (const seed of seeds(1, 150)) {
       const { layer, script } = make()
       const impatient = Effect.gen(function*() {

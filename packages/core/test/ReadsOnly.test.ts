@@ -1,4 +1,4 @@
-/** Commands where edits are denied above: what cannot be kept from writing must be known to read, what can goes by the rules. */
+/** Commands where edits are denied above: without a sandbox only known readers run; in one, the rules decide. */
 import { expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import { define } from "@skein/core/Tool"
@@ -7,9 +7,9 @@ import { call, make, tasks } from "@skein/testing/ScriptedProvider"
 import { agent, layer } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { callsMade, childrenOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, resultOf, root } from "./support/tree.ts"
 
-/** A shell that only says what it would run, and whether it may change files. */
+/** A shell that reports what it would run, and whether that may change files. */
 const shell = (confined: boolean) =>
   define({
     name: "bash",
@@ -27,12 +27,12 @@ const commands = call("bash", { command: "make all" }, { command: "ls" }, { comm
 
 const rules = { bash: { "make *": "allow", "rm *": "deny" } } as const
 
-const told = (by: string, confined: boolean, permission: Ruleset = []) =>
+const results = (by: string, confined: boolean, permission: Ruleset = []) =>
   Effect.gen(function*() {
     const { id } = yield* root({ agent: by, permission })
     yield* Session.prompt(id, "Go")
     const below = yield* childrenOf(id)
-    return yield* Effect.forEach(below, (child) => Effect.map(callsMade(child.id), (made) => made.map(said)))
+    return yield* Effect.forEach(below, (child) => Effect.map(callsMade(child.id), (made) => made.map(resultOf)))
   }).pipe(
     Effect.provide(
       layer(make({ [by]: [tasks({ worker: "p" }), "Done"], worker: [commands, "Done"] }), {
@@ -49,22 +49,26 @@ const told = (by: string, confined: boolean, permission: Ruleset = []) =>
 
 const denied = expect.stringContaining("a rule forbids")
 
-it.effect("a child below may run what its rules allow, where the command is kept from changing files", () =>
+it.effect("a child may run what its rules allow, if the command cannot change files", () =>
   Effect.gen(function*() {
-    expect(yield* told("careful", true)).toEqual([["make all: reads", "ls: reads", denied]])
+    expect(yield* results("careful", true)).toEqual([["make all: reads", "ls: reads", denied]])
   }))
 
-it.effect("a child below runs nothing but what is known to read, where a command cannot be kept from anything", () =>
+it.effect("a child may run only commands that are known to read, without a sandbox", () =>
   Effect.gen(function*() {
-    expect(yield* told("careful", false)).toEqual([[denied, "ls: reads", denied]])
+    expect(yield* results("careful", false)).toEqual([[denied, "ls: reads", denied]])
   }))
 
-it.effect("a ceiling that is declared to be empty lets commands below write", () =>
+it.effect("an empty declared ceiling lets commands below write", () =>
   Effect.gen(function*() {
-    expect(yield* told("open", false)).toEqual([["make all: writes", "ls: writes", denied]])
+    expect(yield* results("open", false)).toEqual([["make all: writes", "ls: writes", denied]])
   }))
 
-it.effect("a ceiling of the session counts as that of an agent", () =>
+it.effect("a ceiling of the session counts like that of an agent", () =>
   Effect.gen(function*() {
-    expect(yield* told("open", true, fromConfig({ edit: "deny" }))).toEqual([["make all: reads", "ls: reads", denied]])
+    expect(yield* results("open", true, fromConfig({ edit: "deny" }))).toEqual([[
+      "make all: reads",
+      "ls: reads",
+      denied
+    ]])
   }))

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type Death, lastingStorage, type Life, lonely, process } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
-import { callsOf, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsOf, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const results = ({ messages }: ModelRequest): number =>
   messages.reduce((sum, { content, role }) => role === "tool" ? sum + content.length : sum, 0)
@@ -23,7 +23,7 @@ const task = (agent: string, background: boolean) => ({
 })
 const act = (what: string) => ({ tool: "act", input: { what } })
 
-/** Three effects, a task and one in the background, each with an effect of its own; a model that knows only what it is told. */
+/** Three effects, a task and one in the background, each with its own effect; the model knows only its conversation. */
 const scripts = (life: Life) => {
   const steps = (...list: ReadonlyArray<Scripted.ScriptedStep>) => (request: ModelRequest) =>
     life.alive(Effect.sync(() => {
@@ -48,7 +48,7 @@ const scripts = (life: Life) => {
 
 const agents = [SkeinTest.agent("worker"), SkeinTest.agent("bg")]
 
-/** A tree, one process after the other, each of which dies where it is said, until one comes to the end. */
+/** A tree in successive processes, each of which dies at a given commit, until one finishes. */
 const lives = (deaths: ReadonlyArray<Death>, seed: number) => {
   const effects: Array<string> = []
   let died = 0
@@ -66,7 +66,7 @@ const lives = (deaths: ReadonlyArray<Death>, seed: number) => {
           const owner = lonely(`process ${n}`)
           const layer = SkeinTest.layer(script, { agents, tools: [tool], storage, owner })
           return Effect.flatMap(Layer.build(layer), (context) =>
-            Effect.provide(n === 0 ? begin : goOn(inner, script, effects), context))
+            Effect.provide(n === 0 ? begin : resume(inner, script, effects), context))
         })
         if (Option.isSome(end)) {
           return
@@ -86,7 +86,11 @@ const begin = Effect.gen(function*() {
   yield* Effect.flatMap(Session, (session) => session.untilIdle(id))
 })
 
-const goOn = (inner: Context.Tag.Service<SessionStorage>, script: Scripted.Scripted, effects: ReadonlyArray<string>) =>
+const resume = (
+  inner: Context.Tag.Service<SessionStorage>,
+  script: Scripted.Scripted,
+  effects: ReadonlyArray<string>
+) =>
   Effect.gen(function*() {
     const session = yield* Session
     const [info] = (yield* session.list()).rows
@@ -104,7 +108,7 @@ const expectNothingLost = Effect.fnUntraced(function*(
 ) {
   expect(effects.toSorted(), "nothing is done twice").toEqual([...new Set(effects)].toSorted())
   const messages = yield* messagesOf(id)
-  // The process died before the prompt was stored: nobody was told that it was.
+  // The process died before the prompt was stored, so it was never acknowledged.
   if (messages.length === 0) return
   const children = yield* childrenOf(id)
   expect(children.map(({ agent }) => agent).toSorted(), "no task is begun twice").toEqual(["bg", "worker"])
@@ -113,27 +117,27 @@ const expectNothingLost = Effect.fnUntraced(function*(
   for (const call of acts) {
     const { what } = call.state.input as { readonly what: string }
     if (call.state.status === "completed") expect(effects).toContain(what)
-    else expect(said(call)).toMatch(/outcome unknown|was not run/)
+    else expect(resultOf(call)).toMatch(/outcome unknown|was not run/)
   }
   const runs = (yield* inner.runs({ rootID: id })).rows
   expect(runs.map(({ outcome }) => outcome?.status)).toEqual(["completed", "completed"])
-  const told = messages.flatMap(({ info, parts }) =>
+  const texts = messages.flatMap(({ info, parts }) =>
     info.role === "user" ? parts.flatMap((part) => part.type === "text" ? [part.text] : []) : []
   )
-  expect(told.filter((text) => text.includes("<task-notification")), "each outcome is told once").toHaveLength(1)
+  expect(texts.filter((text) => text.includes("<task-notification")), "each outcome is reported once").toHaveLength(1)
   const tasks = callsOf(messages).filter((call) => call.tool === "task")
   expect(tasks.map(({ state }) => state.status)).toEqual(["completed", "completed"])
-  expect(said(tasks[0]!)).toContain("worker is done")
+  expect(resultOf(tasks[0]!)).toContain("worker is done")
   const last = messages.at(-1)
   expect(last?.info).toMatchObject({ role: "assistant", finish: "stop" })
 })
 
-/** How many commits the whole takes where nobody dies, and something to spare. */
+/** The number of commits without a crash, and a few more. */
 const commits = 80
 
 describe("a tree whose process dies", () => {
   for (const made of [false, true]) {
-    it(`${made ? "after" : "before"} any of its commits, goes on where it was`, { timeout: 60_000 }, () => {
+    it(`${made ? "after" : "before"} any of its commits, continues from there`, { timeout: 60_000 }, () => {
       let died = 0
       for (const at of seeds(1, commits)) {
         const life = lives([{ at, made }], at)
@@ -144,7 +148,7 @@ describe("a tree whose process dies", () => {
     })
   }
 
-  it("again and again, also while it is taken up, goes on all the same", { timeout: 60_000 }, () => {
+  it("repeatedly, also during recovery, still continues", { timeout: 60_000 }, () => {
     let died = 0
     for (const seed of seeds(1, 150)) {
       const deaths = [0, 1, 2, 3].map((n) => ({

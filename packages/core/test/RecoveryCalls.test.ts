@@ -9,13 +9,13 @@ import * as Fiber from "effect/Fiber"
 import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
 import type { Life } from "./support/mortal.ts"
 import { setBy } from "./support/setBy.ts"
-import { callsMade, expectStill, said } from "./support/tree.ts"
+import { callsMade, expectStill, resultOf } from "./support/tree.ts"
 
 const options = {}
 
 const calling = (name: string) => ({ build: [Scripted.call(name, { n: 1 }), "All right"] })
 
-/** A process that dies while its tool is at work. */
+/** A process that dies while its tool runs. */
 const cutOff = (name: string, tools: ReturnType<typeof hourFirst>) => ({
   options,
   scripts: calling(name),
@@ -24,8 +24,8 @@ const cutOff = (name: string, tools: ReturnType<typeof hourFirst>) => ({
   dies: 1_000
 })
 
-describe("a call that a crash cut off", () => {
-  it("is made again where it is safe, with one result", () => {
+describe("a call that a crash interrupted", () => {
+  it("is repeated if it is safe, with one result", () => {
     const runs: Array<string> = []
     const tools = hourFirst("look", { effect: "safe" }, runs)
     generations(
@@ -48,7 +48,7 @@ describe("a call that a crash cut off", () => {
     expect(runs).toEqual(["look", "look"])
   })
 
-  it("is not made again where it may have done something, and that is said to the model", () => {
+  it("is not repeated if it may have had an effect, and the model learns that", () => {
     const runs: Array<string> = []
     const tools = hourFirst("act", { effect: "never" }, runs)
     generations(
@@ -62,7 +62,7 @@ describe("a call that a crash cut off", () => {
             yield* resumed(id)
             const [call] = yield* callsMade(id)
             expect(call?.state.status).toBe("error")
-            expect(said(call!)).toMatch(/interrupted.*outcome unknown/)
+            expect(resultOf(call!)).toMatch(/interrupted.*outcome unknown/)
             expect(JSON.stringify(script.requests[0]?.messages)).toContain("outcome unknown")
           })
       }
@@ -70,7 +70,7 @@ describe("a call that a crash cut off", () => {
     expect(runs).toEqual(["act"])
   })
 
-  it("is looked at by its tool where that can tell what it did", () => {
+  it("is checked by its tool if that can find out what it did", () => {
     for (const found of ["again", "done"] as const) {
       const runs: Array<string> = []
       const recover = () =>
@@ -86,7 +86,7 @@ describe("a call that a crash cut off", () => {
             Effect.gen(function*() {
               yield* resumed(id)
               const output = found === "again" ? "change is done" : "was done before"
-              expect((yield* callsMade(id)).map(said)).toEqual([output])
+              expect((yield* callsMade(id)).map(resultOf)).toEqual([output])
             })
         }
       )
@@ -99,7 +99,7 @@ describe("a stored answer with more open calls than limits.answer.calls", () => 
   const few = { config: { limits: { answer: { calls: 2 } } } }
   const why = "3 open calls, and at most 2 are allowed (limits.answer.calls)"
 
-  it("ends without running any of them again, and says why to the model", () => {
+  it("ends without running any of them again, and tells the model why", () => {
     for (const started of [true, false]) {
       const runs: Array<string> = []
       const asks = {
@@ -124,7 +124,7 @@ describe("a stored answer with more open calls than limits.answer.calls", () => 
               expect((yield* resumed(id))?.text).toBe("I see")
               yield* expectStill(id, script)
               expect(runs).toEqual([])
-              const results = (yield* callsMade(id)).map(said)
+              const results = (yield* callsMade(id)).map(resultOf)
               expect(results).toHaveLength(3)
               for (const result of results) {
                 expect(result).toContain(why)
@@ -137,7 +137,7 @@ describe("a stored answer with more open calls than limits.answer.calls", () => 
     }
   })
 
-  it("still waits for the tasks that run already", () => {
+  it("still waits for the tasks that already run", () => {
     generations(
       {
         options: {},
@@ -155,14 +155,14 @@ describe("a stored answer with more open calls than limits.answer.calls", () => 
           Effect.gen(function*() {
             expect((yield* resumed(id))?.text).toBe("All right")
             yield* expectStill(id, script)
-            for (const result of (yield* callsMade(id)).map(said)) expect(result).toContain("found")
+            for (const result of (yield* callsMade(id)).map(resultOf)) expect(result).toContain("found")
           })
       }
     )
   })
 })
 
-describe("a question that waited", () => {
+describe("a question that was open", () => {
   const asks = { ...options, asks: "person" } as const
   const ask = {
     effect: "never",
@@ -210,7 +210,7 @@ describe("a question that waited", () => {
             expect(request?.id).toBe(questionID)
             yield* permission.reply(request!.id, "once")
             yield* Fiber.join(waiting)
-            expect((yield* callsMade(id)).map(said)).toEqual(["act is done"])
+            expect((yield* callsMade(id)).map(resultOf)).toEqual(["act is done"])
             expect(yield* Effect.flip(permission.reply(request!.id, "once"))).toMatchObject({
               _tag: "PermissionNotFound"
             })
@@ -220,9 +220,9 @@ describe("a question that waited", () => {
     expect(runs).toEqual(["before", "act"])
   })
 
-  it("is not asked again where it was answered before the crash", () => {
+  it("is not asked again if it was answered before the crash", () => {
     const runs: Array<string> = []
-    // The answer is stored, and the process dies before anything comes of it.
+    // The answer is stored, and the process dies before it has any effect.
     const slow = (life: Life) => [
       SkeinTest.tool("act", () => life.alive(Effect.succeed("act is done")), {
         ...ask,
@@ -260,7 +260,7 @@ describe("a question that waited", () => {
     expect(runs).toEqual([])
   })
 
-  it("waits for a day in all, however many processes ask it", () => {
+  it("has one day in total, however many processes ask it", () => {
     const tools = hourFirst("act", ask, ["before"])
     generations(
       { options: asks, tools, scripts: calling("act"), dies: Duration.toMillis("20 hours"), program: go },
@@ -277,7 +277,7 @@ describe("a question that waited", () => {
             yield* Effect.sleep("2 minutes")
             expect(yield* permission.pending()).toEqual([])
             yield* Fiber.join(waiting)
-            expect((yield* callsMade(id)).map(said)).toEqual([expect.stringContaining("within 24 hours")])
+            expect((yield* callsMade(id)).map(resultOf)).toEqual([expect.stringContaining("within 24 hours")])
           })
       }
     )
@@ -314,7 +314,7 @@ describe("a question that waited", () => {
             yield* Effect.sleep("2 minutes")
             expect(yield* permission.pending()).toEqual([])
             yield* Fiber.join(waiting)
-            expect((yield* callsMade(id)).map(said)).toEqual([expect.stringContaining("within 24 hours")])
+            expect((yield* callsMade(id)).map(resultOf)).toEqual([expect.stringContaining("within 24 hours")])
             ended = true
           })
       }
@@ -322,7 +322,7 @@ describe("a question that waited", () => {
     expect(ended).toBe(true)
   })
 
-  it("ends its turn where it was rejected, also where the process died before the turn had ended", () => {
+  it("ends its turn if it was rejected, even if the process died before the turn ended", () => {
     let cutOff = 0
     const tools = hourFirst("act", ask, ["before"])
     for (let at = 1; at <= 12; at++) {

@@ -8,7 +8,7 @@ import { seeds, share } from "@skein/testing/Seeds"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { asked, type Generation, generations, go, resumed } from "./support/generations.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
 const worker = SkeinTest.agent("worker")
@@ -24,7 +24,7 @@ const task = (agent: string, prompt: string, background: boolean) => ({
   input: { description: prompt, prompt, subagent_type: agent, ...(background ? { background } : {}) }
 })
 
-/** Takes up a tree in which everything has come to its end. */
+/** Recovers a tree in which everything has ended. */
 const nothingLeft: Generation = {
   options,
   scripts: { build: ["no"], lead: ["no"], worker: ["no"] },
@@ -36,8 +36,8 @@ const nothingLeft: Generation = {
     })
 }
 
-describe("a task that ends though nothing more is done for it", () => {
-  it("does not begin again when its tree is taken up once more", () => {
+describe("a task that ends without further work", () => {
+  it("does not begin again when its tree is recovered once more", () => {
     generations(
       {
         options,
@@ -54,7 +54,7 @@ describe("a task that ends though nothing more is done for it", () => {
     )
   })
 
-  it("is told to the call that waits where its agent is gone, and what it had asked for ends with it", () => {
+  it("is reported to the waiting call if its agent no longer exists, and its own tasks end with it", () => {
     generations(
       {
         options,
@@ -72,7 +72,7 @@ describe("a task that ends though nothing more is done for it", () => {
         program: (id, script) =>
           Effect.gen(function*() {
             expect((yield* resumed(id))?.text).toBe("I see")
-            expect(said((yield* callsMade(id))[0]!)).toContain("agent lead no longer exists")
+            expect(resultOf((yield* callsMade(id))[0]!)).toContain("agent lead no longer exists")
             expect(asked(script)).toEqual(["build"])
             expect((yield* runsOf(id)).map(({ outcome }) => outcome?.status)).toEqual(["failed", "stopped"])
             yield* expectStill(id, script)
@@ -82,7 +82,7 @@ describe("a task that ends though nothing more is done for it", () => {
     )
   })
 
-  it("takes along what it had begun where it was told to end, at whichever commit its process dies", () => {
+  it("ends with its own tasks if a stop was requested, at whichever commit its process dies", () => {
     let stopped = 0
     for (const at of seeds(15, 40)) {
       generations(
@@ -128,8 +128,8 @@ describe("a task that ends though nothing more is done for it", () => {
   })
 })
 
-describe("a task that goes on", () => {
-  it("is told what it was asked for, also where a message to it was there before", () => {
+describe("a resumed task", () => {
+  it("reads its prompt even if a message to it arrived before", () => {
     generations(
       {
         options: { ...options, config: { limits: { concurrency: 1 } } },
@@ -155,15 +155,15 @@ describe("a task that goes on", () => {
           Effect.gen(function*() {
             yield* resumed(id)
             const [, second] = yield* runsOf(id)
-            const told = JSON.stringify(yield* messagesOf(second!.taskID))
-            expect(told).toContain("And this")
-            expect(told).toContain(second!.prompt)
+            const history = JSON.stringify(yield* messagesOf(second!.taskID))
+            expect(history).toContain("And this")
+            expect(history).toContain(second!.prompt)
           })
       }
     )
   })
 
-  it("is not asked again where its process dies a second time, after its turn and before it has settled", () => {
+  it("is not asked again if its process dies a second time, after its turn and before it has settled", () => {
     for (const at of seeds(1, 8)) {
       generations(
         {
@@ -194,7 +194,7 @@ describe("a task that goes on", () => {
     }
   })
 
-  it("answers each of two runs, also the one in the background that came later and is taken up first", () => {
+  it("answers both of two runs, even if the later one in the background is recovered first", () => {
     generations(
       {
         options,
@@ -217,8 +217,8 @@ describe("a task that goes on", () => {
           Effect.gen(function*() {
             yield* resumed(id)
             const [child] = yield* childrenOf(id)
-            const told = JSON.stringify(yield* messagesOf(child!.id))
-            for (const words of ["One", "Two"]) expect(told).toContain(`"${words}"`)
+            const history = JSON.stringify(yield* messagesOf(child!.id))
+            for (const words of ["One", "Two"]) expect(history).toContain(`"${words}"`)
             expect((yield* runsOf(id)).map(({ outcome }) => outcome?.text)).toEqual(["Done", "Done"])
             yield* expectStill(id, script)
           })
@@ -227,7 +227,7 @@ describe("a task that goes on", () => {
   })
 })
 
-describe("a task whose session is kept only until its outcome is told", () => {
+describe("a disposable task", () => {
   for (const background of [false, true]) {
     it(`leaves none${background ? " in the background" : ""}, at whichever commit its process dies`, () => {
       const scripts: Generation["scripts"] = {

@@ -23,7 +23,7 @@ const same: Omit<Generation, "program"> = {
   },
   scripts: {
     build: (request) => hasResults(request) ? "the end" : { calls: [task("lead", "lead", true), ...beside] },
-    // Its task is the last in the list of runs, so that it settles before recovery comes to it.
+    // Its task is the last in the list of runs, so that it settles before recovery reaches it.
     lead: (request) =>
       hasResults(request) ? "led" : { calls: [task("awaited", "worker", false)], delay: { first: 50 } },
     worker: (request) => hasResults(request) ? "worked" : { calls: [{ tool: "look" }] }
@@ -33,7 +33,7 @@ const same: Omit<Generation, "program"> = {
 const looks = (ms: number) => () => [SkeinTest.tool("look", () => Effect.as(Effect.sleep(ms), "seen"))]
 
 it.each([1, 5])(
-  "a run settles once, also when it does so while its tree is still being recovered (%i ms)",
+  "a run settles once, even if it does so while its tree is still being recovered (%i ms)",
   (latency) => {
     generations({ ...same, tools: looks(3_600_000), dies: 1_000, program: go }, {
       ...same,

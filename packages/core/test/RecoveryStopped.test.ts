@@ -20,7 +20,7 @@ type Request = Scripted.Scripted["requests"][number]
 const callsThen = (calls: ReadonlyArray<object>, text: string) => ({ messages }: Request) =>
   messages.some(({ role }) => role === "tool") ? text : { calls: calls as ReadonlyArray<ReturnType<typeof task>> }
 
-/** A root that waits for a task, which waits for one of its own, beside tasks in the background. */
+/** A root that waits for a task, which waits for its own task, next to background tasks. */
 const same: Omit<Generation, "program"> = {
   options: {
     agents: [SkeinTest.agent("lead", { permission: { task: "allow" } }), SkeinTest.agent("worker")],
@@ -65,7 +65,7 @@ const expectStopped = Effect.fnUntraced(function*(id: SessionID, script: Scripte
   yield* expectStill(id, script)
 })
 
-/** It does not work when somebody resumes it either. */
+/** It does not work after a resume either. */
 const expectStaysStopped = Effect.fnUntraced(function*(id: SessionID, script: Scripted.Scripted) {
   yield* expectStopped(id, script)
   const before = asked(script)
@@ -75,8 +75,8 @@ const expectStaysStopped = Effect.fnUntraced(function*(id: SessionID, script: Sc
   expect(asked(script)).toEqual(before)
 })
 
-describe("a tree that a dead process left", () => {
-  it("stays stopped when it is stopped before anybody resumes it", () => {
+describe("a tree of a dead process", () => {
+  it("stays stopped when it is stopped before a resume", () => {
     generations(crashed, {
       ...same,
       program: (id, script) =>
@@ -86,14 +86,14 @@ describe("a tree that a dead process left", () => {
             Array(4).fill("the user")
           )
           yield* expectStaysStopped(id, script)
-          // The outcome of its task is told with the next prompt.
+          // The outcome of its task is reported with the next prompt.
           yield* Session.prompt(id, "And now?")
           expect(JSON.stringify(script.requests[0]?.messages)).toContain(`status=\\"stopped\\"`)
         })
     })
   })
 
-  it("stays stopped when it is stopped while it is being recovered, at any time", () => {
+  it("stays stopped when it is stopped during recovery, at any time", () => {
     for (const how of ["resume", "prompt"] as const) {
       for (const after of [0, 3, 8, 22]) {
         generations(crashed, {
@@ -104,7 +104,7 @@ describe("a tree that a dead process left", () => {
               yield* Effect.fork(Effect.exit(how === "resume" ? session.resume(id) : session.prompt(id, "And now?")))
               yield* Effect.sleep(after)
               yield* session.stop(id)
-              // A prompt that nobody has read is answered after the next resume.
+              // An unread prompt is answered after the next resume.
               yield* how === "resume" ? expectStaysStopped(id, script) : expectStopped(id, script)
             })
         })
@@ -112,7 +112,7 @@ describe("a tree that a dead process left", () => {
     }
   })
 
-  it("stays with its next holder when it is left while it is being recovered", () => {
+  it("stays with its next holder when it is left during recovery", () => {
     for (const after of [0, 3, 8, 22]) {
       generations(crashed, {
         ...same,
@@ -138,7 +138,7 @@ describe("a tree that a dead process left", () => {
     }
   })
 
-  it("goes on without a task that is stopped with its session before anybody resumes it", () => {
+  it("continues without a task that is stopped with its session before a resume", () => {
     generations(crashed, {
       ...same,
       program: (id, script) =>
@@ -155,7 +155,7 @@ describe("a tree that a dead process left", () => {
   })
 })
 
-describe("the controls of tasks in a tree that a dead process left", () => {
+describe("the controls of tasks in a tree of a dead process", () => {
   const controlled = (
     program: (
       name: { readonly parentID: SessionID; readonly taskID: SessionID },
@@ -173,7 +173,7 @@ describe("the controls of tasks in a tree that a dead process left", () => {
         })
     })
 
-  it("give a message to the run that is left", () => {
+  it("deliver a message to the remaining run", () => {
     controlled((name) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks
@@ -181,13 +181,13 @@ describe("the controls of tasks in a tree that a dead process left", () => {
         yield* Effect.sleep("1 hour")
         expect(yield* runs(name.parentID)).toHaveLength(4)
         expect(new Set(Object.values(yield* statuses(name.parentID)))).toEqual(new Set(["completed"]))
-        const told = JSON.stringify(yield* Effect.flatMap(Session, (session) => session.messages(name.taskID)))
-        expect(told.split("Hurry")).toHaveLength(2)
+        const history = JSON.stringify(yield* Effect.flatMap(Session, (session) => session.messages(name.taskID)))
+        expect(history.split("Hurry")).toHaveLength(2)
       })
     )
   })
 
-  it("stop the run that is left, which does nothing more", () => {
+  it("stop the remaining run, which does nothing more", () => {
     controlled((name, script) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks
@@ -201,7 +201,7 @@ describe("the controls of tasks in a tree that a dead process left", () => {
     )
   })
 
-  it("wait for the run that is left", () => {
+  it("wait for the remaining run", () => {
     controlled(({ parentID, taskID }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks
@@ -210,7 +210,7 @@ describe("the controls of tasks in a tree that a dead process left", () => {
     )
   })
 
-  it("move a run that is left to the background", () => {
+  it("promote the remaining run to the background", () => {
     controlled(({ parentID }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks

@@ -6,19 +6,19 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { asked, generations, resumed } from "./support/generations.ts"
 import type { Life } from "./support/mortal.ts"
-import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, resultOf, root } from "./support/tree.ts"
 
 const options = { agents: [SkeinTest.agent("worker")] }
 
-/** A tool that takes an hour and cannot be stopped. */
+/** A tool that takes an hour and cannot be interrupted. */
 const deaf = (life: Life) => [
   SkeinTest.tool("slow", () => life.alive(Effect.uninterruptible(Effect.as(Effect.sleep("1 hour"), "done"))), {
     effect: "never"
   })
 ]
 
-describe("what was stopped", () => {
-  it("stays stopped, with all below it, though the process died before it had ended", () => {
+describe("a stopped session", () => {
+  it("stays stopped, with everything below it, even if the process died before the stop had ended", () => {
     generations(
       {
         options,
@@ -51,7 +51,7 @@ describe("what was stopped", () => {
             yield* session.untilIdle(id)
             expect(asked(script)).toEqual([])
             yield* expectStill(id, script)
-            // What became of the task is told at the next prompt, and wakes nobody before.
+            // The outcome of the task is reported with the next prompt, and wakes nothing before.
             yield* Session.prompt(id, "And now?")
             expect(JSON.stringify(script.requests[0]?.messages)).toContain(`status=\\"stopped\\"`)
           })
@@ -59,7 +59,7 @@ describe("what was stopped", () => {
     )
   })
 
-  it("stays stopped where a program had started it in a session that was never prompted", () => {
+  it("stays stopped if a program had started its task and it was never prompted", () => {
     generations(
       {
         options,
@@ -95,7 +95,7 @@ describe("what was stopped", () => {
     )
   })
 
-  it("was stopped alone: a task that was told to end does not go on, and its session does", () => {
+  it("continues if only its task was stopped, and the task does not continue", () => {
     generations(
       {
         options,
@@ -124,7 +124,7 @@ describe("what was stopped", () => {
           Effect.gen(function*() {
             expect((yield* resumed(id))?.text).toBe("So it was stopped")
             const [call] = yield* callsMade(id)
-            expect(said(call!)).toMatch(/state: stopped[^]*the user: enough/)
+            expect(resultOf(call!)).toMatch(/state: stopped[^]*the user: enough/)
             expect(asked(script)).toEqual(["build"])
           })
       }

@@ -7,14 +7,14 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const options = {
   agents: [SkeinTest.agent("worker"), SkeinTest.agent("lead", { permission: { task: "allow" } })]
 }
 
-describe("a task that nobody waits for any more", () => {
-  it("is lost where the program that asked for it died, and says what there was", () => {
+describe("an abandoned task", () => {
+  it("is lost if the program that started it died, and reports its partial result", () => {
     generations(
       {
         options,
@@ -51,8 +51,8 @@ describe("a task that nobody waits for any more", () => {
   })
 })
 
-describe("what was said to a task", () => {
-  it("is read by it though it had settled, and the process died before a run began for it", () => {
+describe("a message to a task", () => {
+  it("is read even if the task had settled, and the process died before a run began for it", () => {
     let taskID = "" as SessionID
     generations(
       {
@@ -92,7 +92,7 @@ describe("what was said to a task", () => {
 })
 
 describe("tasks below tasks", () => {
-  it("go on at every level, and each caller is told by its own", () => {
+  it("continue at every level, and each caller gets its own results", () => {
     const runs: Array<string> = []
     const tools = hourFirst("look", { effect: "safe" }, runs)
     generations(
@@ -116,8 +116,8 @@ describe("tasks below tasks", () => {
             expect((yield* resumed(id))?.text).toBe("All right")
             const [lead] = yield* childrenOf(id)
             const [worker] = yield* childrenOf(lead!.id)
-            expect(said((yield* callsMade(id))[0]!)).toContain("The worker says so")
-            expect(said((yield* callsMade(lead!.id))[0]!)).toContain("I looked")
+            expect(resultOf((yield* callsMade(id))[0]!)).toContain("The worker says so")
+            expect(resultOf((yield* callsMade(lead!.id))[0]!)).toContain("I looked")
             expect(yield* messagesOf(worker!.id)).toHaveLength(3)
             yield* expectStill(id, script)
           })

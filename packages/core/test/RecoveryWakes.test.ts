@@ -19,7 +19,7 @@ const task = (description: string, subagent_type: string, background = false) =>
 
 type Request = Scripted.Scripted["requests"][number]
 
-/** Calls these first, and answers once it has results. */
+/** Makes these calls first, and answers once it has their results. */
 const callsThen = (calls: ReadonlyArray<ReturnType<typeof task>>, text: string) => ({ messages }: Request) =>
   messages.some(({ role }) => role === "tool") ? text : { calls }
 
@@ -105,7 +105,7 @@ describe("a turn that a crash interrupted", () => {
     )
   })
 
-  it("does not continue in any later process when its task was stopped while it waited for its slot", () => {
+  it("does not continue in any later process if its task was stopped while it waited for its slot", () => {
     const same: Omit<Generation, "program"> = {
       options: { agents, config: { limits: { concurrency: 1 } } },
       tools,

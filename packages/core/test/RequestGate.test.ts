@@ -26,7 +26,7 @@ const from = (root: string | number, more: Partial<Sender> = {}): Sender => ({
   ...more
 })
 
-/** Requests that take 100 ms and note when they are sent. */
+/** Requests that take 100 ms and record when they are sent. */
 const makeLog = () => {
   const sent: Array<string> = []
   const times: Array<number> = []
@@ -50,7 +50,7 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i)
 const still = { held: 0, waiting: 0 }
 
 describe("the requests to a model", () => {
-  it.effect("are as many at once as the limit says, exactly, whoever sends them", () => {
+  it.effect("run in parallel up to the limit, exactly, whoever sends them", () => {
     const { open, send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -72,7 +72,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(7)))
   })
 
-  it.effect("with a limit of their own wait until so few are in flight, and are not passed by", () => {
+  it.effect("with their own limit wait until few enough are in flight, and are not overtaken", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -96,7 +96,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(2)))
   })
 
-  it.effect("of a root with one are not held up by a root with two hundred", () => {
+  it.effect("of a root with one are not delayed by a root with two hundred", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -112,7 +112,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
-  it.effect("of one root are sent in the order in which they came", () => {
+  it.effect("of one root are sent in the order of arrival", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -126,7 +126,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(3)))
   })
 
-  it.effect("for which nobody waits come after all others", () => {
+  it.effect("without a waiting caller come after all others", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -137,7 +137,7 @@ describe("the requests to a model", () => {
       yield* Effect.fork(send(gate, "turn"))
       yield* TestClock.adjust(0)
       let place = 0
-      const queued = (told: number) => Effect.sync(() => void (place = told))
+      const queued = (position: number) => Effect.sync(() => void (place = position))
       yield* Effect.fork(send(gate, "second title", "r", { urgent: false, queued }))
       yield* TestClock.adjust("1 second")
       expect(sent).toEqual(["first", "turn", "title", "second title"])
@@ -145,7 +145,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
-  it.effect("share a limit where they share a key, and only there", () => {
+  it.effect("share a limit if they share a key, and only then", () => {
     const { open, send } = makeLog()
     return Effect.gen(function*() {
       for (const key of ["one", "one", "two", "two"]) yield* Effect.fork(send(yield* gateOf(key), key))
@@ -154,7 +154,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
-  it.effect("have the limit of their provider where it has one", () => {
+  it.effect("use the limit of their provider if it has one", () => {
     const { open, send } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf("k", "small")
@@ -164,7 +164,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(4, { provider: { small: { max_requests: 2 }, other: { max_requests: 1 } } })))
   })
 
-  it.effect("that wait are told their place among the roots, and those that need not wait are told nothing", () => {
+  it.effect("that wait learn their place among the roots, and others learn nothing", () => {
     const { send, sent } = makeLog()
     const places: Record<string, number> = {}
     return Effect.gen(function*() {
@@ -181,7 +181,7 @@ describe("the requests to a model", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
-  it.effect("leave no trace when they are interrupted, be it while they wait or when it is their turn", () => {
+  it.effect("leave no trace when they are interrupted, while they wait or when they are granted", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -192,7 +192,7 @@ describe("the requests to a model", () => {
       yield* TestClock.adjust(0)
       yield* Fiber.interrupt(second)
       expect(gate.load()).toEqual({ held: 1, waiting: 2 })
-      // The end of the first gives the place to the third, which does not come to take it.
+      // The end of the first grants the third, which does not use its grant.
       yield* Effect.all([Fiber.interruptFork(first), Fiber.interruptFork(third)])
       yield* TestClock.adjust("1 second")
       expect(sent).toEqual(["first", "fourth"])
@@ -202,7 +202,7 @@ describe("the requests to a model", () => {
 })
 
 describe("a pause", () => {
-  it.effect("holds back all, and ends for one after the other", () => {
+  it.effect("delays all requests, and ends for one after the other", () => {
     const { open, request, send, sent, times } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -228,13 +228,13 @@ describe("a pause", () => {
       yield* Fiber.join(all)
       expect(sent).toEqual(["under way", ...names, "late"])
       expect(open).toEqual({ now: 0, most: 20 })
-      expect(new Set(times.slice(1, 21)).size, "the first twenty do not go at once").toBeGreaterThan(10)
+      expect(new Set(times.slice(1, 21)).size, "the first twenty are not sent together").toBeGreaterThan(10)
       expect(times.at(20), "but soon").toBeLessThanOrEqual(12_100)
       expect(gate.load()).toEqual(still)
     }).pipe(Effect.provide(governed(20)))
   })
 
-  it.effect("becomes longer by a longer one, and not shorter by a shorter one", () => {
+  it.effect("is extended by a longer one, and not shortened by a shorter one", () => {
     const { send, times } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -251,7 +251,7 @@ describe("a pause", () => {
     }).pipe(Effect.provide(governed(20)))
   })
 
-  it.effect("that begins while others come back stops them again", () => {
+  it.effect("that begins while others return stops them again", () => {
     const { request, send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()
@@ -267,12 +267,12 @@ describe("a pause", () => {
     }).pipe(Effect.provide(governed(1)))
   })
 
-  it.effect("that is over as soon as it begins does not make the next one endless", () => {
+  it.effect("that ends as soon as it begins does not make the next one endless", () => {
     const { send, sent } = makeLog()
     return Effect.gen(function*() {
       const clock = yield* Effect.clock
       let looks = 0n
-      // Each look at this clock is a millisecond later: such a pause is over by the time that its end is waited for.
+      // Each read of this clock advances it by a millisecond, so such a pause has ended before its end is awaited.
       const slow: Clock.Clock = Object.assign(Object.create(clock), {
         unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + looks++ * 1_000_000n
       })
@@ -287,9 +287,9 @@ describe("a pause", () => {
     })
   })
 
-  it.effect("is nothing to those who come after it, and to those who ask another model", () => {
+  it.effect("does not affect later requests, or requests to another model", () => {
     const { send, sent } = makeLog()
-    const told: Array<number> = []
+    const positions: Array<number> = []
     return Effect.gen(function*() {
       const gate = yield* gateOf()
       gate.hold(1_000)
@@ -298,18 +298,18 @@ describe("a pause", () => {
       expect(sent).toEqual(["other"])
       const later = Effect.zipRight(
         Effect.sleep(1_000),
-        send(gate, "later", "r", { queued: (place) => Effect.sync(() => void told.push(place)) })
+        send(gate, "later", "r", { queued: (place) => Effect.sync(() => void positions.push(place)) })
       )
       yield* Effect.fork(later)
       yield* TestClock.adjust(1_000)
       expect(sent).toEqual(["other", "later"])
-      expect(told).toEqual([])
+      expect(positions).toEqual([])
     }).pipe(Effect.provide(governed(1)))
   })
 })
 
 describe("any requests under any limit, with pauses and interruptions", () => {
-  it("are never too many or sent during a pause, all end, and nothing is left", () => {
+  it("never exceed the limit, are never sent during a pause, all end, and leave nothing behind", () => {
     const ms = FastCheck.nat({ max: 3_000 })
     const scenario = FastCheck.record({
       seed: FastCheck.nat(),
@@ -320,9 +320,9 @@ describe("any requests under any limit, with pauses and interruptions", () => {
           urgent: FastCheck.boolean(),
           comes: ms,
           takes: FastCheck.nat({ max: 500 }),
-          /** After how long whoever waits for it gives up. */
-          patience: FastCheck.option(ms, { nil: undefined }),
-          /** For how long it says that nobody may come. */
+          /** After how long its caller gives up. */
+          timeout: FastCheck.option(ms, { nil: undefined }),
+          /** The length of the pause that it starts. */
           pauses: FastCheck.option(ms, { nil: undefined, freq: 4 })
         }),
         { minLength: 1, maxLength: 25 }
@@ -335,10 +335,10 @@ describe("any requests under any limit, with pauses and interruptions", () => {
         let ended = 0
         const program = Effect.gen(function*() {
           const gate = yield* gateOf()
-          const one = ({ comes, patience, pauses, root, takes, urgent }: (typeof requests)[number]) => {
+          const one = ({ comes, timeout, pauses, root, takes, urgent }: (typeof requests)[number]) => {
             const sent = Effect.acquireUseRelease(
               Effect.map(Clock.currentTimeMillis, (now) => {
-                // Who has the turn in the very moment in which a pause begins is not called back.
+                // A request granted at the very moment in which a pause begins is not recalled.
                 if (now > pause.from && now < pause.to) throw new Error("sent during a pause")
                 if (++open > limit) throw new Error("too many at once")
               }),
@@ -352,14 +352,14 @@ describe("any requests under any limit, with pauses and interruptions", () => {
             })
             const all = gate.send(from(root, { urgent }), Effect.zipLeft(sent, saysPause))
             return Effect.sleep(comes).pipe(
-              Effect.zipRight(patience === undefined ? all : Effect.timeoutOption(all, patience)),
+              Effect.zipRight(timeout === undefined ? all : Effect.timeoutOption(all, timeout)),
               Effect.zipRight(Effect.sync(() => ended++))
             )
           }
           yield* Effect.forEach(requests, one, { concurrency: "unbounded" })
           return gate.load()
         })
-        expect(simulate(Effect.provide(program, governed(limit)), { seed, patience: 40 })).toEqual(still)
+        expect(simulate(Effect.provide(program, governed(limit)), { seed, maxSlice: 40 })).toEqual(still)
         expect(ended).toBe(requests.length)
       }),
       { numRuns: share(200), seed: 11 }

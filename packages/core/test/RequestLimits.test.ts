@@ -21,7 +21,7 @@ const team = (count: number): Scripted.Script => [
 const traffic = (script: Scripted.Scripted) =>
   Effect.map(Governor, (governor) => governor.requests(script.model).load())
 
-/** A script that notes when each request of each session came. */
+/** A script that records when each request of each session arrived. */
 const noting = (answer: (nth: number, id: SessionID) => Scripted.ScriptedStep | string) => {
   const times: Array<number> = []
   const counts = new Map<SessionID, number>()
@@ -39,7 +39,7 @@ const statusesOf = (id: SessionID) =>
     (events) => () => events.of("session.status").map((event) => event.properties.status)
   )
 
-describe("a pause that a provider asks of one of many subagents", () => {
+describe("a pause that a provider requests from one of many subagents", () => {
   const pause = (count: number, fault: Scripted.ScriptedStep, requests: number, max_retry_after = 3_600_000) => {
     const { counts, script: workerScript, times } = noting((nth) =>
       nth === 0 ? fault : { text: "ok", delay: { first: 5 } }
@@ -66,7 +66,7 @@ describe("a pause that a provider asks of one of many subagents", () => {
     }))
   }
 
-  it.effect("holds all of them, and then each asks once, and not all at the same time", () =>
+  it.effect("delays all of them, and then each asks once, and not all at the same time", () =>
     Effect.gen(function*() {
       const { children, counts, most, retries, times } = yield* pause(
         100,
@@ -76,7 +76,7 @@ describe("a pause that a provider asks of one of many subagents", () => {
       expect(children).toHaveLength(100)
       expect([...counts.values()].toSorted((a, b) => b - a).slice(0, 2), "one asked twice").toEqual([2, 1])
       expect(times).toHaveLength(100)
-      // Nine others were under way when the first one failed.
+      // Nine others were in flight when the first one failed.
       const after = times.filter((time) => time > 0)
       expect(after).toHaveLength(91)
       expect(Math.min(...after)).toBe(10_000)
@@ -86,7 +86,7 @@ describe("a pause that a provider asks of one of many subagents", () => {
       expect(retries).toMatchObject([{ attempt: 1, error: { tag: "rate_limit", message: "slow down" } }])
     }))
 
-  it.effect("ends at different times for those of whom it was asked at once", () => {
+  it.effect("ends at different times for requests that were refused together", () => {
     const { script: build, times } = noting((nth) =>
       nth < 20 ? Scripted.fault("rate_limit", { retryAfter: 10_000 }) : "ok"
     )
@@ -111,14 +111,14 @@ describe("a pause that a provider asks of one of many subagents", () => {
       expect(Math.min(...times)).toBe(60_000)
     }))
 
-  it.effect("is as long as its own wait where the provider does not say how long", () =>
+  it.effect("is as long as its own retry delay if the provider names no time", () =>
     Effect.gen(function*() {
       const { first, retries, times } = yield* pause(10, Scripted.fault("rate_limit"), 1)
       expect(retries).toHaveLength(1)
       expect(first + Math.min(...times)).toBe(retries[0]?.next)
     }))
 
-  it.effect("is not one where a request failed for reasons of its own", () =>
+  it.effect("does not start for a request that failed for its own reasons", () =>
     Effect.gen(function*() {
       const { times } = yield* pause(10, Scripted.fault("server"), 1)
       expect(Math.min(...times)).toBe(0)
@@ -129,7 +129,7 @@ describe("a request that has to wait", () => {
   const slow = { text: "ok", delay: { first: 25_000 } }
   const config = { limits: { requests: 1 } }
 
-  it.effect("is seen to wait, and then to be at work", () => {
+  it.effect("is shown as waiting, and then as working", () => {
     const script = Scripted.make({ build: [slow] })
     return Effect.gen(function*() {
       const [a, b, c] = [yield* root(), yield* root(), yield* root()]
@@ -149,7 +149,7 @@ describe("a request that has to wait", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { config })))
   })
 
-  it.effect("has as much time as any once it is sent", () => {
+  it.effect("has the full deadlines once it is sent", () => {
     const script = Scripted.make({ build: [{ text: "ok", delay: { connect: 25_000 } }] })
     return Effect.gen(function*() {
       const sessions = yield* Effect.replicateEffect(root(), 5)
@@ -183,7 +183,7 @@ describe("a request that has to wait", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { config })))
   })
 
-  it.effect("waits for a pause that was made longer while it waited to be tried again", () => {
+  it.effect("waits for a pause that was extended while it waited to be retried", () => {
     const faults = [
       Scripted.fault("rate_limit", { retryAfter: 1_000 }, { delay: { first: 10 } }),
       Scripted.fault("rate_limit", { retryAfter: 9_000 }, { delay: { first: 500 } })
@@ -223,7 +223,7 @@ describe("the request for a title", () => {
     return Effect.map(Effect.provide(program, made), (found) => ({ ...found, most: script.open.most }))
   }
 
-  it.effect("counts, comes after turns, and has its time once it is sent", () =>
+  it.effect("counts towards the limit, comes after turns, and has its deadlines once it is sent", () =>
     Effect.gen(function*() {
       const slow = { text: "ok", delay: { first: 100_000 } }
       const { most, purposes, title } = yield* untitled({ build: [slow], title: [{ ...slow, text: "Named" }] }, 1)
@@ -232,7 +232,7 @@ describe("the request for a title", () => {
       expect(title).toBe("Named")
     }))
 
-  it.effect("holds back turns where the provider asks for a pause", () => {
+  it.effect("delays turns if the provider requests a pause", () => {
     const { script: build, times } = noting(() => "ok")
     return Effect.gen(function*() {
       const { title } = yield* untitled({ build, title: [Scripted.fault("rate_limit", { retryAfter: 5_000 })] }, 64)

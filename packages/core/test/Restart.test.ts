@@ -15,7 +15,7 @@ import * as TestClock from "effect/TestClock"
 import { lonely } from "./support/mortal.ts"
 import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker")]
 const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep("1 hour"), "done"), { effect: "never" })
@@ -23,7 +23,7 @@ const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep("1 hour"), "don
 /** Storage that outlives the programs that use it. */
 const lasting = Effect.map(Layer.build(SessionStorage.layerMemory), (context) => Layer.succeedContext(context))
 
-/** Runs a program until a moment, and ends it so that it can store nothing more. */
+/** Runs a program until a given time, and ends it so that it can store nothing more. */
 const crashing = <A>(
   scripts: Scripted.Scripted,
   inner: Layer.Layer<SessionStorage>,
@@ -42,7 +42,7 @@ const crashing = <A>(
   })
 
 describe("a session whose process died", () => {
-  it("goes on with a conversation that holds together, and says what is not known", () => {
+  it("continues with a consistent conversation, and says what is unknown", () => {
     let id = "" as SessionID
     const first = Scripted.make({
       build: [{
@@ -64,7 +64,7 @@ describe("a session whose process died", () => {
           const stored = (yield* callsMade(id)).map((part) => part.state.status)
           expect(stored).toEqual(["running", "running"])
           expect((yield* Session.prompt(id, "What now?")).text).toBe("I see")
-          const [lost, task] = (yield* callsMade(id)).map(said)
+          const [lost, task] = (yield* callsMade(id)).map(resultOf)
           expect(lost).toMatch(/interrupted, outcome unknown/)
           expect(task).toMatch(/<task_result>\nand the rest\n<\/task_result>/)
           const [child] = yield* childrenOf(id)
@@ -81,7 +81,7 @@ describe("a session whose process died", () => {
     )
   })
 
-  it("answers the prompts that nobody had read", () => {
+  it("answers unread prompts", () => {
     let id = "" as SessionID
     const first = Scripted.make({ build: [{ text: "never", hangs: true }] })
     const second = Scripted.make({ build: ["both"] })
@@ -107,7 +107,7 @@ describe("a session whose process died", () => {
   })
 
   for (const unread of [[], ["noted"]]) {
-    it.effect(`goes on in order${unread.length > 0 ? " with what is unread" : ""}, though the next clock is behind`, () =>
+    it.effect(`continues in order${unread.length > 0 ? " with unread messages" : ""}, even if the next clock is behind`, () =>
       Effect.gen(function*() {
         const inner = yield* lasting
         const stack = (name: string, script: Scripted.Scripted) =>
@@ -133,7 +133,7 @@ describe("a session whose process died", () => {
       }).pipe(Effect.scoped))
   }
 
-  it("is opened once, however many ask for it at the same time", () => {
+  it("is opened once, however many callers open it at the same time", () => {
     for (const seed of seeds(1, 40)) {
       let id = "" as SessionID
       const script = Scripted.make({ build: [{ text: "ok", delay: { first: 1 } }] })
@@ -162,7 +162,7 @@ describe("a session whose process died", () => {
             yield* expectStill(id, script)
           }).pipe(Effect.provide(SkeinTest.layer(script, { storage: storage.layer })))
         })),
-        { seed, everywhere: true, patience: 60 }
+        { seed, everywhere: true, maxSlice: 60 }
       )
     }
   })

@@ -12,7 +12,10 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { expectStill, messagesOf, root } from "./support/tree.ts"
 
-/** Prompts a session whose model does these things, one for each request; notes when each request came and what it led to. */
+/**
+ * Prompts a session whose model responds this way, one entry per request; records when each request came and the
+ * result.
+ */
 const attempts = Effect.fnUntraced(
   function*(steps: ReadonlyArray<Scripted.ScriptedStep>, options: SkeinTest.SkeinTestOptions = {}) {
     const times: Array<number> = []
@@ -45,12 +48,12 @@ const within = (gap: number | undefined, least: number, most: number) => {
 }
 
 describe("a request that fails", () => {
-  it.effect("is made again after 2 s, 4 s, 8 s and 16 s, each shortened by chance by half at most, and then given up", () =>
+  it.effect("is retried after 2 s, 4 s, 8 s and 16 s, each randomly shortened by at most half, and then given up", () =>
     Effect.gen(function*() {
       const { gaps, result } = yield* attempts([Scripted.fault("server", { status: 503, message: "broken" })])
       expect(gaps).toHaveLength(4)
       for (const [i, full] of [2_000, 4_000, 8_000, 16_000].entries()) within(gaps[i], full / 2, full)
-      expect(new Set(gaps.map((gap, i) => gap / 2 ** i)).size, "there is chance in it").toBeGreaterThan(1)
+      expect(new Set(gaps.map((gap, i) => gap / 2 ** i)).size, "the delay is random").toBeGreaterThan(1)
       expect(result).toMatchObject(Either.left({ _tag: "ModelError", reason: "server", message: "broken" }))
     }))
 
@@ -62,7 +65,7 @@ describe("a request that fails", () => {
     }))
 
   for (const reason of ["rate_limit", "overloaded", "server", "network", "timeout"] as const) {
-    it.effect(`is made again after ${reason}`, () =>
+    it.effect(`is retried after ${reason}`, () =>
       Effect.gen(function*() {
         const { result, times } = yield* attempts([Scripted.fault(reason), ok])
         expect(times).toHaveLength(2)
@@ -71,7 +74,7 @@ describe("a request that fails", () => {
   }
 
   for (const reason of ["auth", "invalid_request"] as const) {
-    it.effect(`is not made again after ${reason}`, () =>
+    it.effect(`is not retried after ${reason}`, () =>
       Effect.gen(function*() {
         const { result, times } = yield* attempts([Scripted.fault(reason, { message: "no" }), ok])
         expect(times).toHaveLength(1)
@@ -79,7 +82,7 @@ describe("a request that fails", () => {
       }))
   }
 
-  it.effect("succeeds after several kinds of trouble, with one user message and one answer", () =>
+  it.effect("succeeds after several kinds of failure, with one user message and one answer", () =>
     Effect.gen(function*() {
       const faults = ([500, 502, 529] as const).map((status) => Scripted.fault("server", { status }))
       const { messages, result, times } = yield* attempts([...faults, ok])
@@ -88,7 +91,7 @@ describe("a request that fails", () => {
       expect(messages.map(({ info }) => info.role)).toEqual(["user", "assistant"])
     }))
 
-  it.effect("waits as long as the provider asked for, and not much longer", () =>
+  it.effect("waits as long as the provider asked, and not much longer", () =>
     Effect.gen(function*() {
       const { gaps } = yield* attempts([Scripted.fault("rate_limit", { retryAfter: 2_000 }), ok])
       within(gaps[0], 2_000, 2_200)
@@ -105,7 +108,7 @@ describe("a request that fails", () => {
       expect(Either.isRight(result)).toBe(true)
     }))
 
-  it.effect("tells that it waits, for what, and until when", () =>
+  it.effect("publishes that it waits, for what, and until when", () =>
     Effect.gen(function*() {
       const { events, messages, times } = yield* attempts([Scripted.fault("server", { message: "broken" }), ok])
       const statuses = events.of("session.status").map((event) => event.properties.status)
@@ -120,7 +123,7 @@ describe("a request that fails", () => {
       ])
     }))
 
-  it.effect("ends at once when it is stopped while it waits", () => {
+  it.effect("ends immediately when it is stopped while it waits", () => {
     const script = Scripted.make({ build: [Scripted.fault("rate_limit", { retryAfter: 86_400_000 })] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -136,11 +139,11 @@ describe("a request that fails", () => {
   })
 })
 
-describe("what a failed try said", () => {
+describe("the text of a failed try", () => {
   const textsOf = (all: ReadonlyArray<MessageWithParts>) =>
     all.flatMap(({ parts }) => parts.filter((part) => part.type === "text" || part.type === "reasoning"))
 
-  it.effect("is not kept beside what the next one says, even where it was stored already", () =>
+  it.effect("is not kept next to that of the next one, even if it was already stored", () =>
     Effect.gen(function*() {
       const half = Scripted.fault("network", {}, {
         reasoning: "I think",
@@ -161,7 +164,7 @@ describe("what a failed try said", () => {
       ])
     }))
 
-  it.effect("is kept as a part of an answer where there is no next one", () =>
+  it.effect("is kept as a part of an answer if there is no next one", () =>
     Effect.gen(function*() {
       const broken = Scripted.fault("network", { message: "cut" }, { text: "half a sentence" })
       const { messages } = yield* attempts([Scripted.fault("server", {}, { text: "other" }), broken], {
@@ -191,7 +194,7 @@ describe("what a failed try said", () => {
   })
 })
 
-describe("a model that is silent", () => {
+describe("a silent model", () => {
   const config = { retry: { attempts: 1 } }
   const silent: ReadonlyArray<readonly [string, Scripted.ScriptedStep, number, string]> = [
     ["does not accept the request for 30 s", { delay: { connect: 3_600_000 } }, 30_000, "connect"],
@@ -214,7 +217,7 @@ describe("a model that is silent", () => {
       }))
   }
 
-  it.effect("has as much time as the config gives it, counted from each sign of life", () =>
+  it.effect("has the time that the config sets, counted from each sign of life", () =>
     Effect.gen(function*() {
       const deadlines = { connect: 10, first_event: 20, idle: 30 }
       const slow = { text: "abcdef", pieces: 6, delay: { connect: 9, first: 19, between: 29 } }
@@ -239,7 +242,7 @@ describe("a model that is silent", () => {
       within(times[1], 121_000, 122_000)
     }))
 
-  it.effect("that talks for an hour is listened to", () =>
+  it.effect("that streams for an hour is not cut off", () =>
     Effect.gen(function*() {
       const { at, result } = yield* attempts([{ text: "x".repeat(60), pieces: 60, delay: { between: 60_000 } }])
       expect(Either.isRight(result)).toBe(true)
@@ -267,7 +270,7 @@ describe("an agent with several models", () => {
     return Effect.provide(program, SkeinTest.layer(provider, { agents: [build(names)] }))
   }
 
-  it.effect("turns to the next one when one fails for good", () =>
+  it.effect("uses the next one when one fails permanently", () =>
     Effect.gen(function*() {
       const { asked, messages, result, two } = yield* chain([Scripted.fault("auth", {}, { text: "half" })], [
         "from two"
@@ -283,13 +286,13 @@ describe("an agent with several models", () => {
       expect(roles.some((role, i) => role === "assistant" && roles[i - 1] === "assistant")).toBe(false)
     }))
 
-  it.effect("tries the first one as often as any before that", () =>
+  it.effect("retries the first one as often as usual before that", () =>
     Effect.gen(function*() {
       const { asked } = yield* chain([Scripted.fault("server")], ["from two"])
       expect(asked).toEqual([5, 1])
     }))
 
-  it.effect("passes over one that cannot be had", () =>
+  it.effect("skips one that is not available", () =>
     Effect.gen(function*() {
       const { asked, result } = yield* chain(["never"], ["from two"], ["missing", "two"])
       expect(asked).toEqual([0, 1])

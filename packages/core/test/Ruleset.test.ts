@@ -3,7 +3,7 @@ import { covers, denials, deniesAll, evaluate, expandHome, stricter } from "@ske
 import { type Action, fromConfig, type Ruleset } from "@skein/domain/Rule"
 import * as FastCheck from "effect/FastCheck"
 
-/** What wildcards mean, said in the plainest way: try every length for a star. */
+/** The meaning of wildcards, in the simplest way: try every length for a star. */
 const naive = (pattern: string, text: string): boolean => {
   const [head = "", ...rest] = pattern
   const tail = rest.join("")
@@ -28,13 +28,13 @@ const holds = <T>(arbitrary: FastCheck.Arbitrary<T>, check: (value: T) => void, 
   FastCheck.assert(FastCheck.property(arbitrary, check), { numRuns })
 
 describe("a wildcard", () => {
-  it("covers what it covers when every way is tried", () => {
+  it("matches the same as an exhaustive search", () => {
     holds(FastCheck.tuple(few("ab*? \n/", 7), few("ab \n/", 7)), ([pattern, text]) => {
       expect(covers(pattern, text)).toBe(oracle(pattern, text))
     }, 5_000)
   })
 
-  it("of `*` crosses slashes and lines, of `?` is one character", () => {
+  it("of `*` match slashes and line breaks, of `?` one character", () => {
     expect(covers("src/*.ts", "src/a/b/c.ts")).toBe(true)
     expect(covers("*", "one\ntwo")).toBe(true)
     expect(covers("?", "\n")).toBe(true)
@@ -42,7 +42,7 @@ describe("a wildcard", () => {
     expect(covers("a?c", "abbc")).toBe(false)
   })
 
-  it("at the end after a space also covers the bare command, and nothing that merely begins like it", () => {
+  it("at the end after a space also match the bare command, and nothing that only begins like it", () => {
     expect(covers("git log *", "git log")).toBe(true)
     expect(covers("git log *", "git log -1")).toBe(true)
     expect(covers("git log *", "git logs")).toBe(false)
@@ -50,14 +50,14 @@ describe("a wildcard", () => {
     expect(covers("git log *", "git")).toBe(false)
   })
 
-  it("takes other signs as they are", () => {
+  it("treat other characters literally", () => {
     expect(covers("a.b", "axb")).toBe(false)
     expect(covers("[ab]", "a")).toBe(false)
     expect(covers("(a|b)+", "(a|b)+")).toBe(true)
     expect(covers("\\*", "\\anything")).toBe(true)
   })
 
-  it("of many stars does not take for ever", () => {
+  it("of many stars terminate quickly", () => {
     expect(covers(`${"a*".repeat(40)}b`, "a".repeat(20_000))).toBe(false)
   })
 })
@@ -70,12 +70,12 @@ describe("rules", () => {
     }, 10_000)
   })
 
-  it("say nothing where none matches", () => {
+  it("decide nothing if none matches", () => {
     expect(evaluate([], "edit", "a")).toBeUndefined()
     expect(evaluate(fromConfig({ bash: "deny" }), "edit", "a")).toBeUndefined()
   })
 
-  it("deny all of a permission only where nothing of it can be allowed", () => {
+  it("deny all of a permission only if nothing of it can be allowed", () => {
     holds(FastCheck.tuple(rules, few("ab ", 4)), ([set, pattern]) => {
       if (deniesAll(set, "edit")) expect(evaluate(set, "edit", pattern)).toBe("deny")
     })
@@ -89,7 +89,7 @@ describe("rules", () => {
     expect(deniesAll([], "edit")).toBe(false)
   })
 
-  it("handed down keep what was denied and add nothing to it", () => {
+  it("as a ceiling keep what was denied and add nothing to it", () => {
     holds(FastCheck.tuple(rules, key, few("ab ", 4)), ([set, permission, pattern]) => {
       const own = evaluate(set, permission, pattern)
       const below = evaluate(denials(set), permission, pattern)
@@ -98,13 +98,13 @@ describe("rules", () => {
     })
   })
 
-  it("of one action for all cover every permission", () => {
+  it("of one action for all match every permission", () => {
     expect(evaluate(fromConfig("deny"), "anything", "at all")).toBe("deny")
   })
 })
 
 describe("the stricter of two actions", () => {
-  it("is a meet: order, grouping and repetition do not matter, and deny is the bottom", () => {
+  it("is a meet: commutative, associative, idempotent, and deny is the bottom", () => {
     holds(FastCheck.tuple(action, action, action), ([a, b, c]) => {
       expect(stricter(a, b)).toBe(stricter(b, a))
       expect(stricter(stricter(a, b), c)).toBe(stricter(a, stricter(b, c)))
@@ -119,7 +119,7 @@ describe("the home directory", () => {
   const pattern = (text: string) =>
     expandHome([{ permission: "read", pattern: text, action: "allow" }], "/home/ada")[0]?.pattern
 
-  it("stands for a leading ~ or $HOME, and for nothing else", () => {
+  it("replaces a leading ~ or $HOME, and nothing else", () => {
     expect(pattern("~/notes/*")).toBe("/home/ada/notes/*")
     expect(pattern("$HOME/notes/*")).toBe("/home/ada/notes/*")
     expect(pattern("$HOME")).toBe("/home/ada")

@@ -20,7 +20,7 @@ const agents = [SkeinTest.agent("worker")]
 const provide = (scripts: SkeinTest.Scripts = { "*": ["ok"] }) => Effect.provide(SkeinTest.layer(scripts, { agents }))
 
 describe("a session", () => {
-  it.effect("begins with what it is given, and nothing used", () =>
+  it.effect("starts with the given options, and without usage", () =>
     Effect.gen(function*() {
       yield* TestClock.setTime(1_000)
       const events = yield* record()
@@ -47,7 +47,7 @@ describe("a session", () => {
       expect((yield* Effect.flip(Session.create({ directory: "/", agent: "nobody" })))._tag).toBe("AgentNotFound")
     }).pipe(Effect.scoped, provide()))
 
-  it.effect("tells when a prompt is durable, and stores the receipt with it", () =>
+  it.effect("reports when a prompt is durable, and stores the receipt with it", () =>
     Effect.gen(function*() {
       const storage = yield* SessionStorage
       const { id } = yield* root()
@@ -73,7 +73,7 @@ describe("a session", () => {
       expect(stored).toHaveLength(1)
     }).pipe(provide()))
 
-  it.effect("is listed among the roots of its project, the one that changed last before the others", () =>
+  it.effect("is listed among the roots of its project, latest change first", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const made = []
@@ -89,7 +89,7 @@ describe("a session", () => {
       expect(ids(yield* session.list({ limit: 1 }))).toEqual([made[0]!.id])
     }).pipe(provide()))
 
-  it.effect("counts what it used, exactly", () => {
+  it.effect("counts its usage exactly", () => {
     const script = Scripted.make({
       build: [{ text: "a", tokens: { input: 1_000, output: 3, reasoning: 2, cacheRead: 600 } }, {
         text: "b",
@@ -110,7 +110,7 @@ describe("a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("says that a cost is unknown rather than 0", () => {
+  it.effect("reports a cost as unknown rather than 0", () => {
     const script = Scripted.make({ build: ["a"] }, { modelID: "free", price: { input: "unknown", output: "1" } })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -120,7 +120,7 @@ describe("a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("that there is not is refused by everything, with its id", () =>
+  it.effect("that does not exist is refused by everything, with its id", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* root()
@@ -140,7 +140,7 @@ describe("a session", () => {
 })
 
 describe("the removal of a session", () => {
-  it.effect("is no takeover: what is stored too late finds no session, and nobody is warned", () => {
+  it.effect("is no takeover: late commits find no session, and nothing is logged", () => {
     const script = Scripted.make({ build: [{ text: "so far", hangs: true }] })
     const gate = Effect.unsafeMakeLatch(true)
     const warnings: Array<string> = []
@@ -181,7 +181,7 @@ describe("the removal of a session", () => {
     )
   })
 
-  it.effect("takes all below it along, and says so", () =>
+  it.effect("deletes everything below it, and publishes that", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const events = yield* record()
@@ -194,7 +194,7 @@ describe("the removal of a session", () => {
       expect((yield* Effect.flatMap(SessionStorage, (storage) => storage.runs({ rootID: id }))).rows).toEqual([])
     }).pipe(Effect.scoped, provide({ build: [Scripted.tasks({ worker: "p" }), "ok"], worker: ["ok"] })))
 
-  it.effect("stops what runs in it first", () => {
+  it.effect("first stops what runs in it", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "p" })],
       worker: [{ text: "so far", hangs: true }]
@@ -211,7 +211,7 @@ describe("the removal of a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("of a child at work lets its parent go on, with the truth", () => {
+  it.effect("of a working child lets its parent continue, and reports what happened", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "p" }), "ok"],
       worker: [{ text: "so far", hangs: true }]
@@ -230,7 +230,7 @@ describe("the removal of a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("does not take back what it used", () =>
+  it.effect("does not subtract its usage", () =>
     Effect.gen(function*() {
       const session = yield* Session
       const tasks = yield* Tasks

@@ -15,12 +15,12 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
-import { callsMade, childrenOf, messagesOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, messagesOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker")]
 const script = { build: [Scripted.tasks({ worker: "p" }), "done", "again"], worker: ["found it", "more"] }
 
-/** A storage of its own, and what archives need around it. */
+/** Separate storage, and what archives need besides it. */
 const empty = Layer.fresh(
   Journal.layer.pipe(Layer.provideMerge(Layer.mergeAll(SessionStorage.layerMemory, Bus.layer, Ids.layer)))
 )
@@ -41,7 +41,7 @@ const sorted = (value: unknown): unknown => {
   )
 }
 
-/** Ids by the order in which they come: two archives that are the same up to their ids are the same text. */
+/** Replaces ids by their order of appearance: archives that are equal up to their ids become the same text. */
 const upToIDs = (archive: unknown): string => {
   const names = new Map<string, string>()
   return JSON.stringify(sorted(archive)).replaceAll(/\b(ses|msg|prt|run)_[0-9a-z]+/g, (id, prefix: string) => {
@@ -56,7 +56,7 @@ const everyID = (text: string) => new Set(text.match(/\b(?:ses|msg|prt|run)_[0-9
 const refused = (text: string, options?: Parameters<typeof importTree>[1]) => Effect.flip(importTree(text, options))
 
 describe("an archive", () => {
-  it.effect("is the whole tree, whichever session of it is named, and comes back as it was", () =>
+  it.effect("is the whole tree, whichever session of it you name, and is restored unchanged", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
@@ -70,7 +70,7 @@ describe("an archive", () => {
         expect(yield* importTree(first.text)).toEqual(first.value.sessions[0].info)
         return (yield* exported(id)).value
       }).pipe(Effect.provide(empty))
-      // Rows of inboxes are named anew; all else has the ids that it had.
+      // Inbox rows get new ids; everything else keeps its id.
       expect(upToIDs(copy)).toBe(upToIDs(first.value))
       const withoutInbox = ({ sessions, ...rest }: Archive) => ({
         ...rest,
@@ -79,7 +79,7 @@ describe("an archive", () => {
       expect(withoutInbox(copy)).toEqual(withoutInbox(first.value))
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
 
-  it.effect("can be gone on with where it was taken in, and so can its tasks", () =>
+  it.effect("can be continued after an import, and so can its tasks", () =>
     Effect.gen(function*() {
       const { id, text } = yield* Effect.gen(function*() {
         const { id } = yield* root()
@@ -99,7 +99,7 @@ describe("an archive", () => {
       }).pipe(Effect.provide(SkeinTest.layer(second, { agents })))
     }))
 
-  it.effect("of a tree that is there is refused, and as a copy stands beside it", () =>
+  it.effect("of an existing tree is refused, and can be imported as a copy", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
@@ -113,7 +113,7 @@ describe("an archive", () => {
       )
       const again = yield* exported(copy.id)
       const before = everyID(text)
-      // What was told in a text is not changed: there, the task still has its old name.
+      // Texts are not changed: there, the task still has its old name.
       const structural = again.text.replaceAll(/"output":"(?:[^"\\]|\\.)*"/g, "").replaceAll(
         /"metadata":\{[^}]*\}/g,
         ""
@@ -127,7 +127,7 @@ describe("an archive", () => {
       Effect.provide(SkeinTest.layer({ ...script, build: [script.build[0]!, "done"] }, { agents }))
     ))
 
-  it.effect("of a tree that was cut off says of open calls what is known when it goes on", () =>
+  it.effect("of an interrupted tree reports the outcome of open calls when it continues", () =>
     Effect.gen(function*() {
       const { id, text } = yield* Effect.gen(function*() {
         const { id } = yield* root()
@@ -143,12 +143,12 @@ describe("an archive", () => {
         yield* importTree(text)
         expect((yield* callsMade(id)).map(({ state: { status } }) => status)).toEqual(["running"])
         yield* Session.prompt(id, "And now?")
-        expect((yield* callsMade(id)).map(said)).toEqual([expect.stringMatching(/Its outcome is unknown/)])
+        expect((yield* callsMade(id)).map(resultOf)).toEqual([expect.stringMatching(/Its outcome is unknown/)])
       }).pipe(Effect.provide(SkeinTest.layer({ build: ["ok"] }, { agents })))
     }))
 })
 
-// Few names are enough: what matters is how rows refer to each other.
+// A few ids are enough: what matters is how rows refer to each other.
 const infoOf = (n: number, parent: SessionInfo | undefined): SessionInfo => ({
   id: SessionID.make(`ses_${String(n).padStart(3, "0")}`),
   ...(parent === undefined ? {} : { parentID: parent.id }),
@@ -166,7 +166,7 @@ const infoOf = (n: number, parent: SessionInfo | undefined): SessionInfo => ({
 
 const time = { created: 1 }
 
-/** All rows of a session: messages by their number of parts, a run that its parent asked for, news of it, and todos. */
+/** All rows of a session: messages by their number of parts, a run of its parent, its notification, and todos. */
 const rowsOf = (info: SessionInfo, n: number, sizes: ReadonlyArray<number>, waiting: number): ReadonlyArray<Write> => {
   const sessionID = info.id
   const asked = MessageID.make(`msg_${n}x0`)
@@ -231,7 +231,7 @@ const rowsOf = (info: SessionInfo, n: number, sizes: ReadonlyArray<number>, wait
   ]
 }
 
-/** A tree: each session has a parent among those before it, some messages of some parts, and something that waits. */
+/** A tree: each session has an earlier one as parent, some messages with some parts, and an inbox row. */
 const anyTree = FastCheck.array(
   FastCheck.tuple(
     FastCheck.nat(20),
@@ -248,7 +248,7 @@ const anyTree = FastCheck.array(
   })
 })
 
-it("any tree is the same up to its ids when a copy of it was taken in", async () => {
+it("any tree is equal up to its ids after an import as a copy", async () => {
   const roundTrip = (writes: ReadonlyArray<Write>) =>
     Effect.gen(function*() {
       const storage = yield* SessionStorage
@@ -265,7 +265,7 @@ it("any tree is the same up to its ids when a copy of it was taken in", async ()
   })
 })
 
-describe("what is no good archive", () => {
+describe("an invalid archive", () => {
   const good = Effect.gen(function*() {
     const storage = yield* SessionStorage
     const top = infoOf(0, undefined)
@@ -273,7 +273,7 @@ describe("what is no good archive", () => {
     return yield* exported(top.id)
   }).pipe(Effect.provide(empty))
 
-  it.effect("is refused with the place of what is wrong, and nothing of it is stored", () =>
+  it.effect("is refused with the place of the fault, and nothing of it is stored", () =>
     Effect.gen(function*() {
       const { text } = yield* good
       const cases: ReadonlyArray<readonly [change: (text: string) => string, reason: string, says: RegExp]> = [
@@ -325,7 +325,7 @@ describe("what is no good archive", () => {
       }).pipe(Effect.provide(empty))
     }))
 
-  it.effect("cannot write over a run of another tree, nor hold back news of one", () =>
+  it.effect("cannot overwrite a run of another tree, nor suppress its notification", () =>
     Effect.gen(function*() {
       const { text } = yield* good
       const other = text.replaceAll("ses_00", "ses_10")
@@ -334,7 +334,7 @@ describe("what is no good archive", () => {
         yield* importTree(text)
         const before = yield* exported(SessionID.make("ses_000"))
         expect(yield* refused(other)).toMatchObject({ reason: "exists", message: expect.stringContaining("run_98") })
-        // The same news, of a run that the archive does not have: only its words are taken in.
+        // The same notification of a run that the archive does not have: only its text is imported.
         const value = JSON.parse(other) as Archive
         yield* importTree(JSON.stringify({ ...value, runs: [] }))
         const { rows: [, news] } = yield* storage.inbox(SessionID.make("ses_100"))

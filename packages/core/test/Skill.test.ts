@@ -8,7 +8,7 @@ const hour = 3_600_000
 
 describe("the skills of a directory", () => {
   it.effect.each([["back", -hour], ["forward", hour]] as const)(
-    "are looked up again after half a minute, also where the wall clock is set %s meanwhile",
+    "are looked up again after half a minute, even if the wall clock is set %s meanwhile",
     ([, by]) =>
       Effect.gen(function*() {
         const { clock, jump } = yield* settableClock

@@ -10,13 +10,13 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, resultOf, root, treeOf } from "./support/tree.ts"
 
 const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
 const stop = (id: Parameters<typeof expectStill>[0]) => Effect.flatMap(Session, (session) => session.stop(id))
 
 describe("a stop", () => {
-  it.effect("ends 50 descendants in three levels, with their requests and calls", () => {
+  it.effect("ends 50 descendants on three levels, with their requests and calls", () => {
     const many = (agent: string, count: number) =>
       Scripted.tasks(...Array.from({ length: count }, (_, i) => ({ [agent]: `part ${i}` })))
     const script = Scripted.make({
@@ -39,7 +39,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config })))
   })
 
-  it.effect("is told to whoever waits, and keeps what there was", () => {
+  it.effect("is reported to waiting callers, and keeps partial results", () => {
     const script = Scripted.make({ build: [{ text: "so far", hangs: true }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -59,7 +59,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("leaves what was said to a task for its next run, and begins none for it", () => {
+  it.effect("leaves unread messages to a task for its next run, and starts none for them", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" }), "again"],
       worker: [{ text: "so far", hangs: true }, "never asked"]
@@ -81,7 +81,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
-  it.effect("goes on for others when one of several callers gives up", () => {
+  it.effect("does not affect other callers when one of several is interrupted", () => {
     const script = Scripted.make({ build: [{ text: "answer", delay: { first: 1_000 } }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -95,7 +95,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("is told when nothing is open any more, not before", () => {
+  it.effect("is reported once nothing is open, not before", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" })],
       worker: [{ text: "so far", hangs: true }]
@@ -115,7 +115,7 @@ describe("a stop", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
-  it.effect("of a task by its caller's interruption keeps the words that there were", () => {
+  it.effect("of a task by interrupting its caller keeps its partial text", () => {
     const script = Scripted.make({ worker: [{ text: "so far", hangs: true }] })
     return Effect.gen(function*() {
       const tasks = yield* Tasks
@@ -131,7 +131,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
-  it.effect("of the session names who stopped it in the outcomes of its tasks", () => {
+  it.effect("of the session is named in the outcomes of its tasks", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" }, { worker: "b" })],
       worker: [{ text: "so far", hangs: true }, { text: "so far", hangs: true }]
@@ -157,7 +157,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("ends the request for a title too", () => {
+  it.effect("also ends the request for a title", () => {
     const script = Scripted.make({
       build: [{ text: "working", delay: { between: 60_000 }, pieces: 3 }],
       title: [{ text: "Late", delay: { first: 600_000 } }]
@@ -172,7 +172,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("withdraws the questions that wait, and says so", () => {
+  it.effect("withdraws open questions, and publishes that", () => {
     const script = Scripted.make({ build: [Scripted.tasks({ worker: "a" })], worker: [Scripted.call("guarded", {})] })
     const guarded = SkeinTest.tool("guarded", () => Effect.succeed("done"), {
       authorise: () => Effect.succeed([{ permission: "edit", patterns: ["a.ts"], always: [], metadata: {} }])
@@ -215,7 +215,7 @@ describe("a stop", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
-  it.effect("of a child leaves its parent and its siblings at work", () => {
+  it.effect("of a child does not affect its parent and siblings", () => {
     const script = Scripted.make({
       build: [Scripted.tasks({ worker: "a" }, { worker: "b" }), "one was stopped"],
       worker: (request) =>
@@ -232,14 +232,14 @@ describe("a stop", () => {
       yield* TestClock.adjust("1 minute")
       expect((yield* fiber).text).toBe("one was stopped")
       const [a, b] = yield* callsMade(id)
-      expect(a && said(a)).toContain("state: stopped")
-      expect(a && said(a)).toContain("<task_result>\nhalf\n</task_result>")
-      expect(b && said(b)).toContain("b is done")
+      expect(a && resultOf(a)).toContain("state: stopped")
+      expect(a && resultOf(a)).toContain("<task_result>\nhalf\n</task_result>")
+      expect(b && resultOf(b)).toContain("b is done")
       yield* expectStill(id, script)
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [SkeinTest.agent("worker")] })))
   })
 
-  it.effect("of a session that nobody knows is refused", () =>
+  it.effect("of an unknown session is refused", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const session = yield* Session

@@ -8,7 +8,7 @@ import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
 import { expectStill, messagesOf, root } from "./support/tree.ts"
 
-/** Prompts a session whose storage fails at some commits, and again when it works. */
+/** Prompts a session whose storage fails at some commits, and again once it works. */
 const run = (fails: (n: number) => boolean, seed: number, withTask: boolean, once = true) => {
   const storage = makeRecordedStorage({ latency: 3 })
   const acted: Array<string> = []
@@ -48,7 +48,7 @@ const run = (fails: (n: number) => boolean, seed: number, withTask: boolean, onc
     const asked = (yield* messagesOf(id)).flatMap(({ info, parts }) =>
       info.role === "user" ? parts.flatMap((part) => part.type === "text" ? [part.text] : []) : []
     )
-    // What could not even be stored was refused; all else is kept and read once.
+    // A prompt that could not be stored was refused; everything else is kept and read once.
     expect(asked.join()).toMatch(seed === 1 ? /^(Go,)?Again$/ : /^Go,Again$/)
     for (const [at, entry] of storage.log.entries()) {
       if (entry.type !== "effect") continue
@@ -70,22 +70,22 @@ const run = (fails: (n: number) => boolean, seed: number, withTask: boolean, onc
 describe("a storage that fails", () => {
   const healthy = run(() => false, 1, false)
 
-  it("works until it is told to fail", () => {
+  it("works until it is set to fail", () => {
     expect(healthy.result).toMatchObject(Either.right({ text: "the end" }))
     expect(healthy.acted).toEqual(["a", "b"])
     expect(healthy.used).toBeGreaterThan(8)
   })
 
-  it("once, at whichever commit, fails the turn as what it is, and the session goes on afterwards", () => {
+  it("once, at any commit, fails the turn with its error, and the session continues afterwards", () => {
     for (let n = 1; n <= healthy.used; n++) {
       const { result } = run((each) => each === n, n, false)
-      // The last commit tells that the turn is over, which it is. Text that is still growing is stored again at its end.
+      // The last commit only stores that the turn is over. Growing text is stored again at its end.
       if (Either.isRight(result)) expect(result.right.text, `commit ${n}`).toBe("the end")
       else expect(result.left, `commit ${n}`).toMatchObject({ _tag: "StorageError", reason: "full" })
     }
   })
 
-  it("for good, from whichever commit on, fails the turn as what it is and starts nothing more", () => {
+  it("permanently, from any commit on, fails the turn with its error and starts nothing more", () => {
     for (let n = 1; n < healthy.used; n++) {
       const { acted, result } = run((each) => each >= n, n, false)
       expect(result, `commit ${n}`).toMatchObject(Either.left({ _tag: "StorageError", reason: "full" }))
@@ -93,10 +93,10 @@ describe("a storage that fails", () => {
     }
   })
 
-  it("that cannot take the prompt lets no model be asked, and that cannot take an answer asks for no other", () => {
+  it("for a prompt causes no request, and for an answer no further one", () => {
     const requests = (n: number) => {
       const storage = makeRecordedStorage()
-      const script = Scripted.make({ build: ["never heard"] })
+      const script = Scripted.make({ build: ["never requested"] })
       const program = Effect.gen(function*() {
         const { id } = yield* root()
         storage.failWhere((each) => each >= n)
@@ -108,7 +108,7 @@ describe("a storage that fails", () => {
     expect([1, 2, 3].map(requests)).toEqual([0, 0, 1])
   })
 
-  it("below a task never hangs the tree, nor does anything without an intent", () => {
+  it("below a task never hangs the tree, and no effect happens without a stored intent", () => {
     const { used } = run(() => false, 1, true)
     for (let n = 1; n <= used; n++) {
       const once = run((each) => each === n, n, true)

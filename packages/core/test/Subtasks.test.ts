@@ -11,7 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as TestClock from "effect/TestClock"
-import { callsMade, callsOf, childrenOf, expectStill, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, callsOf, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 type Subtask = Omit<SubtaskPart, "id" | "sessionID" | "messageID">
 
@@ -29,7 +29,7 @@ const agents = [
   SkeinTest.agent("secret", { hidden: true })
 ]
 
-/** Runs a prompt of subtasks; the workers answer after as many milliseconds as their prompt says. */
+/** Runs a prompt of subtasks; each worker answers after the milliseconds in its prompt. */
 const run = Effect.fnUntraced(
   function*(
     parts: ReadonlyArray<Subtask>,
@@ -60,7 +60,7 @@ const run = Effect.fnUntraced(
 )
 
 describe("subtask parts", () => {
-  it.effect("run without asking the model, as calls of the task tool, before it is asked", () =>
+  it.effect("run before the model is asked, as calls of the task tool", () =>
     Effect.gen(function*() {
       const { calls, children, messages, script, turn } = yield* run([subtask("one 50")])
       expect(turn.text).toBe("summed up")
@@ -71,7 +71,7 @@ describe("subtask parts", () => {
       ])
       expect(messages[1]?.info).toMatchObject({ finish: "tool-calls", time: { completed: expect.any(Number) } })
       const taskID = children[0]?.id
-      expect(calls.map(said)).toEqual([
+      expect(calls.map(resultOf)).toEqual([
         `task_id: ${taskID} (for resuming to continue this task if needed)\n\n<task_result>\ndid: do one 50\n</task_result>`
       ])
       expect(calls[0]?.state.input).toEqual({ prompt: "do one 50", description: "one 50", subagent_type: "worker" })
@@ -79,7 +79,7 @@ describe("subtask parts", () => {
       expect(JSON.stringify(script.requests[1]?.messages)).toContain("did: do one 50")
     }))
 
-  it.effect("all run, at the same time, each in an answer of its own, in their order", () =>
+  it.effect("run in parallel, each in its own answer, in their order", () =>
     Effect.gen(function*() {
       const { calls, events, messages } = yield* run([subtask("a 300"), subtask("b 100"), subtask("c 200")])
       expect(messages.map(({ parts }) => callsOf([{ info: messages[0]!.info, parts }]).length)).toEqual([0, 1, 1, 1, 0])
@@ -100,7 +100,7 @@ describe("subtask parts", () => {
       ])
     }))
 
-  it.effect("that fail do not stop the others, nor the model", () =>
+  it.effect("that fail stop neither the others nor the model", () =>
     Effect.gen(function*() {
       const { calls, turn } = yield* run([
         subtask("ok 1"),
@@ -118,7 +118,7 @@ describe("subtask parts", () => {
         "invalid_arguments",
         "completed"
       ])
-      expect(calls.slice(1, 5).map(said)).toEqual([
+      expect(calls.slice(1, 5).map(resultOf)).toEqual([
         expect.stringContaining("state: failed\n\n<task_error>\nno way\n</task_error>"),
         "Tool execution failed: Unknown agent type: nobody is not a valid agent type",
         "Tool execution failed: Unknown agent type: secret is not a valid agent type",
@@ -142,35 +142,35 @@ describe("subtask parts", () => {
       expect(Scripted.lastText(script.requests.at(-1)!)).toContain("Summarize the task tool output above")
     }))
 
-  it.effect("of no command are followed by none", () =>
+  it.effect("without a command are followed by none", () =>
     Effect.gen(function*() {
       const { messages } = yield* run([subtask("a 1")])
       expect(messages.filter(({ info }) => info.role === "user")).toHaveLength(1)
     }))
 
-  it.effect("may name primary agents, for the user asks", () =>
+  it.effect("may name primary agents, because the user requests them", () =>
     Effect.gen(function*() {
       const { calls } = yield* run([subtask("x", { agent: "main" })])
-      expect(calls.map(said)[0]).toContain("main did it")
+      expect(calls.map(resultOf)[0]).toContain("main did it")
     }))
 
-  it.effect("need no consent besides that of the user who asked, but what is denied stays denied", () =>
+  it.effect("need no further consent of the user, but what is denied stays denied", () =>
     Effect.gen(function*() {
       const asked = yield* run([subtask("a 1")], { task: "ask" })
       expect(asked.calls[0]?.state.status).toBe("completed")
       expect(asked.events.of("permission.asked")).toEqual([])
       const denied = yield* run([subtask("a 1")], { task: { "*": "allow", worker: "deny" } })
-      expect(denied.calls.map(said)).toEqual([expect.stringMatching(/^Tool execution failed: Permission denied/)])
+      expect(denied.calls.map(resultOf)).toEqual([expect.stringMatching(/^Tool execution failed: Permission denied/)])
       expect(denied.children).toEqual([])
       const blocked = yield* run([subtask("a 1")], {}, ["summed up"], [
         on("PreToolUse", () => Effect.succeed({ decision: "deny", reason: "not now" } as const), { name: "guard" })
       ])
-      expect(blocked.calls.map(said)).toEqual([
+      expect(blocked.calls.map(resultOf)).toEqual([
         "Tool execution failed: The call was blocked by a hook (guard): not now"
       ])
     }))
 
-  it.effect("that fail are logged with agent, description and reason, and nothing else is said of them", () =>
+  it.effect("that fail are logged once, with agent, description and reason", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
@@ -178,8 +178,8 @@ describe("subtask parts", () => {
         Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
         Logger.withMinimumLogLevel(LogLevel.All)
       )
-      const told = lines.filter((line) => !/level=(DEBUG|TRACE)/.test(line) || line.includes("unhandled"))
-      expect(told).toEqual([
+      const shown = lines.filter((line) => !/level=(DEBUG|TRACE)/.test(line) || line.includes("unhandled"))
+      expect(shown).toEqual([
         expect.stringMatching(
           /level=WARN .*"subtask execution failed".*no way.*description="will fail".*agent=worker/s
         ),
@@ -189,17 +189,17 @@ describe("subtask parts", () => {
       ])
     }))
 
-  it.effect("run on the model that they name", () =>
+  it.effect("use the model that they name", () =>
     Effect.gen(function*() {
       const { calls, children } = yield* run([
         subtask("a 1", { model: { providerID: "scripted", modelID: "model" } }),
         subtask("b 1", { model: { providerID: "no", modelID: "such" } })
       ])
       expect(children[0]?.model).toEqual({ providerID: "scripted", modelID: "model" })
-      expect(calls.map(said)[1]).toContain("There is no model no/such here")
+      expect(calls.map(resultOf)[1]).toContain("There is no model no/such here")
     }))
 
-  it.effect("beside text: the model is asked with both", () =>
+  it.effect("with text: the model is asked with both", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ build: ["ok"], worker: ["found"] })
       yield* Effect.gen(function*() {
@@ -210,7 +210,7 @@ describe("subtask parts", () => {
           { type: "text", text: "And then?" },
           { type: "text", text: "The user started the subagent worker: a" }
         ])
-        expect((yield* callsMade(id)).map(said)[0]).toContain("found")
+        expect((yield* callsMade(id)).map(resultOf)[0]).toContain("found")
       }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
     }))
 

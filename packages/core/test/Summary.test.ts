@@ -15,7 +15,7 @@ import { asked, changing, prompted, summaries, summaryOf, use } from "./support/
 import { root } from "./support/tree.ts"
 
 describe("a summary", () => {
-  it.effect("is made of what was asked, changed, run, delegated and answered, and kept on the session", () => {
+  it.effect("is made of what was asked, changed, run, delegated and answered, and stored with the session", () => {
     const script = Scripted.make({
       build: [
         {
@@ -47,7 +47,7 @@ describe("a summary", () => {
           until,
           time: 5
         })
-        // It was told, stored, and moved nothing.
+        // It was published and stored, and did not change the order of sessions.
         const after = yield* session.get(id)
         expect(after).toEqual({ ...before, summary, usage: after.usage })
         expect((yield* session.list()).rows).toEqual([{ ...after, summary }])
@@ -75,7 +75,7 @@ Last answer:
 Nothing more.`)
         expect(summaries(script)[0]).toMatchObject({ tools: [], origin: { path: ["summary"], sessionID: id } })
         const { time, usage } = yield* session.get(id)
-        // It costs what it costs, is no step, and makes the session no newer.
+        // Its usage counts, it is no step, and it does not change the date of the session.
         expect(since(before.usage.subtree, usage.subtree)).toEqual({
           ...none,
           tokens: { ...noTokens, input: 10, output: 5 },
@@ -86,7 +86,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("of a child tells of it and of what is below it alone", () => {
+  it.effect("of a child covers only it and what is below it", () => {
     const script = Scripted.make({
       build: [changing, Scripted.tasks({ worker: "Half" }), "ok"],
       worker: [Scripted.call("edit", { filePath: "b.ts" }), "b is done"]
@@ -105,7 +105,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("names files in the order of time, whoever changed them, and asks only what people asked", () => {
+  it.effect("names files in order of time, whoever changed them, and asks only of people", () => {
     const script = Scripted.make({
       build: [
         Scripted.call("task", { description: "Later", prompt: "Go", subagent_type: "worker", background: true }),
@@ -123,7 +123,7 @@ Nothing more.`)
         const turn = yield* Effect.fork(Effect.zipRight(session.prompt(id, "Go"), session.untilIdle(id)))
         yield* TestClock.adjust("1 minute")
         yield* Fiber.join(turn)
-        // What told of the task was a message of the runtime.
+        // The notification of the task was a message of the runtime.
         expect(JSON.stringify(yield* session.messages(id))).toContain("<task-notification")
         expect((yield* session.summarize(id)).files).toEqual(["first.ts", "middle.ts", "last.ts"])
         expect(asked(script)).toContain("Asked:\n- Go\n\nFiles changed:")
@@ -132,7 +132,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("costs no more than so much, however long the session is, and is proper text", () => {
+  it.effect("has a limited cost, however long the session is, and is well-formed text", () => {
     const script = Scripted.make({
       build: Array.from({ length: 400 }, (_, at) =>
         at % 2 === 0
@@ -162,7 +162,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("needs a session in which something was said", () =>
+  it.effect("needs a session with messages", () =>
     use(
       Scripted.make({ build: ["ok"] }),
       Effect.gen(function*() {
@@ -184,7 +184,7 @@ Nothing more.`)
     "says nothing": { step: { text: " \n" }, why: "scripted/model ended without text", requests: 2 }
   }
   for (const [name, { requests, step, why }] of Object.entries(bad)) {
-    it.effect(`that the model ${name} leaves the one before as it is`, () => {
+    it.effect(`that the model ${name} leaves the previous one in place`, () => {
       const script = Scripted.make({ build: ["ok"], summary: ["First", step] })
       return use(
         script,
@@ -204,7 +204,7 @@ Nothing more.`)
     })
   }
 
-  it.effect("that no model can write says what to set", () =>
+  it.effect("without an available model says which setting to change", () =>
     use(
       Scripted.make({ build: ["ok"] }),
       Effect.gen(function*() {
@@ -216,7 +216,7 @@ Nothing more.`)
       { small_model: "no/such" }
     ))
 
-  it.effect("is asked for again where the model has too much to do", () => {
+  it.effect("is retried if the model is overloaded", () => {
     const script = Scripted.make({
       build: ["ok"],
       summary: [Scripted.fault("overloaded", {}, { text: "half" }), "Whole"]
@@ -232,7 +232,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("that covers more is not overwritten by one that came later and covers less", () => {
+  it.effect("that covers more is not overwritten by a later one that covers less", () => {
     const script = Scripted.make({ build: ["ok"], summary: [{ text: "Old", delay: { first: 60_000 } }, "New"] })
     return use(
       script,
@@ -249,7 +249,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("comes from the agent's own model, else from that of the agent at work", () => {
+  it.effect("comes from the agent's own model, else from that of the current agent", () => {
     const [own, worker, usual] = ["own", "worker", "usual"].map((modelID) =>
       Scripted.make({ lead: ["ok"], build: ["ok"], summary: [modelID] }, { modelID })
     ) as [Scripted.Scripted, Scripted.Scripted, Scripted.Scripted]
@@ -273,7 +273,7 @@ Nothing more.`)
     })
   })
 
-  it.effect("that nobody waits for any more closes its request, and one whose session is stopped says so", () => {
+  it.effect("closes its request if it is interrupted, or fails if its session is stopped", () => {
     const script = Scripted.make({ build: ["ok"], summary: [{ hangs: true }] })
     return use(
       script,

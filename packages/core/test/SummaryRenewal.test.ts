@@ -10,7 +10,7 @@ import { root } from "./support/tree.ts"
 describe("with summaries in the config, a summary", () => {
   const config = { summaries: true }
 
-  it.effect("is renewed beside the session after each turn that changed files, at any depth", () => {
+  it.effect("is renewed alongside the session after each turn that changed files, at any depth", () => {
     const script = Scripted.make({
       build: [changing, "one", "two", Scripted.tasks({ worker: "Change b" }), "three"],
       worker: [Scripted.call("edit", { filePath: "b.ts" }), "b is done"],
@@ -41,7 +41,7 @@ describe("with summaries in the config, a summary", () => {
     )
   })
 
-  it.effect("is begun anew by the next turn, and the one before is given up", () => {
+  it.effect("is started again by the next turn, and the previous request is cancelled", () => {
     const script = Scripted.make({ build: [changing, "one", changing, "two"], summary: [{ hangs: true }, "Second"] })
     return use(
       script,
@@ -58,7 +58,7 @@ describe("with summaries in the config, a summary", () => {
     )
   })
 
-  it.effect("that fails changes nothing, and ends nobody's wait", () => {
+  it.effect("that fails changes nothing, and blocks nobody", () => {
     const script = Scripted.make({ build: [changing, "one"], summary: [Scripted.fault("overloaded")] })
     return use(
       script,

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { root } from "./support/tree.ts"
 
 /** The system prompt of an agent: at the root, or as a subagent. */
-const told = (agent: ReturnType<typeof SkeinTest.agent>, place: "root" | "below") => {
+const systemPrompt = (agent: ReturnType<typeof SkeinTest.agent>, place: "root" | "below") => {
   const task = Scripted.call("task", { description: "d", prompt: "p", subagent_type: agent.name })
   const script = Scripted.make({ build: [task, "done"], [agent.name]: ["done"] })
   return Effect.gen(function*() {
@@ -27,7 +27,7 @@ describe("the system prompt", () => {
     "of a subagent has role, rules and environment: %s",
     (prompt) =>
       Effect.gen(function*() {
-        const text = yield* told(SkeinTest.agent("custom", { prompt }), "below")
+        const text = yield* systemPrompt(SkeinTest.agent("custom", { prompt }), "below")
         for (const part of [prompt ?? "", rules, environment]) expect(text).toContain(part)
         expect(text).toMatch(role)
         expect(text).not.toContain("You are Skein")
@@ -38,7 +38,7 @@ describe("the system prompt", () => {
     "of a primary agent has rules and environment: %s",
     (prompt) =>
       Effect.gen(function*() {
-        const text = yield* told(SkeinTest.agent("custom", { mode: "primary", prompt }), "root")
+        const text = yield* systemPrompt(SkeinTest.agent("custom", { mode: "primary", prompt }), "root")
         for (const part of [prompt ?? "You are an agent", rules, environment, "Answer in German."]) {
           expect(text).toContain(part)
         }
@@ -46,24 +46,24 @@ describe("the system prompt", () => {
       })
   )
 
-  it.effect("of an agent for both places tells its role only below", () =>
+  it.effect("of an agent for both places contains its role only as a subagent", () =>
     Effect.gen(function*() {
       const agent = SkeinTest.agent("custom", { mode: "all", prompt: "You count words." })
-      expect(yield* told(agent, "root")).not.toMatch(role)
-      expect(yield* told(agent, "below")).toMatch(role)
+      expect(yield* systemPrompt(agent, "root")).not.toMatch(role)
+      expect(yield* systemPrompt(agent, "below")).toMatch(role)
     }))
 
-  it.effect("is the agent's own prompt alone where its definition says so", () =>
+  it.effect("is only the agent's own prompt if its definition says so", () =>
     Effect.gen(function*() {
       const agent = SkeinTest.agent("custom", { mode: "all", prompt: "You count words.", promptMode: "replace" })
-      expect(yield* told(agent, "below")).toBe("You count words.")
-      expect(yield* told(agent, "root")).toBe("You count words.\n\nAnswer in German.")
+      expect(yield* systemPrompt(agent, "below")).toBe("You count words.")
+      expect(yield* systemPrompt(agent, "root")).toBe("You count words.\n\nAnswer in German.")
     }))
 
   it.effect.each(["general", "explore"])("of the built-in %s has its role", (name) =>
     Effect.gen(function*() {
       const agent = builtins.find((each) => each.name === name)
-      expect(yield* told(agent!, "below")).toMatch(role)
+      expect(yield* systemPrompt(agent!, "below")).toMatch(role)
     }))
 
   it("of the coordinator explains background tasks, notifications, messages and stops", () => {

@@ -14,12 +14,12 @@ const provide = (scripts: SkeinTest.Scripts) =>
   Effect.provide(SkeinTest.layer(scripts, { agents, tools: [SkeinTest.tool("look", () => Effect.succeed("seen"))] }))
 
 describe("a task of a program", () => {
-  it.effect("gives the conclusion as text, in a tree of its own", () =>
+  it.effect("returns the conclusion as text, in its own tree", () =>
     Effect.gen(function*() {
       expect(yield* Task.run({ agent: "worker", prompt: "p" })).toBe("found")
     }).pipe(provide({ worker: [" found "] })))
 
-  it.effect("gives a value of the form that is asked for", () =>
+  it.effect("returns a value of the requested schema", () =>
     Effect.gen(function*() {
       const point = yield* Task.run({ agent: "worker", prompt: "Where?", output: Point })
       expect(point.x + point.y).toBe(3)
@@ -35,7 +35,7 @@ describe("a task of a program", () => {
         { status: "budget_exhausted", text: "half of it", message: "The agent worker reached its limit of steps." }
       ]
     ] as const
-  )("fails typed at %s", ([, steps, error]) =>
+  )("fails with a typed error at %s", ([, steps, error]) =>
     Effect.gen(function*() {
       const fiber = yield* Effect.fork(Effect.flip(Task.run({ agent: "worker", prompt: "p" })))
       yield* TestClock.adjust("1 minute")
@@ -46,12 +46,12 @@ describe("a task of a program", () => {
       })
     }).pipe(provide({ worker: steps })))
 
-  it.effect.each(["ghost", "nobody"])("knows no agent that is hidden or is not: %s", (agent) =>
+  it.effect.each(["ghost", "nobody"])("does not find hidden or unknown agents: %s", (agent) =>
     Effect.gen(function*() {
       expect(yield* Effect.flip(Task.run({ agent, prompt: "p" }))).toMatchObject({ status: "failed", text: "" })
     }).pipe(provide({})))
 
-  it.effect("is stopped with all its requests when a race is lost", () => {
+  it.effect("is stopped with all its requests when it loses a race", () => {
     const script = Scripted.make({
       worker: (request) => ({ text: "me", delay: { first: Scripted.lastText(request) === "quick" ? 1_000 : 60_000 } })
     })

@@ -49,8 +49,8 @@ const run = (script: Scripted.Scripted, ...rules: [lead?: PermissionConfig, work
     return yield* childrenOf(id)
   }).pipe(Effect.provide(stack(script, ...rules)))
 
-describe("an agent of the caller's own making", () => {
-  it.effect("has its prompt in the place of the named agent's, and only the tools that it names", () =>
+describe("a custom agent of the caller", () => {
+  it.effect("replaces the prompt of the named agent, and has only the tools that it lists", () =>
     Effect.gen(function*() {
       const script = Scripted.make({
         lead: [asks(own), "done"],
@@ -71,7 +71,7 @@ describe("an agent of the caller's own making", () => {
       }])
     }))
 
-  it.effect("has it for as long as it is the agent of its session", () => {
+  it.effect("stays the agent of its session", () => {
     const script = Scripted.make({ lead: [asks(own), "done"], worker: ["one"], build: ["two"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ agent: "lead" })
@@ -84,7 +84,7 @@ describe("an agent of the caller's own making", () => {
     }).pipe(Effect.provide(stack(script)))
   })
 
-  it.effect("keeps its prompt and its tools when it goes on, and takes no others", () =>
+  it.effect("keeps its prompt and its tools when it is resumed, and accepts no others", () =>
     Effect.gen(function*() {
       const script = Scripted.make({
         lead: ({ messages, origin: { step } }) => {
@@ -117,7 +117,7 @@ describe("an agent of the caller's own making", () => {
       expect(offered(of(script, "worker")[0])).toEqual(["look"])
     }))
 
-  it.effect("is neither offered nor made where the rules do not allow it, which they do not by themselves", () =>
+  it.effect("is neither offered nor created if the rules do not allow it, and by default they do not", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ lead: [asks(own), "done"], worker: ["never"] })
       const children = yield* run(script, { task: "allow" })
@@ -129,7 +129,7 @@ describe("an agent of the caller's own making", () => {
   it.effect.each<[string, unknown, string]>([
     ["without a prompt", { prompt: " " }, "task.agent.prompt must be a non-empty string"],
     [
-      "with a tool that is none",
+      "with an unknown tool",
       { prompt: "You.", tools: ["fly"] },
       "task.agent.tools: there is no tool \\\"fly\\\"; tools: "
     ],

@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, resultOf, root, treeOf } from "./support/tree.ts"
 
 const Point = Schema.Struct({ at: Schema.Date, x: Schema.Number })
 const agents = [
@@ -23,7 +23,7 @@ const agents = [
   SkeinTest.agent("chief", { mode: "primary" })
 ]
 
-/** A tool that runs tasks for its caller: it is added when the services that it needs are there. */
+/** A tool that runs tasks for its caller, added once the services that it needs exist. */
 const asking = (
   name: string,
   run: (context: ToolContext) => Effect.Effect<unknown, Task.TaskFailed, Task.Services>,
@@ -63,7 +63,7 @@ const provide = (
 const answer = (value: unknown) => Scripted.call("final_answer", { answer: value })
 
 describe("a task of a program below a session", () => {
-  it.effect("is a child of it, told of and stored like a model's", () =>
+  it.effect("is a child of it, published and stored like a model's", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const events = yield* record()
@@ -79,7 +79,7 @@ describe("a task of a program below a session", () => {
       expect(yield* tasks.status({ parentID: id })).toMatchObject([{ taskID: child?.id, state: "settled" }])
     }).pipe(Effect.scoped, provide({ worker: ["found"] })))
 
-  it.effect("gives a value of the form that is asked for; its outcome is the JSON of it", () =>
+  it.effect("returns a value of the requested schema; its outcome is the JSON of it", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const events = yield* record()
@@ -90,7 +90,7 @@ describe("a task of a program below a session", () => {
       )
     }).pipe(Effect.scoped, provide({ worker: [answer({ at: "1970-01-01T00:00:00.000Z", x: 2 })] })))
 
-  it.effect("may be of any agent that is not hidden", () =>
+  it.effect("may use any agent that is not hidden", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       expect(yield* Task.run({ parentID: id, agent: "chief", prompt: "p" })).toBe("done")
@@ -98,10 +98,10 @@ describe("a task of a program below a session", () => {
 
   it.effect.each<[string, { readonly agent?: string; readonly budget?: Budget }, Partial<Limits>, string]>([
     ["an agent that is hidden", { agent: "ghost" }, {}, "unknown_agent"],
-    ["an agent that there is not", { agent: "nobody" }, {}, "unknown_agent"],
+    ["an unknown agent", { agent: "nobody" }, {}, "unknown_agent"],
     ["the depth", {}, { subagent_depth: 0 }, "depth"],
     ["the limit of tasks", {}, { max_tasks: 0 }, "limit"],
-    ["a budget of nonsense", { budget: { usd: "-1" } }, {}, "budget"]
+    ["an invalid budget", { budget: { usd: "-1" } }, {}, "budget"]
   ])("is refused for %s", ([, more, limits, reason]) =>
     Effect.gen(function*() {
       const { id } = yield* root()
@@ -113,7 +113,7 @@ describe("a task of a program below a session", () => {
       provide({ worker: ["never"] }, { config: { limits } })
     ))
 
-  it.effect("gives up nothing of its rules to what the caller says", () => {
+  it.effect("does not relax its rules for the caller", () => {
     const script = Scripted.make({ worker: ["ok"] })
     const permission = [
       { permission: "task", pattern: "*", action: "allow" },
@@ -131,7 +131,7 @@ describe("a task of a program below a session", () => {
       ["its timeout", { timeout: 1_000 }, ["Halfway", "timed_out", "timeout"]],
       ["its budget", { budget: { steps: 1 } }, ["Halfway", "budget_exhausted", "steps"]]
     ] as const
-  )("fails typed at %s, with what there is", ([, more, [text, status, reason]]) => {
+  )("fails with a typed error at %s, with its partial result", ([, more, [text, status, reason]]) => {
     const script = Scripted.make({ worker: [{ ...Scripted.call("slow", {}), text: "Halfway" }] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -144,14 +144,14 @@ describe("a task of a program below a session", () => {
     }).pipe(provide(script, { tools: [SkeinTest.tool("slow", () => Effect.as(Effect.sleep(30_000), "slow"))] }))
   })
 
-  it.effect("fails with the last answer where that never has its form", () =>
+  it.effect("fails with the last answer if that never matches the schema", () =>
     Effect.gen(function*() {
       const { id } = yield* root()
       const error = yield* Effect.flip(Task.run({ parentID: id, agent: "worker", prompt: "p", output: Point }))
       expect(error).toMatchObject({ status: "failed", reason: "OutputInvalid", text: "{\"answer\":4}" })
     }).pipe(provide({ worker: [answer(4)] })))
 
-  it.effect("ends with its requests when a race is lost, and when the caller is stopped", () => {
+  it.effect("ends with its requests when it loses a race, and when the caller is stopped", () => {
     const script = Scripted.make({
       worker: (request) => ({ text: "me", delay: { first: Scripted.lastText(request) === "quick" ? 1_000 : 60_000 } })
     })
@@ -171,7 +171,7 @@ describe("a task of a program below a session", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("is not promoted, since the program needs its outcome", () =>
+  it.effect("cannot be promoted, because the program needs its outcome", () =>
     Effect.gen(function*() {
       const tasks = yield* Tasks
       const { id } = yield* root()
@@ -191,7 +191,7 @@ describe("a tool that runs tasks for its caller", () => {
     Effect.all([1, 2].map((n) => Task.run({ parentID, agent, prompt: `${n}` })), { concurrency: "unbounded" })
   const found = "[\"found\",\"found\"]"
 
-  it.effect.each([false, true])("gives its slot back, at all levels (waits: %s)", (waits) => {
+  it.effect.each([false, true])("releases its slot, at all levels (waits: %s)", (waits) => {
     const script = Scripted.make({
       build: [Scripted.call("outer", { n: 1 }, { n: 2 }), "ok"],
       worker: [Scripted.call("nested", { n: 1 }, { n: 2 }), { text: "found", delay: { first: 10 } }],
@@ -202,7 +202,7 @@ describe("a tool that runs tasks for its caller", () => {
       const turn = yield* Effect.fork(Session.prompt(id, "Go"))
       yield* TestClock.adjust("1 minute")
       expect((yield* Fiber.join(turn)).text).toBe("ok")
-      expect((yield* callsMade(id)).map(said)).toEqual([found, found])
+      expect((yield* callsMade(id)).map(resultOf)).toEqual([found, found])
       expect(yield* treeOf(id)).toHaveLength(1 + 4 + 16)
       expect(script.open.most).toBe(1)
       yield* expectStill(id, script)
@@ -216,7 +216,7 @@ describe("a tool that runs tasks for its caller", () => {
     )
   })
 
-  it.effect("works again when one of its tasks has won, and holds nothing too much", () => {
+  it.effect("works again when one of its tasks has won, and holds no extra slot", () => {
     const script = Scripted.make({
       build: [Scripted.call("race", { n: 1 }, { n: 2 }, { n: 3 }), "ok"],
       worker: (request) => ({ text: "me", delay: { first: Number(Scripted.lastText(request)) } })
@@ -228,12 +228,12 @@ describe("a tool that runs tasks for its caller", () => {
       const turn = yield* Effect.fork(Session.prompt(id, "Go"))
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(turn)
-      expect((yield* callsMade(id)).map(said)).toEqual(["\"me\"", "\"me\"", "\"me\""])
+      expect((yield* callsMade(id)).map(resultOf)).toEqual(["\"me\"", "\"me\"", "\"me\""])
       yield* expectStill(id, script)
     }).pipe(provide(script, { config: { limits: { concurrency: 2 } } }, asking("race", race)))
   })
 
-  it.effect("hands down the model that calls it", () => {
+  it.effect("passes down the model that calls it", () => {
     const script = Scripted.make({ build: [Scripted.call("outer", { n: 1 }), "ok"], worker: ["found"] })
     return Effect.gen(function*() {
       const { id } = yield* root()

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { simulate } from "./support/simulate.ts"
-import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, resultOf, root } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker"), SkeinTest.agent("lead", { permission: { task: "allow" } })]
 const slow = SkeinTest.tool("slow", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "waited"))
@@ -29,7 +29,7 @@ const newsOf = (id: SessionID) =>
       )
   )
 
-/** A script whose steps may look at their requests. */
+/** A script whose steps may read their requests. */
 const inTurn = (
   ...steps: ReadonlyArray<Scripted.ScriptedStep | ((request: ModelRequest) => Scripted.ScriptedStep)>
 ) => {
@@ -40,7 +40,7 @@ const inTurn = (
   }
 }
 
-/** A root session whose worker has been at work in the background for a second. */
+/** A root session whose worker has worked in the background for a second. */
 const begun = Effect.fnUntraced(function*() {
   const { id } = yield* root()
   yield* Session.prompt(id, "Go")
@@ -50,7 +50,7 @@ const begun = Effect.fnUntraced(function*() {
 })
 
 describe("the status of tasks", () => {
-  it.effect("says what each does, since when, and what it used", () => {
+  it.effect("says what each does, since when, and its usage", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", background("p")), "begun"],
       worker: [Scripted.call("slow", { ms: 60_000 }), "done"]
@@ -80,7 +80,7 @@ describe("a message to a task", () => {
       build: [Scripted.call("task", background("p")), "begun", "noted"],
       worker: inTurn(
         Scripted.call("slow", { ms: 5_000 }),
-        (request) => ({ text: `heard: ${Scripted.lastText(request)}` })
+        (request) => ({ text: `got: ${Scripted.lastText(request)}` })
       )
     })
     return Effect.gen(function*() {
@@ -89,12 +89,12 @@ describe("a message to a task", () => {
       expect(yield* tasks.message(name, "look left")).toBe("steered")
       yield* TestClock.adjust("1 minute")
       yield* untilIdle(id)
-      expect((yield* newsOf(id))[0]).toContain("\nResult:\nheard: look left\n")
+      expect((yield* newsOf(id))[0]).toContain("\nResult:\ngot: look left\n")
       yield* expectStill(id, script)
     }).pipe(provide(script))
   })
 
-  it.effect("begins a run of its own where it has finished", () => {
+  it.effect("starts a new run if it has finished", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", background("p")), "begun", "noted", "noted again"],
       worker: inTurn({ text: "first" }, (request) => ({ text: `second: ${Scripted.lastText(request)}` }))
@@ -110,13 +110,13 @@ describe("a message to a task", () => {
     }).pipe(provide(script))
   })
 
-  it("is never lost, whenever it comes", () => {
+  it("is never lost, whenever it arrives", () => {
     for (const seed of seeds(1, 60)) {
-      const heard: Array<string> = []
+      const prompts: Array<string> = []
       const script = Scripted.make({
         build: (request) => request.messages.length > 2 ? { text: "ok" } : Scripted.call("task", background("p")),
         worker: (request) => {
-          heard.push(JSON.stringify(request.messages))
+          prompts.push(JSON.stringify(request.messages))
           return { text: "done", delay: { first: 10, between: 3 }, pieces: 3 }
         }
       })
@@ -129,13 +129,13 @@ describe("a message to a task", () => {
         yield* tasks.message({ parentID: id, taskID: child!.id }, "remember this")
         yield* untilIdle(id)
         yield* expectStill(id, script)
-        expect(heard.at(-1), `seed ${seed}`).toContain("remember this")
+        expect(prompts.at(-1), `seed ${seed}`).toContain("remember this")
       })
       simulate(Effect.provide(program, SkeinTest.layer(script, { agents })), { seed })
     }
   })
 
-  it.effect("does not make a model go on with an agent that only a user may start", () => {
+  it.effect("does not let a model continue an agent that only a user may start", () => {
     const script = Scripted.make({ build: ["made"], plan: ["planned", "planned more"] })
     return Effect.gen(function*() {
       const tasks = yield* Tasks
@@ -157,7 +157,7 @@ describe("a message to a task", () => {
     }).pipe(provide(script))
   })
 
-  it.effect.each(["", "  "])("must say something: %j", (message) => {
+  it.effect.each(["", "  "])("must not be empty: %j", (message) => {
     const script = Scripted.make({
       build: [Scripted.call("task", background("p")), "begun", "noted"],
       worker: ["done"]
@@ -174,7 +174,7 @@ describe("a message to a task", () => {
 })
 
 describe("a stop of a task", () => {
-  it.effect("cuts off what it does, lets it conclude in one step without tools, and gives back what it has", () => {
+  it.effect("interrupts its work, lets it conclude in one step without tools, and returns its partial result", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", background("p")), "begun", "noted"],
       worker: inTurn(Scripted.call("slow", { ms: 60_000 }), (request) => {
@@ -200,7 +200,7 @@ describe("a stop of a task", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("ends it after 30 seconds where it does not conclude", () => {
+  it.effect("ends it after 30 seconds if it does not conclude", () => {
     const script = Scripted.make({
       build: [Scripted.call("task", background("p")), "begun", "noted"],
       worker: [{ text: "so far", hangs: true }, { text: "never", hangs: true }]
@@ -231,7 +231,7 @@ describe("waiting for tasks", () => {
       }
     })
 
-  it.effect("ends with all of them, with the first, or when the time is over", () => {
+  it.effect("ends with all of them, with the first, or at the timeout", () => {
     const script = two()
     return Effect.gen(function*() {
       const tasks = yield* Tasks
@@ -253,7 +253,7 @@ describe("waiting for tasks", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("tells a model each result once: what it waited for does not come again", () => {
+  it.effect("reports each result once: an awaited one does not arrive again", () => {
     const script = Scripted.make({
       build: [
         Scripted.call("task", background("p")),
@@ -268,7 +268,7 @@ describe("waiting for tasks", () => {
       yield* TestClock.adjust("1 hour")
       expect((yield* Fiber.join(turn)).text).toBe("I have the result.")
       expect((yield* untilIdle(id))?.text).toBe("I have the result.")
-      expect(said((yield* callsMade(id))[1]!)).toContain("<task_result>\nthe result\n</task_result>")
+      expect(resultOf((yield* callsMade(id))[1]!)).toContain("<task_result>\nthe result\n</task_result>")
       expect(yield* newsOf(id)).toEqual([])
       yield* expectStill(id, script)
     }).pipe(provide(script))
@@ -284,14 +284,14 @@ describe("the tools", () => {
       ["task_stop", { task_id: "nonsense" }],
       ["task_wait", { task_ids: ["nonsense"] }]
     ] as const
-  )("refuse what is no task: %s %j", ([tool, input]) => {
+  )("refuse an unknown task: %s %j", ([tool, input]) => {
     const script = Scripted.make({ build: [Scripted.call(tool, input), "done"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const [call] = yield* callsMade(id)
       expect(call?.state.status).toBe("error")
-      expect(said(call!)).toContain("Task not found")
+      expect(resultOf(call!)).toContain("Task not found")
     }).pipe(provide(script))
   })
 
@@ -311,7 +311,7 @@ describe("the tools", () => {
       const [stranger] = yield* childrenOf(other.id)
       for (const each of [id, other.id, stranger!.id]) {
         yield* Session.prompt(id, each)
-        expect(said((yield* callsMade(id)).at(-1)!)).toContain("is not a child of this session")
+        expect(resultOf((yield* callsMade(id)).at(-1)!)).toContain("is not a child of this session")
       }
     }).pipe(provide(script))
   })

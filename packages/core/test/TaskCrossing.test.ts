@@ -21,8 +21,8 @@ import { childrenOf, expectStill, root } from "./support/tree.ts"
 const aWhile = (most: number) => Effect.flatMap(Random.nextIntBetween(0, most + 1), (ms) => Effect.sleep(ms))
 const worker = SkeinTest.agent("worker")
 
-describe("a task that is to be removed once its outcome was read", () => {
-  /** Resumes such a task at some moment around its removal; says what became of that. */
+describe("a disposable task", () => {
+  /** Resumes such a task at a time near its deletion; returns the result. */
   const resumed = (seed: number, background: boolean) => {
     const script = Scripted.make({
       build: (request) =>
@@ -60,7 +60,7 @@ describe("a task that is to be removed once its outcome was read", () => {
         return "refused"
       }
       expect(result.right, `${seed}`).toMatchObject({ status: "completed", text: "second" })
-      // Where the first outcome is read only after the second run has ended, nothing is to go on any more.
+      // If the first outcome is read only after the second run has ended, nothing continues.
       const kept = left.length === 0 ? 0 : (yield* session.messages(child!.id)).length
       expect([0, 4], `${seed}: a whole session or none`).toContain(kept)
       expect((yield* storage.runs({ rootID: id })).rows).toHaveLength(kept / 2)
@@ -70,12 +70,12 @@ describe("a task that is to be removed once its outcome was read", () => {
     const storage = makeRecordedStorage({ latency: seed % 6 })
     return simulate(
       program.pipe(Effect.provide(SkeinTest.layer(script, { agents: [worker], storage: storage.layer }))),
-      { seed, patience: 60 }
+      { seed, maxSlice: 60 }
     )
   }
 
   it.each([false, true])(
-    "is kept where it goes on, or cannot be found any more: never half of it (background: %s)",
+    "is either kept and resumed, or gone: never half of it (background: %s)",
     (background) => {
       const ends = seeds(1, 150).map((seed) => resumed(seed, background))
       for (const end of ["refused", "resumed"]) {
@@ -86,7 +86,7 @@ describe("a task that is to be removed once its outcome was read", () => {
   )
 })
 
-it("a task whose removal fails can be found again", () => {
+it("a task whose deletion fails can be found again", () => {
   const storage = makeRecordedStorage()
   const script = Scripted.make({ build: ["well"], worker: ["first", "second"] })
   const program = Effect.gen(function*() {
@@ -108,8 +108,8 @@ it("a task whose removal fails can be found again", () => {
   )
 })
 
-describe("what is said to a task that works apart", () => {
-  /** Isolation of one task that takes its time. */
+describe("a message to an isolated task", () => {
+  /** Isolation of one task, with slow operations. */
   const isolation = (place: { there: boolean }) =>
     Layer.succeed(Isolation, {
       open: ({ taskID }) => {
@@ -132,13 +132,13 @@ describe("what is said to a task that works apart", () => {
 
   const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep("1 minute"), "waited"))
 
-  it.each(["caller", "task"])("begins a run of its own when its %s is stopped, and both outcomes are told", (which) => {
+  it.each(["caller", "task"])("starts a new run when its %s is stopped, and both outcomes are reported", (which) => {
     const place = { there: false }
-    const heard: Array<string> = []
+    const prompts: Array<string> = []
     const script = Scripted.make({
       build: ["well"],
       worker: (request) => {
-        heard.push(Scripted.lastText(request))
+        prompts.push(Scripted.lastText(request))
         return request.origin.step === 0 ? { ...Scripted.call("slow", {}), text: "Half." } : { text: "Seen." }
       }
     })
@@ -146,11 +146,11 @@ describe("what is said to a task that works apart", () => {
       const [session, tasks, storage] = yield* Effect.all([Session, Tasks, SessionStorage])
       const { id } = yield* root()
       const request = { parentID: id, agent: "worker", description: "d", byUser: true }
-      const told: Array<string> = []
+      const outcomes: Array<string> = []
       const fiber = yield* Effect.fork(tasks.run({ ...request, prompt: "p", isolation: "worktree" }, {
         started: () => Effect.void,
         summary: () => Effect.void,
-        settled: ({ status }) => Effect.sync(() => told.push(status))
+        settled: ({ status }) => Effect.sync(() => outcomes.push(status))
       }))
       yield* Effect.sleep("5 seconds")
       const [child] = yield* childrenOf(id)
@@ -162,10 +162,10 @@ describe("what is said to a task that works apart", () => {
         : Effect.zipRight(tasks.stop(name, { by: "me" }), Fiber.await(fiber))
       expect((yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - began, "in time").toBeLessThan(5_000)
       expect(Exit.isInterrupted(exit)).toBe(which === "caller")
-      expect(told).toEqual(["stopped"])
+      expect(outcomes).toEqual(["stopped"])
       yield* session.untilIdle(id)
       yield* Effect.sleep("1 minute")
-      expect(heard.filter((words) => words.includes("look left")).length).toBe(1)
+      expect(prompts.filter((words) => words.includes("look left")).length).toBe(1)
       const { rows } = yield* storage.runs({ rootID: id })
       expect(rows.map(({ outcome }) => outcome?.status).slice(0, 1)).toEqual(["stopped"])
       if (which === "caller") expect(rows[1]).toMatchObject({ prompt: "look left", outcome: { status: "completed" } })
@@ -184,7 +184,7 @@ describe("what is said to a task that works apart", () => {
     )
   })
 
-  it("finds its place, also where that is being closed when it is said", () => {
+  it("gets its worktree, even if that is being closed when the message arrives", () => {
     for (let ms = 0; ms <= 4_000; ms += 200) {
       const place = { there: false }
       const places: Array<boolean> = []
@@ -213,7 +213,7 @@ describe("what is said to a task that works apart", () => {
     }
   })
 
-  it("is answered by the outcome of a run that has nowhere to work", () => {
+  it("is answered by the outcome of a run without a worktree", () => {
     let opened = 0
     const place = { there: false }
     const broken = Layer.effect(
@@ -259,7 +259,7 @@ describe("a run that is ended before it has a slot", () => {
   const agents = [worker, slow]
   const one = { limits: { concurrency: 1 } }
 
-  it.effect("while it is being lined up holds no slot, and nothing up behind it", () => {
+  it.effect("while it is being queued holds no slot, and blocks nothing behind it", () => {
     const script = Scripted.make({ worker: ["done"] })
     return Effect.gen(function*() {
       const tasks = yield* Tasks
@@ -283,7 +283,7 @@ describe("a run that is ended before it has a slot", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: one })))
   })
 
-  it.effect("leaves an earlier run of the same task its budget, and says how that stands", () => {
+  it.effect("leaves the budget to an earlier run of the same task, and reports its usage", () => {
     const script = Scripted.make({
       slow: [{ text: "slow", delay: { first: 100 } }],
       worker: (request) => ({

@@ -6,14 +6,14 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, resultOf, root } from "./support/tree.ts"
 
 const ends = {
   "interrupting its prompt": (_: SessionID, fiber: Fiber.RuntimeFiber<unknown, unknown>) => Fiber.interrupt(fiber),
   "stopping its session": (id: SessionID) => Effect.flatMap(Session, (session) => session.stop(id))
 }
 
-it.effect.each(Object.entries(ends))("a caller that was stopped by %s is told how its tasks ended", ([, end]) => {
+it.effect.each(Object.entries(ends))("a caller that was stopped by %s learns how its tasks ended", ([, end]) => {
   const hold = SkeinTest.tool("hold", () => Effect.never)
   const script = Scripted.make({
     build: [Scripted.tasks({ worker: "p" }), "gone on"],
@@ -30,7 +30,7 @@ it.effect.each(Object.entries(ends))("a caller that was stopped by %s is told ho
       status: "error",
       metadata: { sessionId: child?.id, status: "stopped", durationMs: 1_000 }
     })
-    expect(part === undefined ? "" : said(part)).toMatch(
+    expect(part === undefined ? "" : resultOf(part)).toMatch(
       new RegExp(
         `^task_id: ${child?.id} \\(for resuming to continue this task if needed\\)\nstate: stopped\n\n`
           + "<task_error>\n[^<]+\n</task_error>\n\n<task_result>\nHalf of it\\.\n</task_result>$"

@@ -41,7 +41,7 @@ const provide = (scripts: SkeinTest.Scripts) =>
   Effect.provide(SkeinTest.layer(scripts, { agents, tools: [asking], asks: "person" }))
 
 describe("the timeout of a task", () => {
-  it.effect("ends it at that very moment, with the words that there were, and all below it", () => {
+  it.effect("ends it at exactly that time, with its partial text and everything below it", () => {
     const script = Scripted.make({
       lead: [{ ...Scripted.tasks({ worker: "a" }, { worker: "b" }), text: "I ask two." }],
       worker: [{ text: "looking", hangs: true }]
@@ -59,8 +59,8 @@ describe("the timeout of a task", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("is the call's, else the agent's, else half an hour", () => {
-    // The model goes on saying something, so that only the task's own clock can end it.
+  it.effect("is that of the call, else of the agent, else half an hour", () => {
+    // The model keeps streaming, so that only the task's own timeout can end it.
     const script = Scripted.make({ "*": [{ text: "x".repeat(100), pieces: 100, delay: { between: 100_000 } }] })
     return Effect.gen(function*() {
       const runs = yield* Effect.all([
@@ -78,7 +78,7 @@ describe("the timeout of a task", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("stands still while a person is asked, however long", () => {
+  it.effect("is paused while a person is asked, however long", () => {
     const talking = { text: "x".repeat(100), pieces: 100, delay: { between: 60_000 } }
     const script = Scripted.make({ worker: [{ ...Scripted.call("asking", {}), delay: { first: 60_000 } }, talking] })
     return Effect.gen(function*() {
@@ -96,7 +96,7 @@ describe("the timeout of a task", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("stands still while a person is asked for a descendant", () => {
+  it.effect("is paused while a person is asked for a descendant", () => {
     const script = Scripted.make({
       lead: [Scripted.tasks({ worker: "a" }), "lead is done"],
       worker: [Scripted.call("asking", {}), "worker is done"]
@@ -114,7 +114,7 @@ describe("the timeout of a task", () => {
     }).pipe(Effect.scoped, provide(script))
   })
 
-  it.effect("does not count the time that the task waited for its turn behind an earlier run", () => {
+  it.effect("does not count the time that the task waited in the queue behind an earlier run", () => {
     const script = Scripted.make({
       worker: [{ text: "one", delay: { first: 8_000 } }, { text: "two", delay: { first: 8_000 } }]
     })
@@ -140,7 +140,7 @@ describe("the timeout of a task", () => {
     }).pipe(provide(script))
   })
 
-  it.effect("ends tasks that still wait for a slot, each at its moment", () => {
+  it.effect("ends tasks that still wait for a slot, each at its time", () => {
     const script = Scripted.make({ worker: [{ text: "on and on", hangs: true }] })
     return Effect.gen(function*() {
       const tasks = yield* Tasks
@@ -169,7 +169,7 @@ describe("the timeout of a task", () => {
         [60_000, 9_000, 3_000, 9_000].map((at) => ["timed_out", at])
       )
       expect(script.requests).toHaveLength(1)
-      // Those that never began were told nothing either.
+      // Those that never began got no prompt either.
       const storage = yield* SessionStorage
       const said = yield* Effect.forEach(yield* childrenOf(id), (child) => storage.inbox(child.id))
       expect(said.flatMap(({ rows }) => rows)).toEqual([])
@@ -177,7 +177,7 @@ describe("the timeout of a task", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, config: { limits: { concurrency: 1 } } })))
   })
 
-  it.effect("leaves a task that ends in time alone", () => {
+  it.effect("does not affect a task that ends in time", () => {
     const script = Scripted.make({ worker: [{ text: "just in time", delay: { first: 9_999 } }] })
     return Effect.gen(function*() {
       const { fiber } = yield* start({ timeout: 10_000 })
@@ -207,7 +207,7 @@ describe("the silence of a task", () => {
     }).pipe(Effect.provide(layer(script)))
   })
 
-  it.effect("is measured anew after each sign, and not while a tool runs or a task of its own does", () => {
+  it.effect("is measured again after each sign, and not while a tool or its own task runs", () => {
     const script = Scripted.make({
       lead: [
         { ...Scripted.call("slow", {}), delay: { first: 500_000 } },
@@ -229,7 +229,7 @@ describe("a task that fails", () => {
   const provided = (scripts: SkeinTest.Scripts) => Effect.provide(SkeinTest.layer(scripts, { agents: again }))
   const refused = Scripted.fault("invalid_request")
 
-  it.effect("is tried again in the same session, and knows why", () => {
+  it.effect("is retried in the same session, and knows why", () => {
     const script = Scripted.make({ worker: [refused, refused, "third time lucky"] })
     return Effect.gen(function*() {
       const { fiber, id } = yield* start({})
@@ -243,7 +243,7 @@ describe("a task that fails", () => {
     }).pipe(provided(script))
   })
 
-  it.effect("fails when the tries are used up", () => {
+  it.effect("fails when all tries are used up", () => {
     const script = Scripted.make({ worker: [refused, refused, refused, "never"] })
     return Effect.gen(function*() {
       const { fiber } = yield* start({})

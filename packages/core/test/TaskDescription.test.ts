@@ -16,8 +16,8 @@ const prompt = "You were created to handle: {task_description}. Only {task_descr
 const asks = (description: string, more: Readonly<Record<string, unknown>> = {}) =>
   Scripted.call("task", { description, prompt: "Go", subagent_type: "worker", ...more })
 
-/** The first line of the system prompts that an agent was given. */
-const told = ({ requests }: Scripted.Scripted, agent: string) =>
+/** The first line of the system prompts of an agent. */
+const firstLines = ({ requests }: Scripted.Scripted, agent: string) =>
   requests.filter(({ origin }) => origin.path.at(-1) === agent).map(({ messages: [first] }) =>
     first?.role === "system" ? first.content.split("\n", 1)[0] : undefined
   )
@@ -30,7 +30,7 @@ const layer = (script: Scripted.Scripted) =>
 const handles = (description: string) => `You were created to handle: ${description}. Only ${description}!`
 
 describe("{task_description} in an agent's prompt", () => {
-  it.effect("is the description of the task, and of the next run where it is resumed", () => {
+  it.effect("is the description of the task, and of the next run when it is resumed", () => {
     const script = Scripted.make({
       build: ({ messages, origin: { step } }) =>
         step === 0
@@ -44,14 +44,14 @@ describe("{task_description} in an agent's prompt", () => {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const [child] = yield* childrenOf(id)
-      expect(told(script, "worker")).toEqual([handles("Find the entry"), handles("Mend the entry")])
-      // Prompted by itself, it is still there for what it did last.
+      expect(firstLines(script, "worker")).toEqual([handles("Find the entry"), handles("Mend the entry")])
+      // Prompted directly, it still has its last description.
       if (child !== undefined) yield* Session.prompt(child.id, "And?")
-      expect(told(script, "worker").at(-1)).toBe(handles("Mend the entry"))
+      expect(firstLines(script, "worker").at(-1)).toBe(handles("Mend the entry"))
     }).pipe(Effect.provide(layer(script)))
   })
 
-  it.effect("is that of the run at work, while another one waits for it", () => {
+  it.effect("is that of the current run, while another one waits for it", () => {
     const script = Scripted.make({
       build: ({ messages, origin: { step } }) =>
         step === 0
@@ -67,22 +67,22 @@ describe("{task_description} in an agent's prompt", () => {
       const turn = yield* Effect.fork(Effect.zipRight(session.prompt(id, "Go"), session.untilIdle(id)))
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(turn)
-      expect(told(script, "worker")).toEqual([handles("First"), handles("First"), handles("Second")])
+      expect(firstLines(script, "worker")).toEqual([handles("First"), handles("First"), handles("Second")])
     }).pipe(Effect.provide(layer(script)))
   })
 
   for (const description of ["{task_description}", "costs $& and $1 and $$"]) {
-    it.effect(`takes ${description} as it is`, () => {
+    it.effect(`inserts ${description} literally`, () => {
       const script = Scripted.make({ build: [asks(description), "ok"], worker: ["found"] })
       return Effect.gen(function*() {
         const { id } = yield* root()
         yield* Session.prompt(id, "Go")
-        expect(told(script, "worker")).toEqual([handles(description)])
+        expect(firstLines(script, "worker")).toEqual([handles(description)])
       }).pipe(Effect.provide(layer(script)))
     })
   }
 
-  it.effect("is the title where there is no task: the first words of the prompt, until there is another", () => {
+  it.effect("is the title if there is no task: the first words of the prompt, until there is another", () => {
     const script = Scripted.make({ lead: ["ok"], title: ["Found entries"] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -90,15 +90,15 @@ describe("{task_description} in an agent's prompt", () => {
       yield* session.prompt(id, "Where is the entry?\nI looked.")
       yield* session.rename(id, "The entry")
       yield* session.prompt(id, "And now?")
-      expect(told(script, "lead")).toEqual([handles("Where is the entry?"), handles("The entry")])
+      expect(firstLines(script, "lead")).toEqual([handles("Where is the entry?"), handles("The entry")])
       yield* Task.run({ agent: "lead", prompt: "A long story", description: "A short one" })
       yield* Task.run({ agent: "lead", prompt: "A  story" })
-      expect(told(script, "lead").slice(2)).toEqual([handles("A short one"), handles("A story")])
+      expect(firstLines(script, "lead").slice(2)).toEqual([handles("A short one"), handles("A story")])
     }).pipe(Effect.provide(layer(script)))
   })
 })
 
-it.effect("is not hidden where storage fails: the turn fails, and says why", () => {
+it.effect("is not omitted if storage fails: the turn fails, and says why", () => {
   const full = new StorageError({ operation: "approvals", reason: "full", message: "The disk is full." })
   const storage = Layer.effect(
     SessionStorage,

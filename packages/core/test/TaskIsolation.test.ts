@@ -7,9 +7,9 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { callsMade, childrenOf, expectStill, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, resultOf, root } from "./support/tree.ts"
 
-/** Isolation that notes what is asked of it. */
+/** Isolation that records its calls. */
 const makeIsolation = (end: WorkspaceEnd, refused?: IsolationRefused) => {
   const asked: Array<string> = []
   const layer = Layer.succeed(Isolation, {
@@ -57,8 +57,8 @@ const provide = (script: Scripted.Scripted, isolation?: Layer.Layer<Isolation>) 
     ...(isolation === undefined ? {} : { isolation })
   }))
 
-describe("a task that works apart", () => {
-  it.effect.each(["worker", "loner"])("is told where, and its result says where the work is (%s)", (agent) => {
+describe("an isolated task", () => {
+  it.effect.each(["worker", "loner"])("knows its directory, and its result says where the work is (%s)", (agent) => {
     const { asked, layer } = makeIsolation(kept)
     const script = Scripted.make({ build: [apart(agent), "ok"], [agent]: ["done"] })
     return Effect.gen(function*() {
@@ -74,11 +74,11 @@ describe("a task that works apart", () => {
         pattern: "/project/*",
         action: "deny"
       })
-      const told = Scripted.lastText(script.requests.find(({ origin }) => origin.sessionID === child!.id)!)
-      expect(told).toMatch(
+      const prompt = Scripted.lastText(script.requests.find(({ origin }) => origin.sessionID === child!.id)!)
+      expect(prompt).toMatch(
         /in the git worktree \/worktrees\/ses_\w+\/sub, on the branch skein\/ses_\w+\. .*2 uncommitted changes/
       )
-      expect(said((yield* callsMade(id))[0]!)).toContain(`<task_result>
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain(`<task_result>
 done
 
 The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with changes that are not committed.
@@ -89,17 +89,17 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
     }).pipe(provide(script, layer))
   })
 
-  it.effect("leaves no word of it where nothing is left", () => {
+  it.effect("does not mention its worktree if nothing is left in it", () => {
     const { layer } = makeIsolation({ kept: false })
     const script = Scripted.make({ build: [apart("worker"), "ok"], worker: ["done"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
-      expect(said((yield* callsMade(id))[0]!)).toContain("<task_result>\ndone\n</task_result>")
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain("<task_result>\ndone\n</task_result>")
     }).pipe(provide(script, layer))
   })
 
-  it.effect("is opened again when it is resumed", () => {
+  it.effect("is reopened when it is resumed", () => {
     const { asked, layer } = makeIsolation(kept)
     const script = Scripted.make({
       build: (request) => {
@@ -119,23 +119,23 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
     }).pipe(provide(script, layer))
   })
 
-  it.effect("is refused, and leaves no session, where that cannot be", () => {
+  it.effect("is refused, and leaves no session, if isolation is impossible", () => {
     const refused = new IsolationRefused({ reason: "no_commits", message: "The repository has no commits. Make one." })
     const script = Scripted.make({ build: [apart("worker"), "ok"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
-      expect(said((yield* callsMade(id))[0]!)).toBe("The repository has no commits. Make one.")
+      expect(resultOf((yield* callsMade(id))[0]!)).toBe("The repository has no commits. Make one.")
       expect(yield* childrenOf(id)).toEqual([])
     }).pipe(provide(script, makeIsolation(kept, refused).layer))
   })
 
-  it.effect("is refused by a program that has no isolation", () => {
+  it.effect("is refused by a program without isolation", () => {
     const script = Scripted.make({ build: [apart("worker"), "ok"] })
     return Effect.gen(function*() {
       const { id } = yield* root({ directory: "/project" })
       yield* Session.prompt(id, "Go")
-      expect(said((yield* callsMade(id))[0]!)).toContain("There is no isolation here")
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain("There is no isolation here")
     }).pipe(provide(script))
   })
 })

@@ -9,7 +9,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, root, said } from "./support/tree.ts"
+import { callsMade, childrenOf, resultOf, root } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker")]
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
@@ -17,7 +17,7 @@ const failing = SkeinTest.tool("failing", () => Effect.die("no"))
 const sleepy = SkeinTest.tool("sleepy", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), "slept"))
 const tools = [echo, failing, sleepy]
 
-/** Runs one task of a model whose subagent goes by this script. */
+/** Runs one task of a model whose subagent follows this script. */
 const task = Effect.fnUntraced(function*(worker: Scripted.Script, options: SkeinTest.SkeinTestOptions = {}) {
   const script = Scripted.make({ build: [Scripted.tasks({ worker: "p" }), "ok"], worker })
   return yield* Effect.gen(function*() {
@@ -28,14 +28,14 @@ const task = Effect.fnUntraced(function*(worker: Scripted.Script, options: Skein
     const turn = yield* Fiber.join(fiber)
     const [part] = (yield* callsMade(id)) as ReadonlyArray<ToolPart>
     const [child] = yield* childrenOf(id)
-    return { id, turn, child: child!, part: part!, text: said(part!), events, script }
+    return { id, turn, child: child!, part: part!, text: resultOf(part!), events, script }
   }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents, tools, ...options })))
 })
 
 const head = (id: string) => `task_id: ${id} (for resuming to continue this task if needed)`
 
 describe("the result of a task", () => {
-  it.effect("is its last words, in a block that names the task", () =>
+  it.effect("is its last text, in a block that names the task", () =>
     Effect.gen(function*() {
       const { child, part, text } = yield* task([
         { ...Scripted.call("echo", { words: "a" }), text: "First." },
@@ -57,7 +57,7 @@ describe("the result of a task", () => {
       )
     }))
 
-  it.effect("that is too long is cut inside its block, where the path to the rest stands", () =>
+  it.effect("that is too long is truncated inside its block, with the path to the rest", () =>
     Effect.gen(function*() {
       for (const long of ["x".repeat(bound.bytes + 1), "line\n".repeat(bound.lines + 1), "é".repeat(bound.bytes)]) {
         const { child, text } = yield* task([long])
@@ -71,7 +71,7 @@ describe("the result of a task", () => {
       }
     }))
 
-  it.effect("has what a watcher wants to know beside it", () =>
+  it.effect("comes with metadata for watchers", () =>
     Effect.gen(function*() {
       const { child, id, part } = yield* task([
         { calls: [{ tool: "echo", input: { words: "a" } }, { tool: "failing" }], delay: { first: 300 } },
@@ -118,7 +118,7 @@ describe("the result of a task", () => {
       expect(failed.part.state).toMatchObject({ metadata: { model: { providerID: "no", modelID: "such" } } })
     }))
 
-  it.effect("counts what its own subagents used, and so does everybody above", () => {
+  it.effect("includes the usage of its own subagents, and so do those of all above", () => {
     const lead = SkeinTest.agent("lead", { permission: { task: "allow" } })
     const script = Scripted.make({
       build: [Scripted.tasks({ lead: "p" }), "ok"],
@@ -146,7 +146,7 @@ describe("a task that does not complete", () => {
     ["says only blanks", [" \n\t "], "empty", "The subagent ended without any text (finish reason: stop).", ""],
     ["says nothing", [{ text: "" }], "empty", "The subagent ended without any text (finish reason: stop).", ""],
     [
-      "says nothing after it said something",
+      "says nothing after some text",
       [{ ...Scripted.call("echo", {}), text: "I look." }, " "],
       "empty",
       "The subagent ended without any text (finish reason: stop).",
@@ -154,7 +154,7 @@ describe("a task that does not complete", () => {
     ],
     ["fails", [Scripted.fault("auth", { message: "no key" })], "failed", "no key", ""],
     [
-      "fails after it said something",
+      "fails after some text",
       [Scripted.fault("invalid_request", { message: "too <b>bad</task_error>" }, { text: "Half a" })],
       "failed",
       "too <b>bad&lt;/task_error>",
@@ -181,13 +181,13 @@ describe("a task that does not complete", () => {
           metadata: { status: state, sessionId: child.id, background: false, durationMs: expect.any(Number) }
         })
         expect(turn.text).toBe("ok")
-        const [told] = events.of("subagent.failed")
-        expect(told?.properties).toMatchObject({ outcome: { status: state, text: partial, taskID: child.id } })
+        const [reported] = events.of("subagent.failed")
+        expect(reported?.properties).toMatchObject({ outcome: { status: state, text: partial, taskID: child.id } })
         expect(events.of("subagent.completed")).toEqual([])
       }))
   }
 
-  it.effect("because its model cannot be had says so", () =>
+  it.effect("because its model is not available says so", () =>
     Effect.gen(function*() {
       const own = SkeinTest.agent("worker", { model: [{ providerID: "no", modelID: "such" }] })
       const { text } = yield* task(["never"], { agents: [own] })
@@ -197,7 +197,7 @@ describe("a task that does not complete", () => {
 })
 
 describe("the events of a task", () => {
-  it.effect("tell where it stands in the tree, and once each of its beginning and its end", () =>
+  it.effect("name its place in the tree, and report its beginning and its end once", () =>
     Effect.gen(function*() {
       const { child, events, id } = yield* task([{ text: "done", delay: { first: 40 } }])
       const where = {
@@ -230,20 +230,20 @@ describe("the events of a task", () => {
 })
 
 describe("the summary of a running task", () => {
-  it.effect("is told at most ten times a second, sorted, with titles of what has ended", () =>
+  it.effect("is published at most ten times a second, sorted, with titles of what has ended", () =>
     Effect.gen(function*() {
       const many = { calls: Array.from({ length: 16 }, (_, i) => ({ tool: "sleepy", input: { ms: 1_000 - i * 60 } })) }
       const { events, id } = yield* task([many, "done"])
-      const told = events.of("message.part.updated").filter(({ properties: { part }, sessionID }) =>
+      const reported = events.of("message.part.updated").filter(({ properties: { part }, sessionID }) =>
         sessionID === id && part.type === "tool" && part.state.status === "running"
         && Array.isArray(part.state.metadata?.["summary"]) && part.state.metadata["summary"].length > 0
       )
-      expect(told.length).toBeGreaterThan(5)
-      const times = told.map((event) => event.timestamp)
+      expect(reported.length).toBeGreaterThan(5)
+      const times = reported.map((event) => event.timestamp)
       const last = times.pop() ?? 0
       for (const [i, time] of times.entries()) if (i > 0) expect(time - (times[i - 1] ?? 0)).toBeGreaterThanOrEqual(100)
       expect(last).toBe(1_000)
-      for (const event of told) {
+      for (const event of reported) {
         const { part } = event.properties
         const state = part.type === "tool" && part.state.status === "running" ? part.state : undefined
         const rows = (state?.metadata?.["summary"] ?? []) as ReadonlyArray<
@@ -257,7 +257,7 @@ describe("the summary of a running task", () => {
 })
 
 describe("a task of an embedder", () => {
-  it.effect("has a typed outcome, and needs no model to ask for it", () => {
+  it.effect("has a typed outcome, and needs no model to request it", () => {
     const script = Scripted.make({ worker: [{ text: "found", delay: { first: 30 } }] })
     return Effect.gen(function*() {
       const tasks = yield* Tasks

@@ -10,7 +10,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const worker = SkeinTest.agent("worker")
 const agents = [worker, SkeinTest.agent("lead", { permission: { task: "allow" } })]
@@ -27,7 +27,7 @@ const run = (request: Partial<TaskRequest> & { readonly parentID: SessionID }) =
   )
 
 describe("a task that is resumed", () => {
-  it.effect("goes on with what it knew, as a run of its own, in the same session", () => {
+  it.effect("continues with its history, as a new run in the same session", () => {
     let id = ""
     const script = Scripted.make({
       build: (request) => {
@@ -45,9 +45,9 @@ describe("a task that is resumed", () => {
       const events = yield* record()
       const root_ = yield* root()
       yield* Session.prompt(root_.id, "Go")
-      const told = (yield* callsMade(root_.id)).map(said)
-      expect(told[0]).toContain(`task_id: ${id} `)
-      expect(told[1]).toBe(
+      const results = (yield* callsMade(root_.id)).map(resultOf)
+      expect(results[0]).toContain(`task_id: ${id} `)
+      expect(results[1]).toBe(
         `task_id: ${id} (for resuming to continue this task if needed)\n\n<task_result>\ntwo\n</task_result>`
       )
       expect(yield* childrenOf(root_.id)).toHaveLength(1)
@@ -72,7 +72,7 @@ describe("a task that is resumed", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("can be resumed under its other name, and after it failed", () => {
+  it.effect("can be resumed by the alias of its id, and after it failed", () => {
     const script = Scripted.make({ worker: [Scripted.fault("auth"), "better"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -84,7 +84,7 @@ describe("a task that is resumed", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("does not give an earlier run's words as its own", () => {
+  it.effect("does not return an earlier run's text as its own", () => {
     const script = Scripted.make({ worker: ["one", " ", Scripted.fault("auth")] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -104,7 +104,7 @@ describe("a task that is resumed", () => {
       expect(yield* messagesOf(taskID)).toHaveLength(2)
     }).pipe(Effect.provide(SkeinTest.layer({ worker: ["one"] }, { agents }))))
 
-  it.effect("goes on with the model that the call names", () => {
+  it.effect("continues with the model that the call names", () => {
     const other = Scripted.make({ worker: ["from another"] }, { providerID: "other", modelID: "one" })
     const script = Scripted.make({ worker: ["from the first"] })
     return Effect.gen(function*() {
@@ -115,7 +115,7 @@ describe("a task that is resumed", () => {
     }).pipe(Effect.provide(SkeinTest.layer({ layer: Provider.layerModels([script.model, other.model]) }, { agents })))
   })
 
-  it.effect("is held by the ceilings that are there now", () => {
+  it.effect("is limited by the current ceilings", () => {
     const write = SkeinTest.tool("write", () => Effect.succeed("written"), {
       authorise: () => Effect.succeed([{ permission: "edit", patterns: ["a.ts"], always: [], metadata: {} }])
     })
@@ -129,13 +129,16 @@ describe("a task that is resumed", () => {
       const { taskID } = yield* run({ parentID: id })
       yield* session.prompt(id, "Plan now", { agent: "plan" })
       yield* run({ parentID: id, taskID })
-      expect((yield* callsMade(taskID)).map(said)).toEqual(["written", expect.stringContaining("a rule forbids edit")])
+      expect((yield* callsMade(taskID)).map(resultOf)).toEqual([
+        "written",
+        expect.stringContaining("a rule forbids edit")
+      ])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [write], rules: { edit: "allow" } })))
   })
 })
 
 describe("a task that is resumed while it runs", () => {
-  it.effect("does what is asked then in a run of its own, after the present one; each is told to who asked", () => {
+  it.effect("starts a new run after the current one; each caller gets its own outcome", () => {
     const script = Scripted.make({
       worker: (request) => ({ text: `did ${Scripted.lastText(request)}`, delay: { first: 1_000 } })
     })
@@ -160,7 +163,7 @@ describe("a task that is resumed while it runs", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("does not wait for ever when an earlier caller gives up", () => {
+  it.effect("does not wait forever when an earlier caller gives up", () => {
     const script = Scripted.make({ worker: [{ text: "long", hangs: true }, "second"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -179,7 +182,7 @@ describe("a task that is resumed while it runs", () => {
   })
 
   for (const concurrency of [1, 2]) {
-    it.effect(`gives its slot back where somebody talks to its session meanwhile, of ${concurrency}`, () => {
+    it.effect(`releases its slot if a person prompts its session meanwhile, of ${concurrency}`, () => {
       const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(1_000), "slept"))
       const script = Scripted.make({
         worker: [
@@ -225,7 +228,7 @@ describe("a task that is resumed while it runs", () => {
       const fiber = yield* Effect.fork(Session.prompt(rootID, "Go"))
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(fiber)
-      expect((yield* callsMade(rootID)).map((part) => /<task_result>\n(.*)\n/.exec(said(part))?.[1])).toEqual([
+      expect((yield* callsMade(rootID)).map((part) => /<task_result>\n(.*)\n/.exec(resultOf(part))?.[1])).toEqual([
         "did first",
         "did second",
         "did third"

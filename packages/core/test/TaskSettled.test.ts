@@ -23,7 +23,7 @@ const start = (parentID: SessionID, prompt: string) =>
   )
 
 describe("a settled run", () => {
-  it.effect("stays settled when somebody prompts the session of a task that was stopped while it was queued", () => {
+  it.effect("stays settled if a person prompts the session of a task that was stopped while it was queued", () => {
     const script = Scripted.make({
       build: ["noted", "noted", "noted"],
       worker: [{ text: "one", delay: { first: 60_000 } }, "two"]
@@ -48,7 +48,7 @@ describe("a settled run", () => {
 })
 
 describe("a task that concludes", () => {
-  it.effect("reads no more messages: one that comes then begins a run of its own", () => {
+  it.effect("reads no more messages: a later one starts a new run", () => {
     const script = Scripted.make({
       build: ["noted", "noted", "noted"],
       worker: [

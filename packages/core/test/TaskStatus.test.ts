@@ -19,7 +19,7 @@ const guarded = SkeinTest.tool("guarded", () => Effect.succeed("ok"), {
   authorise: () => Effect.succeed([{ permission: "guarded", patterns: ["*"], always: [], metadata: {} }])
 })
 
-/** What the tasks of a root do a second after it has started them. */
+/** The status of the tasks of a root one second after they started. */
 const doing = (script: Scripted.Scripted, limits: ConfigInfo["limits"] = {}) =>
   Effect.gen(function*() {
     const { id } = yield* root()
@@ -38,7 +38,7 @@ const doing = (script: Scripted.Scripted, limits: ConfigInfo["limits"] = {}) =>
     }))
   )
 
-describe("a task that waits says for what", () => {
+describe("a waiting task reports that it waits", () => {
   it.effect("for a free slot, with its place in the queue", () =>
     Effect.gen(function*() {
       const script = Scripted.make({ build: [all("worker", "worker", "worker"), "begun"], worker: [slow] })
@@ -59,7 +59,7 @@ describe("a task that waits says for what", () => {
       ])
     }))
 
-  it.effect("for the next try, and when that is", () =>
+  it.effect("for the next try, and until when", () =>
     Effect.gen(function*() {
       const fault = Scripted.fault("rate_limit", { retryAfter: 61_000, message: "Too many requests." })
       const script = Scripted.make({ build: [all("worker"), "begun"], worker: [fault, "done"] })

@@ -10,7 +10,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { callsMade, childrenOf, messagesOf, root, said, treeOf } from "./support/tree.ts"
+import { callsMade, childrenOf, messagesOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const agents = [
   SkeinTest.agent("worker", { description: "Works." }),
@@ -28,7 +28,7 @@ const input = (more: Readonly<Record<string, unknown>> = {}) => ({
   ...more
 })
 
-/** Makes one task call of a model, and gives what became of it. */
+/** Makes one task call of a model, and returns its result. */
 const callTask = Effect.fnUntraced(function*(
   given: unknown,
   options: SkeinTest.SkeinTestOptions = {},
@@ -41,16 +41,16 @@ const callTask = Effect.fnUntraced(function*(
     const turn = yield* Session.prompt(id, "Go")
     expect(turn.text).toBe("ok")
     const [part] = yield* callsMade(id)
-    return { part: part as ToolPart, text: said(part as ToolPart), id, children: yield* childrenOf(id), script }
+    return { part: part as ToolPart, text: resultOf(part as ToolPart), id, children: yield* childrenOf(id), script }
   }).pipe(Effect.provide(SkeinTest.layer(script, { agents, ...options })))
 })
 
 const refuses = (name: string, given: unknown, tag: string, text: string | RegExp) =>
   it.effect(`refuses ${name}`, () =>
     Effect.gen(function*() {
-      const { children, part, text: told } = yield* callTask(given)
+      const { children, part, text: result } = yield* callTask(given)
       expect(part.state).toMatchObject({ status: "error", error: { tag } })
-      expect(told).toMatch(text)
+      expect(result).toMatch(text)
       expect(children).toEqual([])
     }))
 
@@ -58,7 +58,7 @@ describe("the input of a task", () => {
   for (const field of ["description", "prompt", "subagent_type"]) {
     const message = `task.${field} must be a non-empty string`
     for (const blank of ["", " \n\t"]) {
-      it.effect(`needs some ${field}, more than ${JSON.stringify(blank)}`, () =>
+      it.effect(`needs a ${field}, not only ${JSON.stringify(blank)}`, () =>
         Effect.gen(function*() {
           const { children, text } = yield* callTask(input({ [field]: blank }))
           expect(text).toBe(message)
@@ -68,14 +68,14 @@ describe("the input of a task", () => {
     refuses(`a missing ${field}`, { ...input(), [field]: undefined }, "invalid_arguments", /is missing/)
   }
   refuses(
-    "a key that it does not know",
+    "an unknown key",
     input({ agents: "x" }),
     "invalid_arguments",
     /^invalid arguments for task: task\.agents: is unexpected/
   )
-  refuses("a timeout of nothing", input({ timeout: 0 }), "invalid_arguments", /task\.timeout/)
+  refuses("a timeout of zero", input({ timeout: 0 }), "invalid_arguments", /task\.timeout/)
   refuses(
-    "a timeout that is no time",
+    "an invalid timeout",
     input({ timeout: "soon" }),
     "invalid_arguments",
     /task\.timeout: a whole number of milliseconds or a time such as "90s"/
@@ -93,13 +93,13 @@ describe("the input of a task", () => {
       })
     }))
   refuses(
-    "a model that is no name",
+    "an invalid model name",
     input({ model: "gpt" }),
     "invalid_arguments",
     /task\.model must be a provider\/model name such as scripted\/model/
   )
   refuses(
-    "an agent that there is not",
+    "an unknown agent",
     input({ subagent_type: "nobody" }),
     "unknown_agent",
     "Unknown agent type: nobody is not a valid agent type"
@@ -117,12 +117,12 @@ describe("the input of a task", () => {
     "Unknown agent type: main is not a valid agent type"
   )
   refuses(
-    "the name of an agent in other letters",
+    "the name of an agent in another case",
     input({ subagent_type: "Worker" }),
     "unknown_agent",
     /Unknown agent type/
   )
-  refuses("a task that there is not", input({ task_id: "ses_0123" }), "not_found", /^Task not found: ses_0123/)
+  refuses("an unknown task", input({ task_id: "ses_0123" }), "not_found", /^Task not found: ses_0123/)
   refuses(
     "a UUID as a task",
     input({ task_id: "4b5f7c1e-8d1f-4f3e-9c1e-000000000000" }),
@@ -131,13 +131,13 @@ describe("the input of a task", () => {
   )
   refuses("a path as a task", input({ task_id: "../../etc/passwd" }), "not_found", /^Task not found/)
   refuses(
-    "a task that there is not, under the other name",
+    "an unknown task, under the alias",
     input({ session_id: "ses_0123" }),
     "not_found",
     /^Task not found: ses_0123/
   )
 
-  it.effect("is looked at in order: agent, then the task to go on with, then permission", () =>
+  it.effect("is checked in order: agent, then the task to resume, then permission", () =>
     Effect.gen(function*() {
       const rules = { task: { "*": "deny", lead: "allow" } } as const
       const nobody = yield* callTask(input({ subagent_type: "nobody", task_id: "ses_0123" }), { rules })
@@ -150,7 +150,7 @@ describe("the input of a task", () => {
       expect(blank.text).toContain("task.description")
     }))
 
-  it.effect("asks for the agent, with what it is to do", () => {
+  it.effect("asks permission for the agent, with its task", () => {
     const script = Scripted.make({ build: [{ calls: [{ tool: "task", input: input() }] }, "ok"], worker: ["found"] })
     return Effect.gen(function*() {
       const permission = yield* Permission
@@ -175,7 +175,7 @@ describe("the input of a task", () => {
   })
 
   for (const absent of [{ task_id: "" }, { session_id: "" }, { task_id: "", session_id: "" }]) {
-    it.effect(`takes an empty id as none: ${JSON.stringify(absent)}`, () =>
+    it.effect(`treats an empty id as absent: ${JSON.stringify(absent)}`, () =>
       Effect.gen(function*() {
         const { children, part } = yield* callTask(input(absent))
         expect(part.state.status).toBe("completed")
@@ -183,7 +183,7 @@ describe("the input of a task", () => {
       }))
   }
 
-  it.effect("may hold a command, which is a label and nothing more", () =>
+  it.effect("may contain a command, which is only a label", () =>
     Effect.gen(function*() {
       const { children, part, script } = yield* callTask(input({ command: "/review $ARGUMENTS !`ls`" }))
       expect(part.state).toMatchObject({ status: "completed", input: { command: "/review $ARGUMENTS !`ls`" } })
@@ -197,8 +197,8 @@ describe("the input of a task", () => {
     }))
 })
 
-describe("a task id that is not one's own child's", () => {
-  it.effect("is refused: one's own, an ancestor's, a sibling's child's, a stranger's", () => {
+describe("the id of a task that is not the caller's child", () => {
+  it.effect("is refused: its own, an ancestor's, a sibling's child's, a stranger's", () => {
     const ids: Record<string, string> = {}
     const script = Scripted.make({
       build: () => ({ calls: [{ tool: "task", input: input({ subagent_type: "lead" }) }] }),
@@ -230,10 +230,10 @@ describe("a task id that is not one's own child's", () => {
       const { id } = yield* root()
       yield* tasks.run({ parentID: id, agent: "lead", description: "d", prompt: "p", byUser: true })
       const [lead] = yield* childrenOf(id)
-      const told = (yield* callsMade(lead!.id)).map((
+      const result = (yield* callsMade(lead!.id)).map((
         part
-      ) => [part.state.status === "error" && part.state.error.tag, said(part)])
-      expect(told).toEqual(["own", "parent", "stranger", "cousin"].map((who) => [
+      ) => [part.state.status === "error" && part.state.error.tag, resultOf(part)])
+      expect(result).toEqual(["own", "parent", "stranger", "cousin"].map((who) => [
         "not_a_child",
         `Task ${ids[who]} is not a child of this session: only the session that started a task can resume it.`
       ]))
@@ -243,7 +243,7 @@ describe("a task id that is not one's own child's", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("is refused where the parent is gone", () =>
+  it.effect("is refused if the parent no longer exists", () =>
     Effect.gen(function*() {
       const tasks = yield* Tasks
       const session = yield* Session
@@ -294,13 +294,13 @@ describe("the task tool as a model sees it", () => {
       expect(listOf(yield* offered("build", { rules }))).toEqual(["- lead: Leads.", "- worker: Works."])
     }))
 
-  it.effect("is not there where no agent is allowed", () =>
+  it.effect("is not offered if no agent is allowed", () =>
     Effect.gen(function*() {
       expect(yield* offered("build", { rules: { task: "deny" } })).toBeUndefined()
       expect(yield* offered("build", { rules: { task: { "*": "deny", nobody: "allow" } } })).toBeUndefined()
     }))
 
-  it.effect("is not there for a subagent whose definition does not speak of it", () => {
+  it.effect("is not offered to a subagent whose definition has no rule for it", () => {
     const script = Scripted.make({ build: [Scripted.tasks({ worker: "p" }, { lead: "p" }), "ok"], "*": ["found"] })
     return Effect.gen(function*() {
       const { id } = yield* root()
@@ -314,7 +314,7 @@ describe("the task tool as a model sees it", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
-  it.effect("is not there at the depth limit, and is refused when called all the same", () => {
+  it.effect("is not offered at the depth limit, and is refused when called anyway", () => {
     const script = Scripted.make({ "*": [Scripted.tasks({ lead: "p" }), "ok"] })
     return Effect.gen(function*() {
       const tasks = yield* Tasks
@@ -325,7 +325,7 @@ describe("the task tool as a model sees it", () => {
       )
         .toEqual([[0, true], [1, true], [2, true], [3, false], [3, false], [2, true], [1, true], [0, true]])
       const deepest = (yield* treeOf(id)).find((info) => info.depth === 3)
-      expect((yield* callsMade(deepest!.id)).map(said)[0]).toContain("There is no tool \"task\" here")
+      expect((yield* callsMade(deepest!.id)).map(resultOf)[0]).toContain("There is no tool \"task\" here")
       const error = yield* Effect.flip(
         tasks.run({ parentID: deepest!.id, agent: "worker", description: "d", prompt: "p", byUser: true })
       )

@@ -29,7 +29,7 @@ const titled = (title: Scripted.Script, options: SkeinTest.SkeinTestOptions = {}
 }
 
 describe("the title of a session", () => {
-  it.effect("is the first line of the first prompt until a model has made one, once", () =>
+  it.effect("is the first line of the first prompt until a model has written one, once", () =>
     Effect.gen(function*() {
       const { early, later, title, titles } = yield* titled([{ text: "\"CLI entry point\"\n", delay: { first: 10 } }])
       expect(early).toBe("Where is the CLI entry?")
@@ -39,7 +39,7 @@ describe("the title of a session", () => {
       expect(titles[0]).toMatchObject({ tools: [], origin: { path: ["title"] } })
     }))
 
-  it.effect("keeps no turn waiting", () =>
+  it.effect("does not delay a turn", () =>
     Effect.gen(function*() {
       const { title, turn } = yield* titled([{ text: "Late", delay: { first: 60_000 } }])
       expect(turn).toBe("Some")
@@ -54,7 +54,7 @@ describe("the title of a session", () => {
     "a bug": () => Effect.die(new Error("bug"))
   }
   for (const [name, script] of Object.entries(bad)) {
-    it.effect(`stays as it is, and the turn goes on, where the model gives ${name}`, () =>
+    it.effect(`stays unchanged, and the turn continues, if the model returns ${name}`, () =>
       Effect.gen(function*() {
         const { later, title, turn } = yield* titled(script)
         expect(turn).toBe("Some")
@@ -68,13 +68,13 @@ describe("the title of a session", () => {
       expect((yield* titled([{ text: "word ".repeat(100) }])).title.length).toBeLessThanOrEqual(80)
     }))
 
-  it.effect("comes from the small model where there is one", () =>
+  it.effect("comes from the small model if there is one", () =>
     Effect.gen(function*() {
       const { title } = yield* titled(["Never asked"], { config: { small_model: "no/such" } })
       expect(title).toBe("Where is the CLI entry?")
     }))
 
-  it.effect("that the creator gave stays", () => {
+  it.effect("set by the creator stays", () => {
     const script = Scripted.make({ build: ["ok"] })
     return Effect.gen(function*() {
       const session = yield* Session
@@ -88,7 +88,7 @@ describe("the title of a session", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script)))
   })
 
-  it.effect("of a child says what it was asked for, and by whom it is done", () => {
+  it.effect("of a child is its description and its agent", () => {
     const script = Scripted.make({ build: [Scripted.tasks({ explore: "p" }), "ok"], explore: ["found"] })
     return Effect.gen(function*() {
       const session = yield* Session

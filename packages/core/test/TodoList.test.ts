@@ -24,7 +24,7 @@ const callerOf = ({ agent, depth, directory, id, projectID, rootID }: SessionInf
 })
 
 describe("the todos of a session", () => {
-  it.scoped("are its own, each set takes the place of the one before, and is told", () =>
+  it.scoped("are its own, each update replaces the list, and is published", () =>
     Effect.gen(function*() {
       const todos = yield* TodoList
       const [one, other] = [yield* root(), yield* root()]
@@ -41,7 +41,7 @@ describe("the todos of a session", () => {
       ])
     }).pipe(Effect.provide(SkeinTest.layer({}))))
 
-  it.effect("may be kept in memory alone", () =>
+  it.effect("may be kept in memory only", () =>
     Effect.gen(function*() {
       const todos = yield* TodoList
       const info = { id: "ses_1", rootID: "ses_1", depth: 0, projectID: "p", directory: "/", agent: "build" }

@@ -8,7 +8,7 @@ import * as Scope from "effect/Scope"
 const tool = (name: string) => SkeinTest.tool(name, () => Effect.succeed(name))
 
 describe("the registry of tools", () => {
-  it.effect("sorts its tools, and finds one by exactly its name", () =>
+  it.effect("sorts its tools, and finds one by its exact name", () =>
     Effect.gen(function*() {
       const tools = yield* Tools
       expect(tools.all().map(({ name }) => name)).toEqual(["alpha", "beta", "gamma"])
@@ -16,7 +16,7 @@ describe("the registry of tools", () => {
       for (const name of ["Beta", "bet", "", "__proto__", "constructor"]) expect(tools.get(name)).toBeUndefined()
     }).pipe(Effect.provide(Tools.layer(Effect.succeed([tool("gamma"), tool("alpha"), tool("beta")])))))
 
-  it.effect("holds an added tool as long as its scope, and then what was there before", () => {
+  it.effect("keeps an added tool until its scope closes, and then restores the previous one", () => {
     const [own, first, second] = [tool("alpha"), tool("alpha"), tool("beta")]
     return Effect.gen(function*() {
       const tools = yield* Tools
@@ -30,7 +30,7 @@ describe("the registry of tools", () => {
     }).pipe(Effect.provide(Tools.layer(Effect.succeed([own]))))
   })
 
-  it.effect("keeps the younger of two additions when the older one goes", () => {
+  it.effect("keeps the later of two additions when the earlier one is removed", () => {
     const [first, second] = [tool("alpha"), tool("alpha")]
     return Effect.gen(function*() {
       const tools = yield* Tools

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import { callsOf, expectStill, root, said } from "./support/tree.ts"
+import { callsOf, expectStill, resultOf, root } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const sleepy = SkeinTest.tool("sleepy", ({ ms }) => Effect.as(Effect.sleep(Number(ms)), `slept ${String(ms)}`))
@@ -42,15 +42,15 @@ const turn = Effect.fnUntraced(function*(step: Scripted.ScriptedStep, more: Read
   }).pipe(Effect.provide(SkeinTest.layer(script, { tools })))
 })
 
-/** What the next request says of the calls of the one before it. */
-const told = (requests: ReadonlyArray<Scripted.Scripted["requests"][number]>, at = 1): ReadonlyArray<string> =>
+/** The results in the next request for the calls of the one before it. */
+const resultsIn = (requests: ReadonlyArray<Scripted.Scripted["requests"][number]>, at = 1): ReadonlyArray<string> =>
   requests[at]?.messages.flatMap((message) => message.role === "tool" ? message.content : []).map((each) =>
     each.output.value
   ) ?? []
 
 const tagOf = ({ state }: ToolPart) => (state.status === "error" ? state.error.tag : state.status)
 
-it.effect("a tool without arguments is offered as an object without properties, also inside of others", () => {
+it.effect("a tool without arguments is offered as an object without properties, also inside others", () => {
   const nothing = { type: "object", properties: {}, additionalProperties: false }
   const script = Scripted.make({ build: ["ok"] })
   const tools = [
@@ -70,18 +70,18 @@ it.effect("a tool without arguments is offered as an object without properties, 
 })
 
 describe("the calls of a step", () => {
-  it.effect("run at the same time, and their results go back in the order of the calls", () =>
+  it.effect("run in parallel, and their results are in the order of the calls", () =>
     Effect.gen(function*() {
       const { calls, requests, result } = yield* turn({
         calls: [300, 100, 200].map((ms) => ({ tool: "sleepy", input: { ms } }))
       })
       expect(result).toMatchObject({ _tag: "Right", right: { text: "done" } })
-      expect(told(requests)).toEqual(["slept 300", "slept 100", "slept 200"])
+      expect(resultsIn(requests)).toEqual(["slept 300", "slept 100", "slept 200"])
       const ends = calls.map(({ state }) => state.status === "completed" ? state.time : undefined)
       expect(ends).toEqual([{ start: 0, end: 300 }, { start: 0, end: 100 }, { start: 0, end: 200 }])
     }))
 
-  it.effect("run at most as many at once as the limit says", () => {
+  it.effect("run in parallel up to the limit", () => {
     let now = 0
     let most = 0
     const counted = SkeinTest.tool("counted", () =>
@@ -104,7 +104,7 @@ describe("the calls of a step", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [counted], config: { limits: { concurrency: 4 } } })))
   })
 
-  it.effect("do not stop each other when one fails, dies, throws, cuts itself off or is denied", () =>
+  it.effect("do not stop each other when one fails, dies, throws, interrupts itself or is denied", () =>
     Effect.gen(function*() {
       const names = ["echo", "failing", "dying", "throwing", "cutting", "denied", "sleepy"]
       const { calls, requests, result } = yield* turn({
@@ -120,16 +120,16 @@ describe("the calls of a step", () => {
         "permission",
         "completed"
       ])
-      expect(told(requests)).toEqual(calls.map(said))
-      expect(calls.slice(1, 4).map(said)).toEqual([
+      expect(resultsIn(requests)).toEqual(calls.map(resultOf))
+      expect(calls.slice(1, 4).map(resultOf)).toEqual([
         "It went wrong.",
         "Tool execution failed: a bug",
         "Tool execution failed: a bug at once"
       ])
-      expect(said(calls.at(-1)!)).toBe("slept 50")
+      expect(resultOf(calls.at(-1)!)).toBe("slept 50")
     }))
 
-  it.effect("are not even begun before they are allowed", () =>
+  it.effect("do not begin before they are allowed", () =>
     Effect.gen(function*() {
       const begun: Array<string> = []
       const eager = (name: string, action: "allow" | "deny") =>
@@ -164,14 +164,14 @@ describe("the calls of a step", () => {
     }))
 })
 
-describe("arguments that are wrong", () => {
+describe("invalid arguments", () => {
   const refused = (raw: string, reason: RegExp) =>
-    it.effect(`are told to the model: ${JSON.stringify(raw).slice(0, 60)}`, () =>
+    it.effect(`are reported to the model: ${JSON.stringify(raw).slice(0, 60)}`, () =>
       Effect.gen(function*() {
         const { calls, requests, result } = yield* turn({ calls: [{ tool: "bash", raw }] })
         expect(calls.map(tagOf)).toEqual(["invalid_arguments"])
-        expect(told(requests)[0]).toMatch(/^invalid arguments for bash/)
-        expect(told(requests)[0]).toMatch(reason)
+        expect(resultsIn(requests)[0]).toMatch(/^invalid arguments for bash/)
+        expect(resultsIn(requests)[0]).toMatch(reason)
         expect(result).toMatchObject({ _tag: "Right", right: { text: "done" } })
         expect(requests[1]?.messages.at(-2)).toMatchObject({
           role: "assistant",
@@ -190,23 +190,23 @@ describe("arguments that are wrong", () => {
   refused("{\"command\":\"ls\",\"timeout\":1}", /bash\.timeout: is unexpected/)
   refused("{\"command\":\"ls\",\"__proto__\":{\"polluted\":1}}", /bash\.__proto__: is unexpected/)
 
-  it.effect("change nothing of what all objects share", () =>
+  it.effect("do not change shared prototypes", () =>
     Effect.gen(function*() {
       yield* turn({ calls: [{ tool: "echo", raw: "{\"words\":\"a\",\"__proto__\":{\"polluted\":1}}" }] })
       expect("polluted" in {}).toBe(false)
     }))
 
-  it.effect("are not run when the answer was cut off in the middle of them", () =>
+  it.effect("are not run when the answer was cut off inside them", () =>
     Effect.gen(function*() {
       const { calls, requests } = yield* turn({
         calls: [{ tool: "bash", input: { command: "rm -rf /tmp/x" } }],
         finish: "length"
       })
       expect(calls.map(tagOf)).toEqual(["cut_off"])
-      expect(told(requests)[0]).toContain("cut off")
+      expect(resultsIn(requests)[0]).toContain("cut off")
     }))
 
-  it.effect("of an answer that is cut off again and again end the turn", () =>
+  it.effect("of an answer that is cut off repeatedly end the turn", () =>
     Effect.gen(function*() {
       const cut = { calls: [{ tool: "bash", input: { command: "x" } }], finish: "length" as const }
       const { requests, result } = yield* turn(cut, [cut, cut, cut, cut])
@@ -215,13 +215,13 @@ describe("arguments that are wrong", () => {
     }))
 })
 
-describe("a name that is no tool", () => {
+describe("an unknown tool name", () => {
   for (const name of ["Bash2", "BASH", "", "ba\nsh", "b".repeat(10_000), "__proto__", "task_", "😀 tool"]) {
-    it.effect(`is an error that the model can mend: ${JSON.stringify(name).slice(0, 20)}`, () =>
+    it.effect(`is an error that the model can correct: ${JSON.stringify(name).slice(0, 20)}`, () =>
       Effect.gen(function*() {
         const { calls, requests, result } = yield* turn({ calls: [{ tool: name, input: { command: "ls" } }] })
         expect(calls.map(tagOf)).toEqual(["unknown_tool"])
-        expect(told(requests)[0]).toContain("Tools: bash, cutting, denied, dying, echo")
+        expect(resultsIn(requests)[0]).toContain("Tools: bash, cutting, denied, dying, echo")
         expect(result).toMatchObject({ _tag: "Right", right: { text: "done" } })
         const assistant = requests[1]?.messages.findLast((message) => message.role === "assistant")
         const names = assistant?.role === "assistant"
@@ -233,12 +233,12 @@ describe("a name that is no tool", () => {
 })
 
 describe("the ids of calls", () => {
-  const ids = (requests: Parameters<typeof told>[0]) =>
+  const ids = (requests: Parameters<typeof resultsIn>[0]) =>
     requests.at(-1)?.messages.flatMap((message) => message.role === "assistant" ? message.content : []).flatMap((
       part
     ) => part.type === "tool-call" ? [part.toolCallId] : []) ?? []
 
-  it.effect("are unique in what a model is told, whatever it called them", () =>
+  it.effect("are unique in a prompt, whatever ids the model chose", () =>
     Effect.gen(function*() {
       const odd = ["", "", "x".repeat(10_000), "../../x", "call_1\n", "🤷"]
       const { calls, requests } = yield* turn({
@@ -267,7 +267,7 @@ describe("the ids of calls", () => {
         { calls: [{ tool: "echo", id: "call_1", input: { words: "a" } }] },
         [{ calls: [{ tool: "echo", id: "call_1", input: { words: "b" } }] }]
       )
-      expect(calls.map(said)).toEqual(["said a", "said b"])
+      expect(calls.map(resultOf)).toEqual(["said a", "said b"])
       expect(new Set(ids(requests)).size).toBe(2)
     }))
 })

@@ -15,7 +15,7 @@ const throws = {
 
 for (const [what, metadata] of [["a big integer", { n: 10n }], ["a toJSON that throws", { throws }]] as const) {
   for (const end of ["result", "failure"] as const) {
-    it.effect(`makes a ${end} with ${what} in its metadata an error of that call, and goes on`, () => {
+    it.effect(`makes a ${end} with ${what} in its metadata an error of that call, and continues`, () => {
       const base = SkeinTest.tool("odd", () => Effect.succeed(""))
       const odd = {
         ...base,

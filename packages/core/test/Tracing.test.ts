@@ -13,12 +13,12 @@ import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
 import { root } from "./support/tree.ts"
 
-/** A span that a test can look at. */
+/** A span that a test can read. */
 interface Seen extends Tracer.Span {
   status: Tracer.SpanStatus
 }
 
-/** A tracer that keeps what it is given. */
+/** A tracer that keeps its spans. */
 const recorder = () => {
   const spans: Array<Seen> = []
   const tracer = Tracer.make({
@@ -51,7 +51,7 @@ const recorder = () => {
   return { spans, tracer }
 }
 
-/** The names of the spans above one of ours, nearest first; those of others are left out. */
+/** The names of our spans above a span, nearest first. */
 const above = (span: Tracer.AnySpan): ReadonlyArray<string> =>
   Option.match(span._tag === "Span" ? span.parent : Option.none(), {
     onNone: () => [],
@@ -61,15 +61,15 @@ const above = (span: Tracer.AnySpan): ReadonlyArray<string> =>
 
 const ours = /^(Session\.prompt|Step|Tool\..*|Task\.run|main)$/
 
-const said = (span: Seen | undefined) => Object.fromEntries(span?.attributes ?? [])
+const attributesOf = (span: Seen | undefined) => Object.fromEntries(span?.attributes ?? [])
 
-/** What an ended span failed with. */
+/** The failure of an ended span. */
 const failureOf = (span: Seen | undefined) =>
   span?.status._tag === "Ended" && Exit.isFailure(span.status.exit)
     ? Option.getOrUndefined(Cause.failureOption(span.status.exit.cause))
     : undefined
 
-/** A prompt under a tracer, until nothing goes on any more; the spans by their names. */
+/** A prompt under a tracer, until the session is idle; the spans by name. */
 const traced = Effect.fnUntraced(function*(words: string) {
   const { spans, tracer } = recorder()
   const { id } = yield* root()
@@ -87,7 +87,7 @@ const agents = [agent("worker"), agent("lead", { permission: { task: "allow" } }
 const echo = tool("echo", () => Effect.succeed("here"))
 const used = { tokens: { input: 100, output: 20, reasoning: 5, cacheRead: 40, cacheWrite: 0 } }
 
-it.effect("a tree of agents is a tree of spans, for a tracer that is there", () => {
+it.effect("a tree of agents is a tree of spans, if there is a tracer", () => {
   const script = {
     build: [tasks({ lead: "Look" }), "Done."],
     lead: [tasks({ worker: "Look" }), "Found."],
@@ -106,7 +106,7 @@ it.effect("a tree of agents is a tree of spans, for a tracer that is there", () 
         ...[...path.split("/").slice(1).flatMap(() => level), "Session.prompt"]
       ])
     )
-    const [lead, worker] = of("Task.run").map(said)
+    const [lead, worker] = of("Task.run").map(attributesOf)
     expect(lead).toMatchObject({
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": "lead",
@@ -117,7 +117,7 @@ it.effect("a tree of agents is a tree of spans, for a tracer that is there", () 
       "skein.outcome": "completed"
     })
     expect(worker).toMatchObject({ "skein.caller.id": lead!["gen_ai.conversation.id"], "skein.root.id": id })
-    expect(said(echoed)).toMatchObject({
+    expect(attributesOf(echoed)).toMatchObject({
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": "echo",
       "gen_ai.tool.call.id": expect.stringMatching(/^prt_/),
@@ -130,7 +130,7 @@ it.effect("a tree of agents is a tree of spans, for a tracer that is there", () 
   }).pipe(Effect.provide(layer(script, { agents, tools: [echo] })))
 })
 
-it.effect("spans say what was used, where it is known", () => {
+it.effect("spans report the usage, if it is known", () => {
   const script = Scripted.make({
     build: [tasks({ worker: "Look" }), text("Done.", used)],
     worker: [text("Found.", used)]
@@ -139,7 +139,7 @@ it.effect("spans say what was used, where it is known", () => {
   })
   return Effect.gen(function*() {
     const { of } = yield* traced("Begin")
-    const answered = of("Step").map(said).at(-1)
+    const answered = of("Step").map(attributesOf).at(-1)
     expect(answered).toMatchObject({
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": script.model.info.providerID,
@@ -152,14 +152,14 @@ it.effect("spans say what was used, where it is known", () => {
       "skein.cost": 0.003,
       "skein.outcome": "completed"
     })
-    expect(said(of("Task.run")[0])).toMatchObject({ "gen_ai.usage.input_tokens": 100, "skein.cost": 0.003 })
-    const [first] = of("Session.prompt").filter((span) => above(span).length === 0).map(said)
+    expect(attributesOf(of("Task.run")[0])).toMatchObject({ "gen_ai.usage.input_tokens": 100, "skein.cost": 0.003 })
+    const [first] = of("Session.prompt").filter((span) => above(span).length === 0).map(attributesOf)
     expect(first).toMatchObject({ "skein.outcome": "completed" })
     expect(Number(first?.["gen_ai.usage.input_tokens"])).toBeGreaterThanOrEqual(200)
   }).pipe(Effect.provide(layer(script, { agents })))
 })
 
-it.effect("what went wrong fails its span, by its kind and without its words", () => {
+it.effect("a failure fails its span, by its kind and without its message", () => {
   const secret = "the content of a file"
   const broken = tool("broken", () => Effect.fail(new ToolError({ kind: "failed", message: secret })))
   const script = {
@@ -170,7 +170,7 @@ it.effect("what went wrong fails its span, by its kind and without its words", (
     const { of, spans } = yield* traced("Begin")
     const kinds = ["Tool.broken", "Tool.unknown", "Tool.task", "Task.run"].map((name) => {
       const [span] = of(name)
-      return [name, failureOf(span), said(span)["error.type"]]
+      return [name, failureOf(span), attributesOf(span)["error.type"]]
     })
     expect(kinds).toEqual([
       ["Tool.broken", expect.objectContaining({ name: "failed", message: "failed" }), "failed"],
@@ -180,15 +180,15 @@ it.effect("what went wrong fails its span, by its kind and without its words", (
     ])
     const failed = of("Step").filter((span) => failureOf(span) !== undefined)
     expect(failed.map((span) => span.attributes.get("error.type"))).toEqual(["auth"])
-    const told = spans.filter(({ name }) => ours.test(name)).map((
+    const errors = spans.filter(({ name }) => ours.test(name)).map((
       span
-    ) => [span.name, said(span), String(failureOf(span))])
-    expect(JSON.stringify(told)).not.toContain(secret)
-    expect(JSON.stringify(told)).not.toContain("made up")
+    ) => [span.name, attributesOf(span), String(failureOf(span))])
+    expect(JSON.stringify(errors)).not.toContain(secret)
+    expect(JSON.stringify(errors)).not.toContain("made up")
   }).pipe(Effect.provide(layer(script, { agents, tools: [broken] })))
 })
 
-it.effect("a task in the background stands under its call, and what its news begins under the prompt", () => {
+it.effect("a background task is below its call, and the turn after its notification below the prompt", () => {
   const script = {
     build: [
       call("task", { description: "d", prompt: "p", subagent_type: "worker", background: true }),
@@ -203,7 +203,7 @@ it.effect("a task in the background stands under its call, and what its news beg
     const { of } = yield* Fiber.join(fiber)
     const [run] = of("Task.run")
     expect(above(run!)).toEqual(["Tool.task", "Session.prompt"])
-    expect(said(run)).toMatchObject({ "skein.background": true, "skein.outcome": "completed" })
+    expect(attributesOf(run)).toMatchObject({ "skein.background": true, "skein.outcome": "completed" })
     const length = (span: Seen) =>
       span.status._tag === "Ended" ? Number(span.status.endTime - span.status.startTime) / 1e9 : undefined
     expect(length(run!)).toBe(60)
@@ -217,7 +217,7 @@ it.effect("a task in the background stands under its call, and what its news beg
   }).pipe(Effect.provide(layer(script, { agents })))
 })
 
-it.effect("the tree stands where it is prompted, wherever the services were made", () => {
+it.effect("the tree is below the caller of the prompt, wherever the services were created", () => {
   const { spans, tracer } = recorder()
   const script = { build: [tasks({ worker: "Look" }), "Done."], worker: ["Found."] }
   return Effect.gen(function*() {
@@ -239,7 +239,7 @@ it.effect("a step that is interrupted has not failed", () => {
     yield* TestClock.adjust("1 second")
     yield* Fiber.interrupt(fiber)
     const [step] = spans.filter(({ name }) => name === "Step")
-    expect(said(step)).toMatchObject({ "skein.outcome": "interrupted" })
-    expect(said(step)).not.toHaveProperty(["error.type"])
+    expect(attributesOf(step)).toMatchObject({ "skein.outcome": "interrupted" })
+    expect(attributesOf(step)).not.toHaveProperty(["error.type"])
   }).pipe(Effect.provide(layer({ build: [text("Late.", { delay: { first: 60_000 } })] }, { agents })))
 })

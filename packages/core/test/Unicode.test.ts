@@ -5,12 +5,12 @@ import { ToolError } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import { callsMade, messagesOf, root, said } from "./support/tree.ts"
+import { callsMade, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const half = "\ud83e"
 const odd = `half a bird ${half}, a NUL \u0000, and €`
 
-it.effect("text that is no proper Unicode reaches neither models nor storage as it is, from wherever it comes", () => {
+it.effect("malformed Unicode from any source is repaired before it reaches models or storage", () => {
   const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`${String(words)} ${half}`))
   const failing = SkeinTest.tool("failing", () => Effect.fail(new ToolError({ kind: "odd", message: odd })))
   const script = Scripted.make({
@@ -34,7 +34,7 @@ it.effect("text that is no proper Unicode reaches neither models nor storage as 
       { type: "subtask", agent: "worker", description: odd, prompt: odd }
     ], { system: odd })
     expect(turn.text.isWellFormed()).toBe(true)
-    expect((yield* callsMade(id)).map(said)).toHaveLength(5)
+    expect((yield* callsMade(id)).map(resultOf)).toHaveLength(5)
     const texts: Array<string> = []
     for (const { rows } of [yield* storage.messages(id)]) {
       JSON.stringify(rows, (key, value: unknown) => {

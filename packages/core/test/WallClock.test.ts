@@ -15,7 +15,7 @@ const hour = 3_600_000
 const agents = [SkeinTest.agent("worker")]
 const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep("6 seconds"), "done"))
 
-/** Runs a program, sets the wall clock after the first second, and says what came of it and after how long. */
+/** Runs a program, sets the wall clock after the first second, and returns the result and the time until then. */
 const withJump = <A, E>(
   by: number,
   scripts: SkeinTest.Scripts,
@@ -63,7 +63,7 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
       expect(after).toBe(3_000)
     }))
 
-  it.effect("changes no wait that a provider has asked for", () =>
+  it.effect("changes no pause that a provider requested", () =>
     Effect.gen(function*() {
       const busy = Scripted.fault("rate_limit", { retryAfter: 3_000 })
       const { after, exit } = yield* withJump(by, { build: [busy, Scripted.text("well")] }, asked)
@@ -94,7 +94,7 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
       expect(exit).toMatchObject({ right: { status: "completed", durationMs: 6_000 } })
     }))
 
-  it.effect("is not told to a model as the time of a task", () =>
+  it.effect("is not reported to a model as the time of a task", () =>
     Effect.gen(function*() {
       const { exit } = yield* withJump(
         by,
@@ -107,13 +107,13 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
           const [status] = yield* Effect.delay(tasks.status({ parentID: id }), "2 seconds")
           yield* tasks.wait({ parentID: id })
           yield* Session.prompt(id, "And?")
-          const told = (yield* messagesOf(id)).flatMap(({ parts }) => parts)
+          const texts = (yield* messagesOf(id)).flatMap(({ parts }) => parts)
             .flatMap((part) => part.type === "text" ? [part.text] : [])
-          return { elapsed: status?.elapsedMs, told: told.join("\n") }
+          return { elapsed: status?.elapsedMs, text: texts.join("\n") }
         })
       )
       expect(exit).toMatchObject({
-        right: { elapsed: 2_000, told: expect.stringContaining("Execution Time: 6000ms") }
+        right: { elapsed: 2_000, text: expect.stringContaining("Execution Time: 6000ms") }
       })
     }))
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { glob, globOf, walk } from "@skein/core/Wildcard"
 import * as FastCheck from "effect/FastCheck"
 
-/** What the signs mean, said in the plainest way: try every length for a run. */
+/** The meaning of the signs, in the simplest way: try every length for a run. */
 const naive = (signs: ReadonlyArray<string>, items: ReadonlyArray<string>): boolean => {
   const [sign, ...others] = signs
   if (sign === undefined) return items.length === 0
@@ -17,7 +17,7 @@ const text = (characters: string, maxLength: number) =>
 const fits = (sign: string, item: string): boolean => sign === "?" || sign === item
 
 describe("a wildcard", () => {
-  it("matches what it matches when every way is tried", () => {
+  it("matches the same as an exhaustive search", () => {
     FastCheck.assert(
       FastCheck.property(text("ab*?\n/", 8), text("ab\n/", 8), (pattern, each) => {
         const expected = naive([...pattern], [...each])
@@ -29,7 +29,7 @@ describe("a wildcard", () => {
     )
   })
 
-  it("takes other signs as they are", () => {
+  it("treats other signs literally", () => {
     for (const [pattern, each] of [["a.b", "axb"], ["[ab]", "a"], ["\\*", "*"]] as const) {
       expect(glob(pattern, each)).toBe(false)
       expect(globOf(pattern)(each)).toBe(false)
@@ -38,7 +38,7 @@ describe("a wildcard", () => {
 })
 
 describe("the walk", () => {
-  /** How often it asks whether a sign fits an item. */
+  /** The number of comparisons between a sign and an item. */
   const asked = (signs: string, items: string): number => {
     let count = 0
     walk(signs, items, "*", (sign: string, item) => {
@@ -48,7 +48,7 @@ describe("the walk", () => {
     return count
   }
 
-  it("asks at most once for each pair of a sign and an item", () => {
+  it("compares each pair of a sign and an item at most once", () => {
     FastCheck.assert(
       FastCheck.property(text("ab*?", 30), text("ab", 60), (signs, items) => {
         expect(asked(signs, items)).toBeLessThanOrEqual(signs.length * items.length)
@@ -57,13 +57,13 @@ describe("the walk", () => {
     )
   })
 
-  it("keeps to that bound where a walk that tries every way would never end", () => {
+  it("stays within that bound where an exhaustive search would never end", () => {
     const signs = `${"a*".repeat(200)}b`
     const items = "a".repeat(2_000)
     expect(asked(signs, items)).toBeLessThanOrEqual(signs.length * items.length)
   })
 
-  it("goes over names and predicates as well", () => {
+  it("works for names and predicates as well", () => {
     const signs = ["src", "**", (name: string) => name.endsWith(".ts")] as const
     const matches = (...names: ReadonlyArray<string>) =>
       walk<"**", string | ((name: string) => boolean), string>(

@@ -5,14 +5,14 @@ import { portionsOf } from "../../src/internal/compact/compactText.ts"
 const numbered = (count: number, size: number) => Array.from({ length: count }, (_, n) => `#${n} `.padEnd(size, "x"))
 
 describe("the portions of a conversation", () => {
-  it("are one where it fits, and else as few as hold all of it, in order", () => {
+  it("are one if it fits, else as few as can hold all of it, in order", () => {
     expect(portionsOf(numbered(9, 100), 1_000, 200, 8)).toEqual([numbered(9, 100).join("\n\n")])
     const two = portionsOf(numbered(12, 100), 1_000, 200, 8)
     expect(two.map((each) => each.split("\n\n").length)).toEqual([7, 5])
     expect(two.join("\n\n")).toBe(numbered(12, 100).join("\n\n"))
   })
 
-  it("are never more or longer than they may be: then the middle is left out, and that is said", () => {
+  it("never exceed their number and length: then the middle is left out, which the text says", () => {
     FastCheck.assert(FastCheck.property(
       FastCheck.integer({ min: 1, max: 400 }),
       FastCheck.integer({ min: 10, max: 400 }),

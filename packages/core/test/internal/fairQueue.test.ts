@@ -11,7 +11,7 @@ interface Item {
 const item = (root: number, n: number): Item => ({ rootID: `ses_${root}` as SessionID, n })
 
 describe("a fair queue", () => {
-  it("takes each at the place that it tells, after whatever came, left and was taken before", () => {
+  it("takes each item at its reported position, after any additions, removals and takes", () => {
     const step = FastCheck.record({
       does: FastCheck.constantFrom("add", "add", "add", "take", "remove"),
       root: FastCheck.nat({ max: 3 }),
@@ -36,8 +36,8 @@ describe("a fair queue", () => {
           }
         }
         expect(queue.size()).toBe(waiting.length)
-        const told = new Map(waiting.map((each) => [queue.position(each), each]))
-        expect([...waiting.keys()].map((i) => told.get(i + 1))).toEqual(waiting.map(() => queue.take()))
+        const byPosition = new Map(waiting.map((each) => [queue.position(each), each]))
+        expect([...waiting.keys()].map((i) => byPosition.get(i + 1))).toEqual(waiting.map(() => queue.take()))
         expect(queue.take()).toBeUndefined()
         expect(queue.size()).toBe(0)
       }),
@@ -45,7 +45,7 @@ describe("a fair queue", () => {
     )
   })
 
-  it("passes over roots that may not have one, and they keep their turn", () => {
+  it("skips roots that are not accepted, which keep their turn", () => {
     const queue = makeFairQueue<Item>()
     for (const [root, n] of [[1, 1], [2, 2], [1, 3], [2, 4]] as const) queue.add(item(root, n))
     const notTheFirst = ({ rootID }: { readonly rootID: SessionID }) => rootID !== "ses_1"

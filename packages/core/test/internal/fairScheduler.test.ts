@@ -7,7 +7,10 @@ import { inSlices } from "../../src/internal/fairScheduler.ts"
 
 const count = 200
 
-/** Fibers that are all due at once, each with a millisecond of work; how many had ended when a timer had its turn, and in which order. */
+/**
+ * Fibers that are all due at once, each with a millisecond of work; returns how many had ended when a timer fired, and
+ * their order.
+ */
 const burst = Effect.gen(function*() {
   const ended: Array<number> = []
   let atTimer = -1
@@ -28,7 +31,7 @@ const burst = Effect.gen(function*() {
 })
 
 describe("a burst of fibers", () => {
-  it.live("lets a timer have its turn, and is worked on in order", () =>
+  it.live("lets a timer fire in between, and runs in order", () =>
     Effect.gen(function*() {
       const { atTimer, ended } = yield* inSlices(burst)
       expect(atTimer).toBeGreaterThanOrEqual(0)
@@ -36,14 +39,14 @@ describe("a burst of fibers", () => {
       expect(ended).toEqual(Array.from({ length: count }, (_, i) => i))
     }))
 
-  it.live("goes on where a test has put other timers in their place", () =>
+  it.live("continues if a test has replaced the timers", () =>
     Effect.acquireUseRelease(
       Effect.sync(() => vi.useFakeTimers({ toFake: ["setTimeout"] })),
       () => Effect.map(inSlices(burst), ({ ended }) => expect(ended).toHaveLength(count)),
       () => Effect.sync(() => vi.useRealTimers())
     ))
 
-  it.live("runs as somebody has chosen, where somebody has", () => {
+  it.live("runs on a scheduler that the caller chose", () => {
     const chosen = new Scheduler.SyncScheduler()
     return Effect.gen(function*() {
       const found = yield* inSlices(FiberRef.get(FiberRef.currentScheduler)).pipe(

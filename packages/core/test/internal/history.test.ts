@@ -27,7 +27,7 @@ const states: ReadonlyArray<ToolState> = [
   { status: "error", input: "x", error: { tag: "permission", message: "Permission denied." } }
 ]
 
-/** What a model, a user, or a crash may leave, with call ids that are empty, doubled or of any other kind. */
+/** What a model, a user, or a crash may leave, with empty, duplicate or arbitrary call ids. */
 const part: FastCheck.Arbitrary<Part> = FastCheck.oneof(
   FastCheck.constantFrom<Part>(
     { ...base, type: "text", text: "" },
@@ -71,8 +71,8 @@ const history = FastCheck.array(
   }))
 )
 
-describe("the prompt that a history makes", () => {
-  it("has exactly one result for each call, next to it, under an id that no other call has", () => {
+describe("the prompt of a history", () => {
+  it("has exactly one result for each call, next to it, under a unique id", () => {
     FastCheck.assert(FastCheck.property(history, (messages) => {
       const prompt = makePrompt("be good", messages)
       const ids: Array<string> = []
@@ -102,7 +102,7 @@ describe("the prompt that a history makes", () => {
     }))
   })
 
-  it("has no two messages of the user in a row, and none without content", () => {
+  it("has no two consecutive user messages, and none without content", () => {
     FastCheck.assert(FastCheck.property(history, (messages) => {
       const prompt = makePrompt("", messages)
       for (const [i, message] of prompt.entries()) {
@@ -113,7 +113,7 @@ describe("the prompt that a history makes", () => {
     }))
   })
 
-  it("says of a call that never ended that its outcome is unknown", () => {
+  it("says that the outcome of a call without an end is unknown", () => {
     const messages = states.slice(0, 3).map((state): LiveMessage => ({
       info: infos[1]!,
       parts: [{ ...base, type: "tool", callID: "c", tool: "bash", state }],

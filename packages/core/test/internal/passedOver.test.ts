@@ -28,7 +28,7 @@ const why = (pattern: string, beginning?: string) => {
   return passedOver(subject, ask)
 }
 
-it("a question names the rule that seems to allow the call, and what a rule needs that does", () => {
+it("a question names the rule that seems to allow the call, and what a rule would need", () => {
   expect(why("npx vitest run", "npx vitest")).toEqual([
     "The rule \"npx *\" does not allow this: that takes a rule that begins with \"npx vitest\"."
   ])
@@ -37,7 +37,7 @@ it("a question names the rule that seems to allow the call, and what a rule need
   ])
 })
 
-it("nothing is said where no rule seems to allow the call, or one does", () => {
+it("nothing is said if no rule seems to allow the call, or one does", () => {
   expect(why("make -f x")).toEqual([])
   expect(why("npx tsc --noEmit", "npx tsc")).toEqual([])
 })

@@ -6,12 +6,12 @@ import * as Effect from "effect/Effect"
 import { outputForm } from "../../src/internal/conversation/outputForm.ts"
 import { type Generation, generations, go, resumed } from "../support/generations.ts"
 
-describe("a task that is to answer in a form, and goes on", () => {
-  it("is asked for that where its process died after it had answered in words", async () => {
+describe("a resumed task with a schema", () => {
+  it("is reminded of it if its process died after an answer in text", async () => {
     const properties = { n: { type: "number" } }
     const former = SkeinTest.agent("former", { output: { type: "object", properties, required: ["n"] } })
     const formers = { agents: [former] }
-    // What checks forms is loaded at the first use, which takes an event loop.
+    // The validator is loaded at first use, which takes an event loop.
     await Effect.runPromise(outputForm(former))
     const scripts: Generation["scripts"] = {
       build: ({ messages }) =>

@@ -3,7 +3,7 @@ import * as fc from "effect/FastCheck"
 import { spawnSync } from "node:child_process"
 import { placesIn, shellLine } from "../../src/internal/command/shellText.ts"
 
-/** What programs are given by a line: `show` writes each of its arguments. */
+/** The arguments of programs in a line: `show` writes each of its arguments. */
 const run = (line: string, args: ReadonlyArray<string>): string => {
   const { error, stderr, stdout } = spawnSync("bash", ["-c", `show() { printf '<%s>' "$@"; }\n${line}`, "_", ...args], {
     encoding: "utf8",
@@ -31,7 +31,7 @@ it.each([
   else expect(found).toBe(output)
 })
 
-it("hands arguments to programs as they are, whatever they say, and shows the line for what it does", () => {
+it("passes arguments to programs unchanged, whatever they contain, and shows the effective line", () => {
   const text = fc.constantFrom(
     "show $1",
     "show \"$1\"",
@@ -54,7 +54,7 @@ it("hands arguments to programs as they are, whatever they say, and shows the li
   expect(run(command, words)).toBe(words.map((word) => `<${word}>`).join(""))
 })
 
-it("shows a line as it is where quotes alone do not say what arguments are in it", () => {
+it("shows the line unchanged if quotes alone do not determine its arguments", () => {
   for (const text of ["cat <<$1\n$1\n$1", "x $(y $1)", "echo $((1 + $1))", "a # $1", "x ${y:-$1}"]) {
     const { command, shown } = shellLine(text, ["$(touch PWNED)"], 1)
     expect(shown, text).toBe(command)

@@ -34,7 +34,7 @@ describe("a template", () => {
     ["@... and @a.", "", "@... and @a."]
   ])("%j with %j", (template, raw, text) => expect(expand(template, raw)).toBe(text))
 
-  it("looks at each place once: what arguments contain is text", () => {
+  it("expands each place once: arguments are plain text", () => {
     const piece = fc.constantFrom(
       "$ARGUMENTS",
       "$1",

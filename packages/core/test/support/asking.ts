@@ -1,4 +1,4 @@
-/** Agents whose calls are asked for, and what becomes of the questions. */
+/** Agents whose calls need permission, and the results of the questions. */
 import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
 import { define } from "@skein/core/Tool"
@@ -8,9 +8,9 @@ import { call, make, type Script } from "@skein/testing/ScriptedProvider"
 import { agent, layer, type SkeinTestOptions } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { callsMade, said } from "./tree.ts"
+import { callsMade, resultOf } from "./tree.ts"
 
-/** A tool that goes by the permission `edit`, and asks for it for the path that it is given. */
+/** A tool with the permission `edit`, which asks for the given path. */
 export const touch = define({
   name: "touch",
   permission: "edit",
@@ -29,7 +29,7 @@ export const touch = define({
   execute: ({ path }) => Effect.succeed({ title: path, output: `touched ${path}`, metadata: {} })
 })
 
-/** Calls of it. */
+/** Calls of that tool. */
 export const touching = (...paths: ReadonlyArray<string>) => call("touch", ...paths.map((path) => ({ path })))
 
 const subagents = [
@@ -38,25 +38,25 @@ const subagents = [
   agent("strict", { permission: { edit: "deny" } })
 ]
 
-/** What a program is run with. */
+/** The services of a test program. */
 export const with_ = (
   script: Readonly<Record<string, Script>>,
   options: Pick<SkeinTestOptions, "asks" | "rules" | "hooks" | "storage" | "tools"> = {}
 ) => Effect.provide(layer(make(script), { tools: [touch], agents: subagents, asks: "person", ...options }))
 
-/** What the model is told of its calls. */
-export const results = (id: SessionID) => Effect.map(callsMade(id), (found) => found.map(said))
+/** The results of its calls that the model reads. */
+export const results = (id: SessionID) => Effect.map(callsMade(id), (found) => found.map(resultOf))
 
-/** The questions that wait. */
+/** The open questions. */
 export const waiting = Effect.flatMap(Permission, (permission) => permission.pending())
 
-/** Begins a turn and waits until so many questions wait. */
+/** Starts a turn and waits until this many questions are open. */
 export const begin = Effect.fnUntraced(function*(id: SessionID, questions: number) {
-  const heard = yield* record()
+  const events = yield* record()
   const turn = yield* Effect.fork(Session.prompt(id, "Begin"))
   while ((yield* waiting).length < questions) {
-    const known = heard.of("permission.asked").length
-    yield* heard.first("permission.asked", (event) => heard.of("permission.asked").indexOf(event) >= known)
+    const known = events.of("permission.asked").length
+    yield* events.first("permission.asked", (event) => events.of("permission.asked").indexOf(event) >= known)
   }
-  return { turn, heard, requests: yield* waiting }
+  return { turn, events, requests: yield* waiting }
 })

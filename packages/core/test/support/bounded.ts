@@ -1,13 +1,13 @@
-/** A model that reads so much and no more: it counts what it is asked as a server does, and refuses what is too long. */
+/** A model with a small context: it counts requests as a server does, and rejects those that are too long. */
 import type { ModelRequest } from "@skein/core/Provider"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 
-/** How many tokens a request is. */
+/** The number of tokens of a request. */
 export const tokensOf = ({ messages, tools }: ModelRequest): number =>
   Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
 
-/** The answer to a request that is no longer than so many tokens, with what it took. */
+/** The answer to a request of at most this many tokens, with its usage. */
 export const within = (
   most: number,
   request: ModelRequest,
@@ -18,7 +18,7 @@ export const within = (
   return { ...(typeof step === "string" ? { text: step } : step), tokens: { input, output: 10 } }
 }
 
-/** A script of such answers, for each session by itself. */
+/** A script of such answers, for each session separately. */
 export const bounded = (most: number, steps: ReadonlyArray<Scripted.ScriptedStep | string>): Scripted.Script => {
   const counts = new Map<SessionID, number>()
   return (request) => {
@@ -34,6 +34,6 @@ export const bounded = (most: number, steps: ReadonlyArray<Scripted.ScriptedStep
 export const madeFor = ({ requests }: Scripted.Scripted, purpose: ModelRequest["origin"]["purpose"]) =>
   requests.filter(({ origin }) => origin.purpose === purpose)
 
-/** All that a model reads of a request, without who it is told to be. */
+/** Everything that a model reads of a request, except the system prompt. */
 export const readIn = ({ messages }: ModelRequest): string =>
   JSON.stringify(messages.filter(({ role }) => role !== "system"))

@@ -1,4 +1,4 @@
-/** What the tests of budgets share: agents that use so much at each step, and what comes of asking them. */
+/** Shared parts of the budget tests: agents with a fixed usage per step, and the results of prompting them. */
 import { Session } from "@skein/core/Session"
 import { Tasks } from "@skein/core/Tasks"
 import type { Budget as Limit } from "@skein/domain/Budget"
@@ -12,26 +12,26 @@ import { outcomeOf } from "./tree.ts"
 export const uses = (tokens: number) => ({ tokens: { input: tokens * 0.95, output: tokens * 0.05 } })
 
 const look = SkeinTest.tool("look", () => Effect.succeed("seen"))
-/** An agent that looks again and again, each time somewhere else. */
+/** An agent that calls the tool repeatedly, each time with another path. */
 export const lookOn = (tokens: number): Scripted.Script => (request) => ({
   text: `look ${request.origin.step}`,
   calls: [{ tool: "look", input: { at: `${request.origin.step} of ${request.origin.sessionID}` } }],
   ...uses(tokens)
 })
 
-/** Who tasks are given to. */
+/** The agent for tasks. */
 export const worker = SkeinTest.agent("worker", { description: "Works." })
 /** The agent and the tool of these tests. */
 export const options = { agents: [worker], tools: [look] }
 
-/** What is stored of a session. */
+/** The stored data of a session. */
 export const sessionOf = (id: SessionID) => Effect.flatMap(Session, (session) => session.get(id))
 
-/** What a prompt fails with. */
+/** The error of a prompt. */
 export const failing = (id: SessionID, budget?: Limit) =>
   Effect.flip(Session.prompt(id, "Go", budget === undefined ? {} : { budget }))
 
-/** Runs a task of an agent, and gives its outcome. */
+/** Runs a task of an agent, and returns its outcome. */
 export const spawn = (
   parentID: SessionID,
   agent: string,

@@ -1,4 +1,4 @@
-/** Agents that are others once config has changed. */
+/** Agents that a config change replaces. */
 import { Agent } from "@skein/core/Agent"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Ruleset } from "@skein/domain/Rule"
@@ -12,7 +12,7 @@ export interface Agents {
   readonly rules?: Ruleset
 }
 
-/** The service, and what makes it that of the next version; the last one stays. */
+/** The service, and an effect that switches it to the next version; the last one stays. */
 export const changing = (...versions: ReadonlyArray<Agents>) => {
   let at = 0
   const layer = Layer.effect(

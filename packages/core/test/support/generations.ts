@@ -1,4 +1,4 @@
-/** Processes one after the other on the same storage, each of which may die at a time or at a commit. */
+/** Successive processes on the same storage, each of which may die at a time or at a commit. */
 import { Session } from "@skein/core/Session"
 import type { AnyTool } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
@@ -19,14 +19,14 @@ export interface Generation {
   readonly options: SkeinTest.SkeinTestOptions
   /** Tools that end with their process. */
   readonly tools?: (life: Life) => ReadonlyArray<AnyTool>
-  /** After how many milliseconds or at which commit it dies; it comes to its end where absent. */
+  /** After how many milliseconds, or at which commit, it dies; if absent, it finishes. */
   readonly dies?: number | Death
   /** How long each read of storage takes (ms); no time if absent. */
   readonly latency?: number
   readonly program: (id: SessionID, script: Scripted.Scripted) => Effect.Effect<unknown, unknown, Services>
 }
 
-/** The first begins a tree, the others are given its root. */
+/** The first one starts a tree, and the others get its root. */
 export const generations = (
   first: Omit<Generation, "program"> & {
     readonly program: Effect.Effect<unknown, unknown, Services>
@@ -50,7 +50,7 @@ export const generations = (
           const main = Effect.provide(
             Effect.gen(function*() {
               const [info] = (yield* Effect.flatMap(Session, (session) => session.list())).rows
-              if (n > 0) expect(info, `process ${n} has a tree to take up`).toBeDefined()
+              if (n > 0) expect(info, `process  has a tree to resume`).toBeDefined()
               yield* work(info?.id ?? "ses_" as SessionID, script)
             }),
             context
@@ -65,13 +65,13 @@ export const generations = (
   simulate(Effect.scoped(program), { seed: 1 })
 }
 
-/** Begins a tree, and waits for its answer. */
+/** Starts a tree, and waits for its answer. */
 export const go = Effect.gen(function*() {
   const { id } = yield* root()
   yield* Session.prompt(id, "Go")
 })
 
-/** The agents that a process asked models for, each as its path. */
+/** The agents for which a process asked models, each as its path. */
 export const asked = ({ requests }: Scripted.Scripted) => requests.map(({ origin }) => origin.path.join("/"))
 
 /** A tool that takes an hour the first time it runs, and no time after that. */
@@ -85,7 +85,7 @@ export const hourFirst =
       })), more)
   ]
 
-/** Takes a tree up, and waits for what comes of that. */
+/** Resumes a tree, and waits until it is idle. */
 export const resumed = Effect.fnUntraced(function*(id: SessionID) {
   const session = yield* Session
   yield* session.resume(id)

@@ -1,4 +1,4 @@
-/** Processes that die at a commit, before or after it was made, and others that come after them on the same storage. */
+/** Processes that die at a commit, before or after it is made, and their successors on the same storage. */
 import { Owner } from "@skein/core/Owner"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import * as Context from "effect/Context"
@@ -14,7 +14,7 @@ export interface Death {
   readonly made: boolean
 }
 
-/** What is left of a process: nothing that it still wanted to do happens. */
+/** The state of a dead process: nothing more of it runs. */
 export interface Life {
   readonly isOver: () => boolean
   readonly die: Effect.Effect<never>
@@ -28,13 +28,13 @@ export const lastingStorage = Effect.map(
   (context) => Context.get(context, SessionStorage)
 )
 
-/** This process knows that all others are gone. */
+/** This process knows that all others are dead. */
 export const lonely = (name: string): Layer.Layer<Owner> =>
   Layer.succeed(Owner, { id: name, isGone: () => Effect.succeed(true) })
 
 /**
- * Runs a program as a process of its own that dies where it is said to. Gives what the program ended with; none where the
- * process died first, and then nothing of it goes on.
+ * Runs a program as a process that dies at the given commit. Returns the program's result; none if the process died
+ * first, after which nothing of it runs.
  */
 export const process = <A, E, R>(
   inner: Context.Tag.Service<SessionStorage>,

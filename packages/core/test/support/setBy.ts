@@ -1,8 +1,8 @@
-/** A wall clock that somebody has set. */
+/** A wall clock that was set. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** A clock that shows another date, and on which time passes as on the one given. */
+/** A clock with another date, on which time passes as on the given one. */
 export const setBy = (clock: Clock.Clock, milliseconds: number): Clock.Clock => {
   const now = () => clock.unsafeCurrentTimeMillis() + milliseconds
   return {

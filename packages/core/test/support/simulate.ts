@@ -1,7 +1,6 @@
 /**
- * Runs a program by itself, without real time and without the event loop: fibers take turns in an order that a seed
- * decides, and the clock goes on when all of them wait. A thousand different interleavings take seconds, and each can be
- * repeated by its seed.
+ * Runs a program without real time and without the event loop: a seed decides the order of the fibers, and the clock
+ * advances when all of them wait. A thousand interleavings take seconds, and each can be repeated by its seed.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -37,7 +36,7 @@ const makeClock = () => {
         })
       })
   }
-  /** Goes on to the next time at which somebody wakes; false where all sleep for ever. */
+  /** Advances to the next wake-up; false if all fibers sleep forever. */
   const next = (): boolean => {
     const until = Math.min(...sleeps.map((each) => each.until))
     if (!Number.isFinite(until)) return false
@@ -50,38 +49,38 @@ const makeClock = () => {
   return { clock, next }
 }
 
-/** More operations than a small program needs: one that gets there goes round in circles. */
+/** More operations than a small program needs: one that reaches this loops forever. */
 const many = 1_000_000
 
-/** How a program is run. */
+/** The options of a simulation. */
 export interface Simulation {
   readonly seed: number
-  /** The most operations that a fiber makes before it gives way; 300 where absent. Effect's own schedulers take 2,048. */
-  readonly patience?: number
-  /** Whether fibers also give way where they cannot be interrupted. Not for programs that interrupt, see `calm`. */
+  /** The maximum number of operations before a fiber yields; 300 if absent. Effect's own schedulers allow 2,048. */
+  readonly maxSlice?: number
+  /** Whether fibers also yield while they cannot be interrupted. Not for programs that interrupt, see `calm`. */
   readonly everywhere?: boolean
-  /** After how many operations a program that has not ended goes round in circles; a million where absent. */
+  /** After how many operations a program counts as an endless loop; a million if absent. */
   readonly limit?: number
   /** Called before every operation of any fiber. */
   readonly step?: (n: number) => void
 }
 
-/** The fewest operations between two times that a fiber gives way. */
+/** The minimum number of operations between two yields of a fiber. */
 const fewest = 32
 
 /**
- * For how many operations a fiber goes on after it has scheduled something. `Effect.forEach` of effect 3.22.4 hangs when it
- * gives way and is interrupted between the start of its inner fiber and its first operation.
+ * For how many operations a fiber continues after it has scheduled something. `Effect.forEach` of effect 3.22.4 hangs
+ * when it yields and is interrupted between the start of its inner fiber and its first operation.
  */
 const calm = 12
 
-/** Whether a fiber can be interrupted now; the flag is public only as an effect, for which this is not the place. */
+/** Whether a fiber can be interrupted now; the flag is public only as an effect, which cannot run here. */
 const interruptible = (fiber: object): boolean =>
   "currentRuntimeFlags" in fiber && RuntimeFlags.interruptible(fiber.currentRuntimeFlags as RuntimeFlags.RuntimeFlags)
 
-/** Runs a program to its end; throws what it fails with, and where it waits for something that cannot come. */
+/** Runs a program to its end; throws its failure, and an error if it waits forever. */
 export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulation): A => {
-  const { everywhere = false, limit = many, patience = 300, seed, step } = simulation
+  const { everywhere = false, limit = many, maxSlice = 300, seed, step } = simulation
   const random = new PCGRandom(seed)
   const { clock, next } = makeClock()
   const queue: Array<() => void> = []
@@ -98,7 +97,7 @@ export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulat
       step?.(n)
       if (n > limit) throw new Error(`seed ${seed}: no end after ${limit} operations`)
       if (fiber.currentOpCount < until || n - scheduled < calm || !(everywhere || interruptible(fiber))) return false
-      until = fewest + Math.floor(random.number() * patience)
+      until = fewest + Math.floor(random.number() * maxSlice)
       return 0
     }
   )
@@ -117,7 +116,7 @@ export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulat
   while (exit === undefined) {
     const task = queue.shift()
     if (task !== undefined) task()
-    else if (!next()) throw new Error(`seed ${seed}: everything waits for ever`)
+    else if (!next()) throw new Error(`seed ${seed}: deadlock`)
   }
   if (Exit.isSuccess(exit)) return exit.value
   const error = Cause.squash(exit.cause)

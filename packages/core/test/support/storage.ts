@@ -1,4 +1,4 @@
-/** Storage that notes what it is asked for and when it is done, takes its time, and fails where a test says so. */
+/** Storage that records requests and their ends, takes time, and fails where a test says so. */
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
@@ -6,24 +6,24 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** What happened, in order. */
+/** The log of what happened, in order. */
 export type Entry =
   | { readonly type: "asked"; readonly writes: ReadonlyArray<Write> }
   | { readonly type: "stored"; readonly writes: ReadonlyArray<Write> }
-  | { readonly type: "told"; readonly event: Event }
+  | { readonly type: "published"; readonly event: Event }
   | { readonly type: "effect"; readonly partID: string }
   | { readonly type: "request" }
 
 /** The failure of all these tests. */
 const full = new StorageError({ operation: "commit", reason: "full", message: "The disk is full." })
 
-/** How such a storage behaves. */
+/** The behaviour of such a storage. */
 export interface RecordedStorageOptions {
   /** How long a commit takes, in milliseconds. */
   readonly latency?: number
   /** How long a read takes. */
   readonly reading?: Effect.Effect<void>
-  /** What keeps the rows; memory of its own where absent. */
+  /** The storage of the rows; by default its own memory. */
   readonly inner?: Layer.Layer<SessionStorage>
 }
 
@@ -54,7 +54,7 @@ export const makeRecordedStorage = (options: RecordedStorageOptions = {}) => {
     layer,
     log,
     commits: () => commits,
-    /** Lets commits fail by their number, counted from now on. */
+    /** Makes commits fail by their number, counted from now on. */
     failWhere: (where: (n: number) => boolean) => {
       const from = commits
       fails = (n) => where(n - from)

@@ -1,4 +1,4 @@
-/** What the tests of summaries share: tools that say what they change, a session with a turn, and what was asked for it. */
+/** Shared parts of the summary tests: tools that report changes, a session with a turn, and its summary requests. */
 import { Session } from "@skein/core/Session"
 import type { AnyTool, ToolResult } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
@@ -41,14 +41,14 @@ export const use = <A, E>(
 export const summaries = ({ requests }: Scripted.Scripted) =>
   requests.filter(({ origin }) => origin.purpose === "summary")
 
-/** What the last of them was told of the session. */
+/** The digest in the last of them. */
 export const asked = (script: Scripted.Scripted): string => {
   const content = summaries(script).at(-1)?.messages.at(-1)?.content
   const [part] = Array.isArray(content) ? content : []
   return part?.type === "text" ? part.text : ""
 }
 
-/** The summary that is kept. */
+/** The stored summary. */
 export const summaryOf = (id: SessionID) =>
   Effect.flatMap(Session, (session) => Effect.map(session.get(id), ({ summary }) => summary))
 

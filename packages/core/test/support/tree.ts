@@ -1,4 +1,4 @@
-/** What the tests of core share: sessions, what became of their calls, and what must hold when nothing runs any more. */
+/** Shared parts of the core tests: sessions, the results of their calls, and invariants of an idle tree. */
 import { Governor } from "@skein/core/Governor"
 import { Session, type SessionOptions } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -10,11 +10,11 @@ import type { Scripted } from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
 import { expect } from "vitest"
 
-/** A root session that has a title already, so that no request for one comes between. */
+/** A root session with a title, so that no request for one interferes. */
 export const root = (options: Partial<SessionOptions> = {}) =>
   Session.create({ directory: "/work", agent: "build", title: "Test", ...options })
 
-/** Everything that was said in a session. */
+/** All messages of a session. */
 export const messagesOf = (id: SessionID) => Effect.flatMap(Session, (session) => session.messages(id))
 
 /** The sessions directly below one. */
@@ -31,22 +31,22 @@ export const callsOf = (all: ReadonlyArray<MessageWithParts>): ReadonlyArray<Too
 /** All calls of a session. */
 export const callsMade = (id: SessionID) => Effect.map(messagesOf(id), callsOf)
 
-/** What the model is told of a call. */
-export const said = ({ state }: { readonly state: ToolState }): string =>
+/** The result of a call that the model reads. */
+export const resultOf = ({ state }: { readonly state: ToolState }): string =>
   state.status === "completed" ? state.output : state.status === "error" ? state.error.message : `(${state.status})`
 
 /** A session and everything below it. */
 export const treeOf = (rootID: SessionID) =>
   Effect.map(Effect.flatMap(SessionStorage, (storage) => storage.sessions({ rootID })), (found) => found.rows)
 
-/** The tools of who may start tasks. */
+/** The tools of agents that may start tasks. */
 export const taskTools = ["task", "task_message", "task_status", "task_stop", "task_wait"]
 
-/** The outcome of a run that was waited for. */
+/** The outcome of an awaited run. */
 export const outcomeOf = (end: Outcome | Accepted): Effect.Effect<Outcome> =>
   end.status === "accepted" ? Effect.dieMessage(`${end.taskID} runs in the background`) : Effect.succeed(end)
 
-/** What is wrong with a tree in which nothing should run any more. */
+/** What is wrong with a tree in which nothing should run. */
 const unrest = Effect.fnUntraced(function*(rootID: SessionID, script: Scripted) {
   const session = yield* Session
   const storage = yield* SessionStorage
@@ -76,6 +76,6 @@ const unrest = Effect.fnUntraced(function*(rootID: SessionID, script: Scripted) 
   return found
 })
 
-/** Nothing of the tree runs, waits or is left open, and what is stored is what is told. */
+/** Nothing of the tree runs, waits or is left open, and published and stored states agree. */
 export const expectStill = (rootID: SessionID, script: Scripted) =>
   Effect.map(unrest(rootID, script), (found) => expect(found).toEqual([]))

@@ -1,7 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** A clock whose wall part can be set, as people and time servers do; time passes on it as on the clock below it. */
+/** A clock whose wall part can be set, as people and time servers do; time passes as on the clock below it. */
 export const settableClock = Effect.map(Effect.clock, (base) => {
   let ahead = 0
   const wall = () => base.unsafeCurrentTimeMillis() + ahead
@@ -22,14 +22,14 @@ export const settableClock = Effect.map(Effect.clock, (base) => {
   }
 })
 
-/** A clock of a machine that can be stopped: when it goes on, all its clocks are ahead of the timers that waited. */
+/** A clock of a machine that can be suspended: after that, all its clocks are ahead of the waiting timers. */
 export const stoppableClock = Effect.map(settableClock, ({ clock: base, jump }) => {
   let stopped = 0n
   const nanos = () => base.unsafeCurrentTimeNanos() + stopped
   const clock: Clock.Clock = { ...base, unsafeCurrentTimeNanos: nanos, currentTimeNanos: Effect.sync(nanos) }
   return {
     clock,
-    /** Stops the machine for so long, in milliseconds. */
+    /** Suspends the machine for this long, in milliseconds. */
     stop: (milliseconds: number) => {
       stopped += BigInt(milliseconds) * 1_000_000n
       jump(milliseconds)

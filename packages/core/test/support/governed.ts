@@ -1,0 +1,30 @@
+/** Shared parts of the governor tests: limits, roots, and agents that record their work. */
+import { Config } from "@skein/core/Config"
+import { Governor } from "@skein/core/Governor"
+import type { SlotNews } from "@skein/core/Slot"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** A governor with these limits, per root and for the process. */
+export const governed = (concurrency: number, process_concurrency = 64) =>
+  Governor.layer.pipe(Layer.provide(Config.layer({ limits: { concurrency, process_concurrency } })))
+
+/** The root of this name. */
+export const rootID = (name: string | number) => `ses_${name}` as SessionID
+/** Ignores the progress of a slot. */
+export const silent: SlotNews = { queued: () => Effect.void, granted: Effect.void }
+
+/** Agents that record when they begin and end their work. */
+export const makeNotes = () => {
+  const notes: Array<string> = []
+  const note = (words: string) => Effect.sync(() => void notes.push(words))
+  const agent = Effect.fnUntraced(
+    function*(name: string, root = "r", queued: SlotNews["queued"] = silent.queued) {
+      const governor = yield* Governor
+      const work = Effect.zipRight(note(`${name} begins`), Effect.zipRight(Effect.sleep(100), note(`${name} ends`)))
+      yield* governor.slot(rootID(root), { ...silent, queued }).work(work)
+    }
+  )
+  return { notes, note, agent }
+}
