@@ -30,7 +30,7 @@ export const programs = {
   comm: { head: "read" },
   cp: {
     head: "acts read last:write",
-    omit: "-l --link -s --symbolic-link -L --dereference -H",
+    omit: "-l --link -s --symbolic-link -L --dereference -H -S --suffix",
     kinds: "-t> --target-directory>",
     add: "-r^ -R^ --recursive^ -a^ --archive^"
   },
@@ -69,7 +69,7 @@ export const programs = {
   },
   md5sum: checksum,
   mkdir: { head: "acts write" },
-  mv: { head: "acts read last:write", kinds: "-t> --target-directory>" },
+  mv: { head: "acts read last:write", omit: "-S --suffix", kinds: "-t> --target-directory>" },
   nl: { head: "read" },
   nproc: { head: "none" },
   numfmt: { head: "text" },
@@ -163,7 +163,7 @@ export const programs = {
   },
   "git push": {
     head: "acts remote",
-    omit: "--receive-pack --exec --recurse-submodules --signed -o --push-option"
+    omit: "--receive-pack --exec --recurse-submodules --repo --signed -o --push-option"
   },
   "git rebase": {
     head: "acts git",

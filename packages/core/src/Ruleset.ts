@@ -87,6 +87,12 @@ export const namesBeginning = ({ pattern }: Rule, beginning: string): boolean =>
 /** Whether a rule is specific, and not a catch-all. */
 export const isNarrow = ({ pattern }: Rule): boolean => !/^\*+$/.test(pattern)
 
+/** What a rule set says of changing a path where it denies that, or names it: a catch-all that asks does not count. */
+export const editingBy = (rules: Ruleset, path: string): Action => {
+  const rule = deciding(rules, "edit", path)
+  return rule === undefined || (rule.action === "ask" && !isNarrow(rule)) ? "allow" : rule.action
+}
+
 const strictness: Record<Action, number> = { allow: 0, ask: 1, deny: 2 }
 
 /** The stricter of two actions: `deny` over `ask` over `allow`. */

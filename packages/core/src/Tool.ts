@@ -89,6 +89,8 @@ export interface ToolCaller {
   readonly mode?: Mode
   /** What the rules say of reading a path, as they show it. If absent, the defaults apply. */
   readonly reading?: (path: string) => Action
+  /** What rules that deny changing a path, or name some paths, say of it. If absent, there are none. */
+  readonly editing?: (path: string) => Action
 }
 
 /** A call that is being run. */

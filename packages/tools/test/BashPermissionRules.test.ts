@@ -12,6 +12,15 @@ const cases: ReadonlyArray<readonly [rule: string, allowed: ReadonlyArray<string
     "npx -y vitest"
   ]],
   ["npm run *", ["npm run build", "npm run test -- --watch"], ["npm exec x", "npm --prefix x run y"]],
+  ["npx tsx *", [], ["npx tsx -e 1", "npx tsx x.ts", "npx tsx@4 -e 1"]],
+  ["npx tsx scripts/*", ["npx tsx scripts/x.ts"], ["npx tsx -e 1", "npx tsx x.ts"]],
+  ["pnpm *", ["pnpm test", "pnpm build"], ["pnpm exec x", "pnpm touch x", "pnpm node -e 1"]],
+  ["pnpm eslint *", ["pnpm eslint src"], ["pnpm eslintx src", "pnpm tsx x.ts"]],
+  ["pnpm node *", [], ["pnpm node -e 1", "pnpm node x.js"]],
+  ["yarn tsx *", [], ["yarn tsx -e 1"]],
+  ["yarn vitest *", ["yarn vitest run"], ["yarn set version x"]],
+  ["yarn set *", [], ["yarn set version x"]],
+  ["node --test *", ["node --test", "node --test a.js"], ["node --test --import x", "node x.js"]],
   ["npm exec vitest *", ["npm exec vitest run"], ["npm exec evil"]],
   ["python -m pytest *", ["python -m pytest -x", "python -m pytest"], [
     "python -m http.server",

@@ -73,6 +73,7 @@ const asked = [
   "date -r .env",
   "diff . two",
   "git show :0:.env",
+  "git -C two blame .env",
   "unknowntool .env",
   "unknowntool --file=.env"
 ]
@@ -111,6 +112,15 @@ describe("rules of reading", () => {
         const questions = yield* Effect.filter(free, (line) =>
           Effect.map(decided(line, defaultRules), (found) => found !== "allow"))
         expect(questions).toEqual([])
+      }))
+
+    it.effect("do not let all settings of git be shown by default", () =>
+      Effect.gen(function*() {
+        for (
+          const line of ["git config list", "git config -l", "git config --get-regexp .", "git config http.extraheader"]
+        ) {
+          expect(yield* decided(line, defaultRules), line).toBe("ask")
+        }
       }))
 
     it.effect("deny what they deny, whatever its name", () =>

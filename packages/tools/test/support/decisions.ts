@@ -1,6 +1,6 @@
 /** What the rules say of a line of bash, for tests: the tool's own questions, decided by the real broker. */
 import { Permission, type Subject } from "@skein/core/Permission"
-import { evaluate } from "@skein/core/Ruleset"
+import { editingBy, evaluate } from "@skein/core/Ruleset"
 import * as Skein from "@skein/core/Skein"
 import type { SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
@@ -23,13 +23,14 @@ const wide: PermissionConfig = {
     ...Object.fromEntries(
       `git cat ls echo find rg sed sort uniq awk tar xargs env timeout nohup command nice stdbuf setsid flock time printf test
       read declare export let unset cd head tail wc grep diff jq npm make cargo cp mv mkdir tee python3 node bash sh curl true [
-      less od xxd base64 gcc gcc-12 clang-15 go wget npx pnpm diff rg du jq date md5sum ls dd exec eval source sudo exit set local wait builtin : false`
+      less od xxd base64 gcc gcc-12 clang-15 go wget npx pnpm diff rg du jq date md5sum ls dd exec eval source sudo exit set local wait builtin : false yarn rustc gzip gunzip xz mypy ln`
         .split(/\s+/)
         .map((name) => [
           `${name} *`,
           "allow" as const
         ])
     ),
+    "node --test *": "allow",
     "touch *": "deny"
   },
   edit: "ask",
@@ -59,7 +60,8 @@ export const decided = (command: string, rules: PermissionConfig = wide, sandbox
       ceilings: []
     }
     const needed = yield* asks("bash", { command }, {
-      reading: (path) => evaluate(subject.rules, "read", path) ?? "ask"
+      reading: (path) => evaluate(subject.rules, "read", path) ?? "ask",
+      editing: (path) => editingBy(subject.rules, path)
     })
     const asked = sandboxed === undefined ? needed : confinedAsks(needed, [], limits, new Grants())
     const answers = yield* Effect.forEach(asked, (ask) => decide(subject, { name: "bash", permission: "bash" }, ask))

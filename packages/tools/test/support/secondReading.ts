@@ -237,6 +237,8 @@ class SecondReader {
           if (source === "time") this.#options()
           continue
         }
+        // The index of an assignment may hold blanks.
+        if (/^[A-Za-z_]\w*\[[^\]]*$/.test(source)) this.#giveUp()
         if (/^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/.test(source)) {
           if (/=(?:\\\n)*$/.test(source) && this.#is("(")) this.#giveUp()
           continue

@@ -22,7 +22,7 @@ import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
-import { readingOf, readsOnly } from "../permission/verdict.ts"
+import { editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { checkCall } from "./checkCall.ts"
 import { callerOf } from "./offer.ts"
@@ -227,6 +227,7 @@ export class CallRecord {
       readsOnly: readsOnly(subject),
       mode: subject.mode,
       reading: readingOf(subject),
+      editing: editingOf(subject),
       readAction: this.services.permission.readAction(subject),
       tells: (runs) =>
         Effect.sync(() => {

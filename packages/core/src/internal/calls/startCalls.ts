@@ -9,7 +9,7 @@ import { Permission, type Subject } from "../../Permission.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
-import { readingOf } from "../permission/verdict.ts"
+import { editingOf, readingOf } from "../permission/verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import { isDoomLoop, signature } from "./doomLoop.ts"
@@ -49,7 +49,9 @@ export const startCalls = Effect.fnUntraced(function*(
   const history = [...(live.messages ?? []), { parts }]
 
   const mayBegin = Effect.fnUntraced(function*(part: ToolPart, tool: AnyTool, input: unknown) {
-    for (const ask of yield* tool.authorise(input, { ...caller, reading: readingOf(subject) })) {
+    for (
+      const ask of yield* tool.authorise(input, { ...caller, reading: readingOf(subject), editing: editingOf(subject) })
+    ) {
       if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
     }
     return begunAs(part, tool, input, clock.unsafeCurrentTimeMillis(), epoch)

@@ -8,6 +8,7 @@ import {
   covers,
   deciding,
   deniesAll,
+  editingBy,
   evaluate,
   isNarrow,
   namesBeginning,
@@ -91,6 +92,13 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
 /** What the rules say of reading a path, without approvals. */
 export const readingOf = (subject: Subject) => (path: string): Action =>
   strictest(subject, (rules) => evaluate(rules, "read", path), "ask")
+
+/** What rules that deny edits, or ask for some of them, say of changing a path. */
+export const editingOf = (subject: Subject) => (path: string): Action =>
+  subject.ceilings.reduce<Action>(
+    (action, ceiling) => stricter(action, editingBy(ceiling, path)),
+    editingBy(subject.rules, path)
+  )
 
 /** The rules that would allow a pattern if their wildcards counted for it, and what a rule needs that does. */
 export const passedOver = (subject: Subject, ask: PermissionAsk): ReadonlyArray<string> => {

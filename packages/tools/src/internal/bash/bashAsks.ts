@@ -13,7 +13,8 @@ import { makePlaces, type Places } from "./places.ts"
 import type { LookAtRepository } from "./repository.ts"
 import { withRepositories } from "./repositoryRisks.ts"
 import { takeApart } from "./takeApart.ts"
-import { touch, type Touched } from "./touch.ts"
+import { touch } from "./touch.ts"
+import type { Touched } from "./touched.ts"
 
 interface BashCall {
   readonly command: string
@@ -70,7 +71,10 @@ export const bashAsks = Effect.fnUntraced(function*(
   const metadata = { command: call.command, description: call.description }
   const places: Places = yield* makePlaces(paths, call, caller, read.moves ?? { to: [], sure: false })
   const parts = yield* withRepositories(read, places, caller.directory, look)
-  const touched = yield* touch(places, parts, caller.reading ?? readingByDefault)
+  const touched = yield* touch(places, parts, {
+    reading: caller.reading ?? readingByDefault,
+    editing: caller.editing ?? (() => "allow")
+  })
   const changed = [...touched.changed.values()]
   const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
   const external = outside.flatMap((target) =>

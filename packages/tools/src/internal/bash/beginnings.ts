@@ -33,13 +33,14 @@ const subcommands: Readonly<Record<string, RegExp>> = {
   kubectl: /^(?:get|describe|logs|top|version|explain|api-resources)$/,
   npm: /^exec(?: --)? [\w@/.-]+$/,
   pipenv: /^run [\w.-]+$/,
-  pnpm: /^(?:exec|dlx) [\w@/.-]+$/,
+  pnpm: /^(?:(?:exec|dlx) [\w@/.-]+|(?!(?:exec|dlx|config|create|x)$)[a-z][\w.:-]*)$/,
   podman: /^(?:ps|images|logs|version|info|inspect|stats|top|port|history|diff)$/,
   poetry: /^run [\w.-]+$/,
   swift: /^(?:build|test|package [\w-]+)$/,
   systemctl: /^(?:status|list-units|list-timers|is-active|is-enabled|show|cat)$/,
   uv: /^(?:run [\w.-]+|sync|lock|pip (?:list|show|freeze|install)|tree|tool list)$/,
-  yarn: /^(?:exec|dlx) [\w@/.-]+$/
+  yarn:
+    /^(?:(?:exec|dlx|run) [\w@/.-]+|(?!(?:exec|dlx|config|create|plugin|policies|run|set|workspaces?)$)[a-z][\w.:-]*)$/
 }
 
 /** Programs whose first operand is a script, a module or a package to run. */
@@ -55,36 +56,46 @@ const aliases: ReadonlyArray<readonly [RegExp, string]> = [
   [/^java$/, "java"]
 ]
 
-/** Programs that run another after their first words: what that runs has to be named as well. */
-const carriers: Readonly<Record<string, number>> = { "bundle exec": 2, "pipenv run": 2, "poetry run": 2, "uv run": 2 }
+/** Programs that run another: where that is an interpreter, what it runs has to be named as well. */
+const carriers = /^(?:bun|bundle|bunx|npm|npx|pipenv|pnpm|pnpx|poetry|uv|uvx|yarn)$/
 
 const isName = (text: string | undefined): text is string => text !== undefined && /^[\w@./:+][\w@./:+-]*$/.test(text)
+
+/** Whether a word only says which tests are run, and how that is told. */
+const isPlainForTests = (word: string): boolean =>
+  !word.startsWith("-") ||
+  /^--(?:test-(?:name-pattern|skip-pattern|concurrency|timeout|shard)=.*|test-(?:only|force-exit|update-snapshots)|test-reporter=(?:spec|tap|dot|junit|lcov)|experimental-test-coverage|no-warnings|watch)$/
+    .test(word)
 
 const scripted = (kind: string, words: ReadonlyArray<string>): number | undefined => {
   let at = 1
   while (plainOptions[kind]?.test(words[at] ?? "") === true && words[at] !== "") at++
   if (kind === "python" && words[at] === "-m") return isName(words[at + 1]) ? at + 2 : undefined
   if (kind === "java" && words[at] === "-jar") return isName(words[at + 1]) ? at + 2 : undefined
-  if (kind === "node" && words[at - 1] === "--test") return at
+  if (kind === "node" && words[at - 1] === "--test") return words.slice(at).every(isPlainForTests) ? at : undefined
   return isName(words[at]) && !/^\/(?:dev|proc)\//.test(words[at] ?? "") ? at + 1 : undefined
 }
 
-/** How many words of a call a rule has to name; `undefined` where it has to name them all. */
-export const beginningOf = (words: ReadonlyArray<string>): number | undefined => {
-  const [program = "", ...rest] = words
-  const name = program.slice(program.lastIndexOf("/") + 1)
-  const carried = carriers[`${name} ${rest[0]}`]
-  if (carried !== undefined) {
-    const inner = words.slice(carried)
-    if (aliases.some(([pattern]) => pattern.test(inner[0] ?? ""))) {
-      const count = beginningOf(inner)
-      return count === undefined ? undefined : carried + count
-    }
-  }
+const countOf = (name: string, words: ReadonlyArray<string>): number | undefined => {
+  const rest = words.slice(1)
   const known = subcommands[name]
   for (let count = 1; known !== undefined && count <= Math.min(3, rest.length); count++) {
     if (known.test(rest.slice(0, count).join(" "))) return count + 1
   }
   const kind = known === undefined ? aliases.find(([pattern]) => pattern.test(name))?.[1] : undefined
   return kind === undefined ? undefined : scripted(kind, words)
+}
+
+/** How many words of a call a rule has to name; `undefined` where it has to name them all. */
+export const beginningOf = (words: ReadonlyArray<string>): number | undefined => {
+  const [program = ""] = words
+  const name = program.slice(program.lastIndexOf("/") + 1)
+  const count = countOf(name, words)
+  if (count === undefined || !carriers.test(name)) return count
+  const [carried = "", ...rest] = words.slice(count - 1)
+  // A package may be named with its version.
+  const inner = [carried.replace(/(?!^)@[^/]*$/, ""), ...rest]
+  if (!aliases.some(([pattern]) => pattern.test(inner[0] ?? ""))) return count
+  const more = beginningOf(inner)
+  return more === undefined ? undefined : count - 1 + more
 }

@@ -6,10 +6,10 @@ import type { Argument } from "./words.ts"
 const every = (args: ReadonlyArray<Argument>, plain: RegExp): boolean =>
   args.every(({ fixed, text }) => fixed && plain.test(text))
 
-const named = (args: ReadonlyArray<Argument>, harmless: (name: string) => boolean): boolean =>
+const named = (args: ReadonlyArray<Argument>, harmless: (name: string, source: string) => boolean): boolean =>
   args.every(({ fixed, text }) => {
     const name = /^([A-Za-z_][A-Za-z0-9_]*)(?:$|="[^"]*"$|=[^$`]*$)/.exec(text)?.[1]
-    return fixed && name !== undefined && harmless(name)
+    return fixed && name !== undefined && harmless(name, text)
   })
 
 const when = (harmless: boolean, risk: string): Risk => harmless ? undefined : risk
@@ -37,7 +37,7 @@ const testRisk = (args: ReadonlyArray<Argument>): Risk => {
   )
 }
 
-const settingRisk = (harmless: (name: string) => boolean) => (args: ReadonlyArray<Argument>): Risk =>
+const settingRisk = (harmless: (name: string, source: string) => boolean) => (args: ReadonlyArray<Argument>): Risk =>
   when(named(args, harmless), "it sets or changes variables that others go by")
 
 const printfRisk = ([first]: ReadonlyArray<Argument>): Risk =>

@@ -1,4 +1,6 @@
 /** Says which files a call opens: as the table of its program has it, or else all that its arguments may name. */
+import * as Either from "effect/Either"
+import { posix } from "node:path"
 import { findCall } from "../programs/findCall.ts"
 import type { Named } from "../programs/readCall.ts"
 import { gitCall } from "./gitCall.ts"
@@ -26,6 +28,8 @@ export interface ReadBelow {
   readonly whole: boolean
   /** Whether a program is given the names, and so follows links. */
   readonly given: boolean
+  /** Whether the program follows links that lie there. */
+  readonly follows?: boolean
   /** Whether hidden directories are among those that the names are of. */
   readonly all: boolean
 }
@@ -43,7 +47,15 @@ const canBePath = (text: string): boolean =>
 const home = (text: string): string =>
   text.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, "~").replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, ".")
 
-const known = (named: Named<Argument>, acts: boolean): ReadonlyArray<NamedFile> => {
+/** Where wget puts what it fetches. */
+const fetched = (url: string): ReadonlyArray<string> => {
+  const path = url.replace(/^[a-z]+:\/\//i, "").replace(/[?#].*$/s, "")
+  const name = path.includes("/") ? path.slice(path.lastIndexOf("/") + 1) : ""
+  const decoded = Either.getOrElse(Either.try(() => decodeURIComponent(name)), () => name)
+  return [name, decoded].filter((each) => each !== "" && !each.includes("/"))
+}
+
+const known = (program: string, named: Named<Argument>, acts: boolean): ReadonlyArray<NamedFile> => {
   const { kind, operand, word } = named
   const text = home(named.text)
   const looks = (tells: NamedFile["tells"], path = text): NamedFile => ({ word, text: path, tells })
@@ -62,6 +74,8 @@ const known = (named: Named<Argument>, acts: boolean): ReadonlyArray<NamedFile> 
           ? [looks("maybe", text.slice(text.indexOf(":") + 1)), looks("maybe", text.slice(text.lastIndexOf(":") + 1))]
           : []
       ]
+    case "url":
+      return program === "wget" ? fetched(text).map((path) => looks(false, path)) : []
     case "text":
       return acts && operand
         ? [looks("maybe"), ...text.includes("=") ? [looks("maybe", text.slice(text.indexOf("=") + 1))] : []]
@@ -73,13 +87,17 @@ const known = (named: Named<Argument>, acts: boolean): ReadonlyArray<NamedFile> 
 
 /** What a call with a table opens. */
 const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
-  const named = (call?.named ?? []).flatMap((each) => known(each, !reads))
   const directories = program === "git" ? gitCall(args).directories : []
+  const inside = directories.map(({ text }) => text)
+  const named = (call?.named ?? []).flatMap((each) => known(program, each, !reads)).flatMap((each) =>
+    inside.length === 0 ? [each] : [each, { ...each, text: posix.join(...inside, each.text) }]
+  )
   const operands = (call?.named ?? []).filter(({ kind }) => kind === "read" || kind === "below")
   // Of two directories diff compares the files.
-  const isBelow = (kind: string) => kind === "below" || call?.below === true || program === "diff"
+  const compares = program === "diff" || program === "sdiff"
+  const isBelow = (kind: string) => kind === "below" || call?.below === true || compares
   const tops = operands.filter(({ kind, operand, word }) => operand && isBelow(kind) && word.output === undefined)
-  const all = { hidden: call?.hidden === true, names: [], whole: true, given: false, all: false }
+  const all = { hidden: call?.hidden === true, names: [], whole: true, given: false, follows: compares, all: false }
   const below = tops.map(({ text, word }): ReadBelow => ({ ...all, directory: home(text), word }))
   return {
     named: [...named, ...directories.map((word) => ({ word, text: word.text, tells: false as const }))],

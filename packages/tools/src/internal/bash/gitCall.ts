@@ -56,7 +56,7 @@ const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
   switch (sub) {
     case "config":
       // All settings together, and some by name, tell what git sends to servers.
-      return !has(known, /^(?:--list|-l|--get-regexp)$/) &&
+      return !has(known, /^(?:--list|-l|--get-regexp)$/) && operandsOf(known)[0] !== "list" &&
         !operandsOf(known).some((key) => /header|credential|token|password|insteadof|proxy|cookie/i.test(key))
     case "worktree":
       return true

@@ -8,7 +8,7 @@ const harmless: ReadonlyArray<RegExp> = [
   /^remote\.[^]*\.(?:url|pushurl|fetch|push|tagopt|prune|prunetags|mirror|skipfetchall|skipdefaultupdate|gh-resolved)$/,
   /^branch\.[^]*\.(?:remote|merge|rebase|pushremote|description|[\w-]*merge-base|github-[\w-]+)$/,
   /^branch\.(?:autosetupmerge|autosetuprebase|sort)$/,
-  /^(?:color|column|advice|status|i18n|rerere|index|feature|versionsort|commitgraph|gitflow|alias|pack)\./,
+  /^(?:color|column|advice|status|i18n|rerere|index|feature|versionsort|commitgraph|gitflow|alias(?!\.whatchanged$)|pack)\./,
   /^log\.(?:date|decorate|follow|abbrevcommit|mailmap|showroot|graphcolors)$/,
   /^init\.defaultbranch$/,
   /^diff\.(?:algorithm|colormoved|colormovedws|renames|renamelimit|mnemonicprefix|noprefix|context|interhunkcontext|indentheuristic|submodule|wserrorhighlight|wordregex|statgraphwidth|autorefreshindex|ignoresubmodules|suppressblankempty|relative)$/,

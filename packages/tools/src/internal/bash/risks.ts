@@ -3,6 +3,7 @@
  * program that is not named here does what its name says, and that is what a rule allows.
  */
 import { findCall } from "../programs/findCall.ts"
+import { carriedBy } from "../programs/packageManagers.ts"
 import { hasSubcommands, type KnownCall, knownCall, nameInTables, tableFor } from "../programs/programs.ts"
 import type { Named } from "../programs/readCall.ts"
 import type { Kind } from "../programs/table.ts"
@@ -44,6 +45,7 @@ const options: Readonly<Record<string, Options>> = {
   ip: { words: ["netns", "vrf"], starts: ["-b"] },
   kubectl: { words: ["exec", "plugin", "cp", "edit", "debug", "run", "config"], long: ["kubeconfig"] },
   mvn: { short: "f", long: ["file"] },
+  mypy: { long: ["config-file", "custom-typing-module", "custom-typeshed-dir", "python-executable", "install-types"] },
   pipenv: { words: ["run", "shell"] },
   poetry: { words: ["run", "shell"] },
   prettier: { short: "w", long: ["write", "config", "plugin"] },
@@ -54,11 +56,8 @@ const options: Readonly<Record<string, Options>> = {
   yq: { short: "i", long: ["inplace", "in-place"] }
 }
 
-/** Subcommands of package managers that run or change more than the project says; npm knows its own by their beginnings too. */
+/** Subcommands that run more than the project says. */
 const runsMore: Readonly<Record<string, ReadonlyArray<string>>> = {
-  npm: ["exec", "explore", "init", "innit", "create", "config", "set", "x"],
-  pnpm: ["dlx", "exec", "create", "config", "x"],
-  yarn: ["dlx", "exec", "create", "config", "node"],
   cargo: ["run", "install"],
   go: ["run", "generate", "tool"]
 }
@@ -98,20 +97,39 @@ const dateRisk = (args: ReadonlyArray<Argument>): Risk =>
     ? "date may set the clock"
     : undefined
 
+/** A file that describes a target names the linker. */
+const cargoRisk = (args: ReadonlyArray<Argument>): Risk =>
+  args.some(({ text }) => text.endsWith(".json")) ? "cargo may be given another linker by a file" : undefined
+
 /** Pagers run what stands behind a plus. */
 const pagerRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => text.startsWith("+")) ? "a pager runs commands behind +" : undefined
 
+/** What unpacks puts a file there whose name its arguments do not say. */
+const packerRisk = (args: ReadonlyArray<Argument>): Risk =>
+  args.some(({ text }) => /^-[a-zA-Z0-9]*[clt]|^--(?:stdout|list|test)$/.test(text))
+    || !args.some(({ text }) => /\.(?:gz|bz2|xz|zst|lzma|Z|tgz)$|^-[a-zA-Z0-9]*d|^--(?:un|de)compress$/.test(text))
+    ? undefined
+    : "it puts unpacked files in the place of packed ones"
+
 const ownRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["awk", awkRisk],
+  ["bzip2", packerRisk],
+  ["cargo", cargoRisk],
   ["date", dateRisk],
   ["gawk", awkRisk],
+  ["gunzip", packerRisk],
+  ["gzip", packerRisk],
   ["jq", jqRisk],
   ["less", pagerRisk],
   ["mawk", awkRisk],
   ["more", pagerRisk],
   ["nawk", awkRisk],
-  ["sed", sedRisk]
+  ["sed", sedRisk],
+  ["unxz", packerRisk],
+  ["unzstd", packerRisk],
+  ["xz", packerRisk],
+  ["zstd", packerRisk]
 ])
 
 /** A program by its plain name; that of an interpreter may end in a version. */
@@ -134,13 +152,21 @@ const isAnchoredOutput = (output: Argument["output"]): boolean =>
   output?.kind === "paths" && output.whole && output.below.every((path) => !path.startsWith("-"))
 
 /** Whether what only the shell knows may stand here. */
-const mayStand = (name: string, { kind, operand, word }: Named<Argument>, still: boolean): boolean => {
+const mayStand = (
+  name: string,
+  { kind, operand, option, word }: Named<Argument>,
+  still: boolean,
+  at: boolean
+): boolean => {
   const { glob, output, source } = word
   if (word.fixed || output?.kind === "word") return true
   if (glob !== undefined || output?.kind === "paths") {
     const isSafe = still || calm.has(name) || isAnchoredOutput(output) || (glob !== undefined && isAnchored(glob))
-    return operand && takesFiles.has(kind) && isSafe && !writesSecond.has(name)
+    const isFile = takesFiles.has(kind) || (kind === "write" && glob !== undefined && isAnchored(glob))
+    return operand && isFile && isSafe && !writesSecond.has(name)
   }
+  // Where a value may name a file, only the value of a header may be anything.
+  if (at && !(/^(?:-H|--header)$/.test(option ?? "") && /^"[\w-]+:/.test(source))) return false
   return !operand && kind === "text" && /^"[^"@*]*"$/.test(source)
 }
 
@@ -155,7 +181,7 @@ const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): 
     return `${call.unknown} is not among the arguments of ${name} that are known to be harmless`
   }
   for (const each of call.named) {
-    if (!mayStand(name, each, still && !table.acts)) return `${each.word.source} is not known before it runs`
+    if (!mayStand(name, each, still && !table.acts, table.at)) return `${each.word.source} is not known before it runs`
     const { kind, text } = each
     if (kind === "target" && /[=]/.test(text)) return `${name} may be given another shell by ${text}`
     if (kind === "url" && urlRisk(text) !== undefined) return urlRisk(text)
@@ -209,10 +235,9 @@ const openRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
 
 const subcommandRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
   const sub = args.find(({ text }) => !text.startsWith("-"))?.text ?? ""
-  const found = (runsMore[name] ?? []).some((each) =>
-    each === sub || (name === "npm" && sub.length > 1 && each.startsWith(sub))
-  )
-  return found ? `${name} ${sub} runs or changes more than this project says` : undefined
+  const operands = knownCall(name, args)?.call.operands.map(({ text }) => text) ?? []
+  const carried = carriedBy(name, operands) ?? runsMore[name]?.find((each) => each === sub)
+  return carried === undefined ? undefined : `${name} ${carried} runs or changes more than this project says`
 }
 
 /**

@@ -4,7 +4,7 @@ import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
 import { judge, runsWhatItIsGiven } from "./risks.ts"
-import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders } from "./variables.ts"
+import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders, isUnknownToTools } from "./variables.ts"
 import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
 import { commandsForEach } from "./xargs.ts"
@@ -45,7 +45,7 @@ class Dismantler {
 
   /** Follows a command through its wrappers to the programs that it runs. */
   command({ input, loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
-    const risky = settings.filter(({ name }) => !isHarmlessToPrograms(name))
+    const risky = settings.filter(({ name, source }) => !isHarmlessToPrograms(name, source))
     const [first, ...args] = words
     if (first === undefined) return
     if (!first.fixed || first.tilde || /^$|\s/.test(first.text)) {
@@ -102,10 +102,15 @@ class Dismantler {
   }
 }
 
+/** Programs to which any variable is one of their own. */
+const takesVariables = new Set(["cmake", "gmake", "make", "ninja"])
+
 const invocation = ({ args, program, risk: known, settings: given }: Step, still: boolean): Invocation => {
   const words = [plainWord(program), ...args]
   const judged = judge(program, args, still)
-  const settings = given.filter(({ name }) => !(judged.reads && isUnknownToReaders(name))).map(({ source }) => source)
+  const isUnknown = ({ name, source }: Step["settings"][number]) =>
+    judged.reads ? isUnknownToReaders(name) : !takesVariables.has(program) && isUnknownToTools(name, source)
+  const settings = given.filter((each) => !isUnknown(each)).map(({ source }) => source)
   const set = settings.length === 0 ? undefined : `${settings.join(" ")} changes what ${program} does`
   const risk = known ?? set ?? judged.risk
   const pattern = risk === undefined ? said(words) : [...settings, spelled(words)].join(" ")
@@ -142,7 +147,7 @@ export const takeApart = (text: string): Parts => {
   const to = moving.map(moveOf).filter((each) => each !== undefined)
   return {
     invocations,
-    settings: line.settings.filter(({ name }) => !isHarmlessToShell(name)).map(({ source }) => source),
+    settings: line.settings.filter(({ name, source }) => !isHarmlessToShell(name, source)).map(({ source }) => source),
     also: [...also],
     opened: line.opened,
     listed: line.listed,

@@ -1,47 +1,17 @@
 /** Finds out which files a line reads, changes or names, and where it leads outside. */
 import * as Wildcard from "@skein/core/Wildcard"
-import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
-import { isOutside } from "../asks.ts"
 import { isProtected, mayBeProtected } from "../protectedNames.ts"
 import { filesOf, type ReadBelow } from "./callFiles.ts"
+import { change } from "./change.ts"
 import { makeGlobs } from "./globs.ts"
 import { isStream, writesOperands } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
-import { makeTreeFiles, type TreeFiles } from "./treeFiles.ts"
+import { type Looking, targetsOf, textsOf, Touched } from "./touched.ts"
+import { makeTreeFiles } from "./treeFiles.ts"
 import { type Argument, plainWord } from "./words.ts"
-
-/** What a line does to files. */
-export class Touched {
-  readonly changed = new Map<string, Target>()
-  readonly outside = new Map<string, Target>()
-  readonly read = new Set<string>()
-  /** What is read below directories that are searched, and rules do not allow. */
-  readonly searched = new Set<string>()
-  /** What outside may be changed by who does more than read, and the directories outside that the line goes to. */
-  readonly reached = new Set<string>()
-  readonly entered = new Set<string>()
-  /** Patterns of commands that name what a person is asked for each time. */
-  readonly guarded = new Set<string>()
-  unclear: string | undefined
-
-  doubt(reason: string): void {
-    this.unclear ??= reason
-  }
-
-  looked(target: Target): void {
-    if (isOutside(target)) this.outside.set(target.real, target)
-  }
-}
-
-/** Asks for nothing where a path cannot be followed, but leaves the question open what it is. */
-const targetsOf = (places: Places, touched: Touched, path: string) =>
-  Effect.catchTag(places.of(path), "ToolError", ({ message }) => {
-    touched.doubt(message)
-    return Effect.succeed([])
-  })
 
 /** Finds what the patterns in words stand for; where that is looked for counts as looked at. */
 const makeFound = (places: Places, touched: Touched) => {
@@ -90,18 +60,6 @@ const withFiles = Effect.fnUntraced(function*(
 /** Names that the shell takes apart, or a program for an option. */
 const isStrangeName = (path: string): boolean => /[\s*?[\]{}\\'"]|^[-+]/.test(path)
 
-/** What the checks of one line share. */
-interface Looking {
-  readonly places: Places
-  readonly touched: Touched
-  readonly found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>>
-  readonly treeFiles: TreeFiles
-  readonly reading: (path: string) => Action
-}
-
-const textsOf = ({ found }: Looking, text: string, word: Argument | undefined) =>
-  word?.glob === undefined ? Effect.succeed([text]) : Effect.map(found(word), (paths) => [text, ...paths])
-
 /** Checks what is read below a directory, of which rules may name some. */
 const below = Effect.fnUntraced(function*(
   looking: Looking,
@@ -113,7 +71,7 @@ const below = Effect.fnUntraced(function*(
   for (const { place, real, shown } of targets) {
     if (place !== "inside") continue
     touched.read.add(shown)
-    const tree = yield* looking.treeFiles(real, each.hidden)
+    const tree = yield* looking.treeFiles(real, { hidden: each.hidden, packages: true })
     if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
     const links = new Set(tree?.links)
     for (const file of tree?.files ?? []) {
@@ -123,8 +81,8 @@ const below = Effect.fnUntraced(function*(
       const name = file.slice(file.lastIndexOf("/") + 1)
       if (each.names.length > 0 && !each.names.some((one) => Wildcard.glob(one, name))) continue
       if (looking.reading(path) !== "allow") touched.searched.add(path)
-      if (!each.given) continue
-      if (isProtected(path)) touched.guarded.add(pattern)
+      if (!each.given && each.follows !== true) continue
+      if (each.given && isProtected(path)) touched.guarded.add(pattern)
       if (!links.has(file)) continue
       for (const target of yield* targetsOf(looking.places, touched, `${real}/${file}`)) {
         touched.looked(target)
@@ -161,14 +119,15 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
       yield* below(looking, invocation, each, targets)
     }
   }
+  yield* change(looking, given)
 })
 
-/** Finds out what a line does to files; `reading` says what rules say of reading one. */
-export const touch = (places: Places, parts: Parts, reading: (path: string) => Action) =>
+/** Finds out what a line does to files; `reading` and `editing` say what rules say of a path. */
+export const touch = (places: Places, parts: Parts, { editing, reading }: Pick<Looking, "editing" | "reading">) =>
   Effect.gen(function*() {
     const touched = new Touched()
     const found = makeFound(places, touched)
-    const looking: Looking = { places, touched, found, treeFiles: makeTreeFiles(), reading }
+    const looking: Looking = { places, touched, found, treeFiles: makeTreeFiles(), reading, editing }
     for (const argument of parts.listed) yield* found(argument)
     for (const { text } of parts.tested) {
       if (text === "" || isStream(text)) continue

@@ -22,16 +22,23 @@ interface Tree {
   readonly links: ReadonlyArray<string>
 }
 
-/** Lists them; `undefined` where there are more than are read. */
-export type TreeFiles = (directory: string, hidden: boolean) => Effect.Effect<Tree | undefined>
+/** Lists them, with those of `hidden` names and in directories of `packages` or without; `undefined` where there are more than are read. */
+export type TreeFiles = (
+  directory: string,
+  options: { readonly hidden: boolean; readonly packages: boolean }
+) => Effect.Effect<Tree | undefined>
+
+/** Where packages of others lie, and what was made of the sources. */
+export const packageDirectories = new Set(["node_modules", ".venv", "__pycache__", "target"])
 
 /** Makes it for one line. */
 export const makeTreeFiles = (): TreeFiles => {
   let left = maximumEntries
   const known = new Map<string, Tree>()
-  return (top, hidden) =>
+  return (top, { hidden, packages: all }) =>
     Effect.gen(function*() {
-      const found = known.get(`${hidden} ${top}`)
+      const key = `${hidden} ${all} ${top}`
+      const found = known.get(key)
       if (found !== undefined) return found
       const files: Array<string> = []
       const links: Array<string> = []
@@ -40,13 +47,14 @@ export const makeTreeFiles = (): TreeFiles => {
         for (const entry of yield* entriesOf(`${top}/${at}`)) {
           if (--left < 0) return undefined
           if (!hidden && entry.name.startsWith(".")) continue
+          if (!all && packageDirectories.has(entry.name)) continue
           if (entry.isDirectory()) directories.push(`${at}${entry.name}/`)
           else files.push(`${at}${entry.name}`)
           if (entry.isSymbolicLink()) links.push(`${at}${entry.name}`)
         }
       }
       const tree = { files, links }
-      known.set(`${hidden} ${top}`, tree)
+      known.set(key, tree)
       return tree
     })
 }

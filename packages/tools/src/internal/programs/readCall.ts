@@ -15,6 +15,8 @@ export interface Named<Word> {
   readonly kind: Kind
   /** Whether it is an operand, and so may be taken for an option by what only the shell knows. */
   readonly operand: boolean
+  /** The option whose value it is. */
+  readonly option?: string | undefined
 }
 
 /** What a call does, as far as its table says. */
@@ -30,6 +32,8 @@ export interface Call<Word> {
   readonly here: boolean
   /** Its options. */
   readonly options: ReadonlyArray<string>
+  /** Its operands, those behind `--` included. */
+  readonly operands: ReadonlyArray<Word>
 }
 
 class CallReader<Word extends CallWord> {
@@ -37,7 +41,7 @@ class CallReader<Word extends CallWord> {
   readonly #args: ReadonlyArray<Word>
   readonly named: Array<Named<Word>> = []
   readonly options: Array<string> = []
-  readonly #operands: Array<Word> = []
+  readonly operands: Array<Word> = []
   unknown: string | undefined
   below = false
   hidden = false
@@ -50,7 +54,8 @@ class CallReader<Word extends CallWord> {
   }
 
   #value(word: Word, text: string, { takes }: Option): void {
-    if (takes !== undefined) this.named.push({ word, text, kind: takes, operand: false })
+    if (takes === undefined) return
+    this.named.push({ word, text, kind: takes, operand: false, option: this.options.at(-1) })
   }
 
   #use(name: string, option: Option): void {
@@ -129,12 +134,12 @@ class CallReader<Word extends CallWord> {
       const word = this.#args[this.#at] as Word
       if (!ended && word.text === "--") ended = true
       else if (ended || !/^-./.test(word.text)) {
-        this.#operands.push(word)
+        this.operands.push(word)
       } else this.#option(word)
     }
     const kinds = this.#first ? this.#table.operands.slice(1) : this.#table.operands
-    for (const [at, word] of this.#operands.entries()) {
-      const isLast = at > 0 && at === this.#operands.length - 1
+    for (const [at, word] of this.operands.entries()) {
+      const isLast = at > 0 && at === this.operands.length - 1
       const kind = (isLast ? this.#table.last : undefined) ?? kinds[Math.min(at, kinds.length - 1)]
       if (kind === undefined) this.unknown ??= word.text
       else this.named.push({ word, text: word.text, kind, operand: !ended })
@@ -146,8 +151,8 @@ class CallReader<Word extends CallWord> {
 export const readCall = <Word extends CallWord>(table: Table, args: ReadonlyArray<Word>): Call<Word> => {
   const reader = new CallReader(table, args)
   reader.read()
-  const { below, hidden, named, options, unknown } = reader
+  const { below, hidden, named, operands, options, unknown } = reader
   const here = table.here || below
   const names = named.some(({ kind, operand }) => operand && (kind === "read" || kind === "below"))
-  return { unknown, named, below, hidden: hidden || !table.skipsHidden, here: here && !names, options }
+  return { unknown, named, below, hidden: hidden || !table.skipsHidden, here: here && !names, options, operands }
 }

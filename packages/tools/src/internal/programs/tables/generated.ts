@@ -16,7 +16,7 @@ export const generated: Readonly<Record<string, string>> = {
     "[read] --fillrows --json --keep-empty-lines --output-separator: --output-width: --separator: --table --table-columns-limit: --table-columns: --table-header-repeat --table-hide: --table-name: --table-noextreme: --table-noheadings --table-order: --table-right: --table-truncate: --table-wrap: --tree-id: --tree-parent: --tree: -E: -H: -J -L -N: -O: -R: -T: -V -W: -c: -d -e -h -i: -l: -n: -o: -p: -r: -s: -t -x",
   comm: "[read] --check-order --nocheck-order --output-delimiter: --total --zero-terminated -1 -2 -3 -z",
   cp:
-    "[acts read last:write] --archive^ --attributes-only --backup? --context? --copy-contents --force --interactive --no-clobber --no-dereference --no-preserve: --no-target-directory --one-file-system --parents --preserve? --recursive^ --reflink? --remove-destination --sparse: --strip-trailing-slashes --suffix: --target-directory> --update --verbose -P -R^ -S: -T -Z -a^ -b -d -f -i -n -p -r^ -t> -u -v -x",
+    "[acts read last:write] --archive^ --attributes-only --backup? --context? --copy-contents --force --interactive --no-clobber --no-dereference --no-preserve: --no-target-directory --one-file-system --parents --preserve? --recursive^ --reflink? --remove-destination --sparse: --strip-trailing-slashes --target-directory> --update --verbose -P -R^ -T -Z -a^ -b -d -f -i -n -p -r^ -t> -u -v -x",
   cut:
     "[read] --bytes: --characters: --complement --delimiter: --fields: --only-delimited --output-delimiter: --zero-terminated -M -b: -c: -d: -f: -n -s -z",
   date:
@@ -56,7 +56,7 @@ export const generated: Readonly<Record<string, string>> = {
   md5sum: "[read] --binary --ignore-missing --quiet --status --strict --tag --text --warn --zero -b -t -w -z",
   mkdir: "[acts write] --context? --mode: --parents --verbose -Z -m: -p -v",
   mv:
-    "[acts read last:write] --backup? --context --force --interactive --no-clobber --no-target-directory --strip-trailing-slashes --suffix: --target-directory> --update --verbose -S: -T -Z -b -f -i -n -t> -u -v",
+    "[acts read last:write] --backup? --context --force --interactive --no-clobber --no-target-directory --strip-trailing-slashes --target-directory> --update --verbose -T -Z -b -f -i -n -t> -u -v",
   nl:
     "[read] --body-numbering: --footer-numbering: --header-numbering: --join-blank-lines: --line-increment: --no-renumber --number-format: --number-separator: --number-width: --section-delimiter: --starting-line-number: -b: -d: -f: -h: -i: -l: -n: -p -s: -v: -w:",
   nproc: "[none] --all --ignore:",
@@ -150,7 +150,7 @@ export const generated: Readonly<Record<string, string>> = {
   "git pull":
     "[acts remote] --all --allow-unrelated-histories --append --autostash --cleanup: --commit --deepen: --depth: --dry-run --ff --ff-only --force --ipv4 --ipv6 --jobs? --keep --log? --negotiation-tip: --progress --prune --quiet --rebase --refmap: --set-upstream --shallow-exclude: --shallow-since: --show-forced-updates --signoff? --squash --stat --tags --unshallow --update-shallow --verbose --verify -4 -6 -a -f -j -k -n -p -q -r -t -v",
   "git push":
-    "[acts remote] --all --atomic --delete --dry-run --follow-tags --force --force-if-includes --force-with-lease? --ipv4 --ipv6 --mirror --no-verify --porcelain --progress --prune --quiet --repo: --set-upstream --tags --thin --verbose -4 -6 -d -f -n -q -u -v",
+    "[acts remote] --all --atomic --delete --dry-run --follow-tags --force --force-if-includes --force-with-lease? --ipv4 --ipv6 --mirror --no-verify --porcelain --progress --prune --quiet --set-upstream --tags --thin --verbose -4 -6 -d -f -n -q -u -v",
   "git rebase":
     "[acts git] --abort --apply --autosquash --autostash --committer-date-is-author-date --continue --empty: --force-rebase --fork-point --ignore-whitespace --keep-base --merge --no-ff --no-stat --no-verify --onto: --quiet --quit --reapply-cherry-picks --rerere-autoupdate --reschedule-failed-exec --reset-author-date --root --show-current-patch --signoff --skip --update-refs --verbose --whitespace: -C: -f -m -n -q -v",
   "git reset":

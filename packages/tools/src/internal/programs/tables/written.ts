@@ -52,6 +52,10 @@ const compiler =
   -fstrict-aliasing -fcommon -fcoverage-mapping -fprofile-arcs -ftest-coverage -funsigned-char -fsigned-char -fomit-frame-pointer
   -M -MM -MD -MMD -MP -MF> -MT: -MQ: -include< -H -P -C --coverage -rdynamic -dumpversion -dumpmachine --version --help`
 
+const packer =
+  `[acts write] -c -d -f -k -l -n -q -t -v -# -T: --stdout --decompress --uncompress --force --keep --list --no-name
+  --quiet --test --verbose --fast --best --threads:`
+
 /** Tables by program, and by program and subcommand. */
 export const written: Readonly<Record<string, string>> = {
   "c++": compiler,
@@ -100,6 +104,9 @@ export const written: Readonly<Record<string, string>> = {
   rev: "[read]",
   sdiff: "[read] -s -w: -i -b -B -t -a -W",
   sponge: "[acts write]",
+  truncate: "[acts write] -c -o -r< -s: --no-create --io-blocks --reference< --size:",
+  shred: "[acts write] -f -n: -s: -u -v -x -z --force --iterations: --size: --verbose --exact --zero",
+  unlink: "[acts write]",
   less: "[read] -N -R -S -F -X -r -i -n -M -m -e -E -s",
   more: "[read] -s -p -c -u",
   tree:
@@ -131,7 +138,16 @@ export const written: Readonly<Record<string, string>> = {
     `[look] -b -i -k -L -h -N -0 -r --brief --mime --mime-type --mime-encoding --extension --dereference --no-dereference
     --keep-going --print0 --raw`,
   md5: "[read] -q -r",
-  ln: "[acts read last:write] -f -n -v -T -b --force --verbose --no-target-directory",
+  ln: "[acts read last:write] -f -n -v -T --force --verbose --no-target-directory",
+
+  // Without -c, -l or -t they put another file in the place of each.
+  bzip2: packer,
+  gunzip: packer,
+  gzip: packer,
+  unxz: packer,
+  unzstd: packer,
+  xz: packer,
+  zstd: packer,
   chmod: "[acts text write] -R -v -c -f --recursive --verbose --changes --silent --quiet",
   curl:
     `[acts at url] -s -S -f -L -i -I -v -k -g -G -N -4 -6 -X: -H: -A: -m: -r: -e: --silent --show-error --fail --fail-with-body
@@ -144,7 +160,7 @@ export const written: Readonly<Record<string, string>> = {
     --dns-timeout: --connect-timeout: --read-timeout: --waitretry: --wait: --random-wait --limit-rate: --no-check-certificate
     --no-cache --no-cookies --no-proxy --https-only --inet4-only --inet6-only --max-redirect: --user-agent: --show-progress
     --progress: -nc --no-clobber --no-netrc --no-config -U:`,
-  rustc: "[acts read] --version -V -v --edition: --crate-type: --crate-name: --explain: --print: -O -g --test",
+  rustc: "[acts at read] --version -V -v --edition: --crate-type: --crate-name: --explain: --print: -O -g --test",
   rustfmt: "[acts read] --check --edition: -v -q --color:",
   "cargo fmt": "[acts] --check --all -v -q -p: --package:",
   "cargo clippy": `[acts text] ${rust} --no-deps`,

@@ -1,0 +1,156 @@
+/** Finds out what a call removes, moves or copies, and whether rules or protected names speak of something in it. */
+import * as Effect from "effect/Effect"
+import { posix } from "node:path"
+import type { Target } from "../../Paths.ts"
+import type { Named } from "../programs/readCall.ts"
+import { isProtected } from "../protectedNames.ts"
+import { gitCall } from "./gitCall.ts"
+import type { Invocation } from "./parts.ts"
+import { type Looking, targetsOf, textsOf } from "./touched.ts"
+import { packageDirectories } from "./treeFiles.ts"
+import type { Argument } from "./words.ts"
+
+interface Place {
+  readonly text: string
+  readonly word: Argument
+}
+
+/** What a call changes. */
+interface Changes {
+  /** What is changed where it is, all below included. */
+  readonly itself: ReadonlyArray<Place>
+  /** What is copied or moved, and where to. */
+  readonly sources: ReadonlyArray<Place>
+  readonly into: ReadonlyArray<Place>
+  readonly takes: boolean
+  /** Whether a protected name below is changed with the rest: git keeps its own, and puts there only what it tracks. */
+  readonly deep: boolean
+}
+
+const nothing: Changes = { itself: [], sources: [], into: [], takes: false, deep: true }
+
+const copying = new Set(["cp", "ln", "mv"])
+
+const ofGit = (invocation: Invocation, operands: ReadonlyArray<Place>): Changes => {
+  switch (gitCall(invocation.args).sub) {
+    case "rm":
+      return { ...nothing, itself: operands }
+    case "mv":
+      return { ...nothing, sources: operands.slice(0, -1), into: operands.slice(-1), takes: true }
+    case "checkout":
+    case "clean":
+    case "restore":
+      return { ...nothing, itself: operands, deep: false }
+    default:
+      return nothing
+  }
+}
+
+const changesOf = (invocation: Invocation): Changes => {
+  const { call, program } = invocation
+  if (call === undefined || invocation.reads) return nothing
+  const of = (kinds: ReadonlyArray<Named<Argument>["kind"]>) => call.named.filter(({ kind }) => kinds.includes(kind))
+  if (program === "git") {
+    const inside = gitCall(invocation.args).directories.map(({ text }) => text)
+    const places = of(["git", "look"]).map(({ text, word }) => ({ text: posix.join(...inside, text), word }))
+    return ofGit(invocation, places)
+  }
+  if (!copying.has(program)) return { ...nothing, itself: of(["write"]) }
+  return { ...nothing, sources: of(["read", "below"]), into: of(["write"]), takes: program === "mv" }
+}
+
+/** How many files of a directory are told that rules speak of. */
+const mostTold = 20
+
+const joined = (directory: string, name: string): string =>
+  directory === "." ? name : name === "" ? directory : `${directory}/${name}`
+
+/** The files below a target, by their paths in it; none where it is no directory. */
+const filesBelow = Effect.fnUntraced(function*({ touched, treeFiles }: Looking, { real, shown }: Target) {
+  if (packageDirectories.has(posix.basename(real))) return []
+  const tree = yield* treeFiles(real, { hidden: true, packages: false })
+  if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
+  return tree?.files ?? []
+})
+
+const noted = ({ editing, touched }: Looking, target: Target): void => {
+  if (target.protected || editing(target.shown) !== "allow") touched.changed.set(target.real, target)
+}
+
+/** Notes what of a directory rules of edits speak of, by where it lies or will lie. */
+const notedBelow = (looking: Looking, top: Target, files: ReadonlyArray<string>): void => {
+  let told = 0
+  for (const file of files) {
+    const shown = joined(top.shown, file)
+    if (looking.editing(shown) === "allow") continue
+    if (++told > mostTold) return
+    const real = `${top.real}/${file}`
+    looking.touched.changed.set(real, { real, shown, place: "inside", protected: false, linked: false })
+  }
+}
+
+const guardedBelow = (
+  { touched }: Looking,
+  { pattern }: Invocation,
+  top: Target,
+  files: ReadonlyArray<string>
+): void => {
+  if (files.some((file) => isProtected(joined(top.shown, file)) || isProtected(file))) touched.guarded.add(pattern)
+}
+
+const targetsIn = Effect.fnUntraced(function*(looking: Looking, { text, word }: Place) {
+  const found: Array<Target> = []
+  for (const path of yield* textsOf(looking, text, word)) {
+    found.push(...(yield* targetsOf(looking.places, looking.touched, path)))
+  }
+  return found.filter(({ place }) => place === "inside")
+})
+
+/** What is copied or moved from one place to another. */
+const carried = Effect.fnUntraced(function*(
+  looking: Looking,
+  invocation: Invocation,
+  source: Target,
+  into: Place,
+  takes: boolean
+) {
+  const files = yield* filesBelow(looking, source)
+  guardedBelow(looking, invocation, source, files)
+  const name = source.shown === "." ? "" : posix.basename(source.shown)
+  const ends: Array<Target> = []
+  for (const path of yield* textsOf(looking, into.text, into.word)) {
+    for (const end of [path, joined(path.replace(/(?<=[^/])\/+$/, ""), name)]) {
+      ends.push(...(yield* targetsOf(looking.places, looking.touched, end)))
+    }
+  }
+  for (const end of ends.filter(({ place }) => place === "inside")) {
+    noted(looking, end)
+    notedBelow(looking, end, files)
+  }
+  if (!takes) return
+  noted(looking, source)
+  notedBelow(looking, source, files)
+  // Under another name it may be read: then to move it is to read it.
+  const isFreed = (file: string) =>
+    looking.reading(joined(source.shown, file)) !== "allow"
+    && ends.some(({ shown }) => looking.reading(joined(shown, file)) === "allow")
+  for (const file of files.filter(isFreed)) looking.touched.searched.add(joined(source.shown, file))
+})
+
+/** Notes what a call changes. */
+export const change = Effect.fnUntraced(function*(looking: Looking, invocation: Invocation) {
+  const { deep, into, itself, sources, takes } = changesOf(invocation)
+  for (const place of itself) {
+    for (const target of yield* targetsIn(looking, place)) {
+      noted(looking, target)
+      const files = yield* filesBelow(looking, target)
+      notedBelow(looking, target, files)
+      if (deep) guardedBelow(looking, invocation, target, files)
+    }
+  }
+  for (const place of sources) {
+    for (const source of yield* targetsIn(looking, place)) {
+      for (const each of into) yield* carried(looking, invocation, source, each, takes)
+    }
+  }
+})

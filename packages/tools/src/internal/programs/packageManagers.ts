@@ -1,0 +1,37 @@
+/** Knows when a package manager does what its name says, and when it runs a program that it is given by name. */
+
+/** Commands of each that install, show, or run scripts of the project. All others run or change more than that. */
+const own: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: new Set(
+    `add audit bin cache ci clean-install cit dedupe ddp diff dist-tags doctor explain find-dupes fund help i ic in info ins inst
+    insta instal install install-ci-test install-clean install-test isntall it la list ll ls org outdated pack ping prefix prune
+    publish query r rb rebuild remove restart rm root rum run run-script s sbom se search show shrinkwrap start stop t test tst un
+    uninstall unlink up update upgrade urn v version view why whoami`.split(/\s+/)
+  ),
+  pnpm: new Set(
+    `add audit bin dedupe fetch help i import info install install-test it la licenses list ll ls outdated pack prune publish rb
+    rebuild recursive remove restart rm root run run-script show start stop store t test tst un uninstall up update upgrade view
+    why`.split(/\s+/)
+  ),
+  yarn: new Set(
+    `add audit autoclean bin cache check constraints dedupe explain help import info install licenses list outdated pack rebuild
+    remove restart start stop test unlink up upgrade upgrade-interactive version versions why`.split(/\s+/)
+  )
+}
+
+/** Names that only scripts have: no program is called so. */
+const isScript = (text: string): boolean =>
+  /^[\w-]+(?::[\w-]+)+$/.test(text) ||
+  /^(?:build|check|check-types|ci|clean|compile|coverage|deploy|dev|docs?|e2e|fix|format|generate|lint|lint-fix|prebuild|preview|release|serve|storybook|test-\w+|type-?check|types|validate|verify|watch)$/
+    .test(text)
+
+/** The word by which a manager is told to run something, where it is not one of its own commands. */
+export const carriedBy = (manager: string, operands: ReadonlyArray<string>): string | undefined => {
+  const [sub, ...rest] = operands
+  const commands = own[manager]
+  if (commands === undefined || sub === undefined || (manager !== "npm" && isScript(sub))) return undefined
+  if (manager === "yarn" && sub === "workspace" && rest.length > 1) return carriedBy(manager, rest.slice(1))
+  // What yarn runs is a script, or else a program of a package.
+  if (manager === "yarn" && sub === "run") return carriedBy(manager, rest)
+  return commands.has(sub) ? undefined : sub
+}
