@@ -14,17 +14,17 @@ import { retryBusy } from "./internal/writer.ts"
 /** Where the database is. */
 export interface Options {
   /**
-   * `postgres://user:password@host:port/database`, with the parameters of libpq such as `sslmode`. It is not told to anybody:
-   * errors show it without user and password.
+   * `postgres://user:password@host:port/database`, with the parameters of libpq such as `sslmode`. Errors show it
+   * without user and password.
    */
   readonly url: Redacted.Redacted<string> | string
-  /** The PostgreSQL schema that the tables are in, `skein` by default; it is made where it is missing. */
+  /** The PostgreSQL schema of the tables, `skein` by default; it is created if it is missing. */
   readonly schema?: string
 }
 
 /**
- * Storage in this database. A connection that is lost is made again, for up to 30 seconds; nothing is stored twice for it,
- * and nothing is lost. Fails, and leaves the database as it is, where the schema is not Skein's or cannot be used.
+ * Storage in this database. A lost connection is restored, for up to 30 seconds; no commit is lost or stored twice.
+ * Fails, and leaves the database unchanged, if the schema is not Skein's or cannot be used.
  */
 export const layer = ({ schema = "skein", url }: Options): Layer.Layer<SessionStorage, StorageError> =>
   Layer.scoped(
@@ -40,7 +40,7 @@ export const layer = ({ schema = "skein", url }: Options): Layer.Layer<SessionSt
         connection,
         dialect,
         othersVersion,
-        // The server acknowledges a COMMIT when it is on its disk.
+        // The server acknowledges a COMMIT once it is on its disk.
         flush: Effect.void,
         transactions: { read, snapshot, within }
       })

@@ -1,6 +1,6 @@
-/** Decides what names a PostgreSQL database, and how it is shown: never with its user or password. */
+/** Recognises the URL of a PostgreSQL database, and formats it without user and password. */
 
-/** Whether a text names a PostgreSQL database, and not a file. */
+/** Whether a text is the URL of a PostgreSQL database, and not a file. */
 export const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//i.test(database)
 
 /** A URL without its user, password and parameters, for people. */

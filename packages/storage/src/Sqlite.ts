@@ -20,15 +20,15 @@ import { retryBusy } from "./internal/writer.ts"
 
 /** Where the database is. */
 export interface Options {
-  /** The file; it and its directory are made where they are missing. `:memory:` lasts as long as the layer. */
+  /** The file, which is created with its directory if it is missing. `:memory:` lasts as long as the layer. */
   readonly filename: string
-  /** `read`: a file that cannot be written or made is read as it is now; nothing is stored in it. */
+  /** `read`: opens a file that cannot be written or created as it is, and stores nothing in it. */
   readonly access?: "read" | "write"
 }
 
 const inMemory = ":memory:"
 
-/** SQLite waits for a lock by stopping the whole process: only for a moment, then the other fibers have their turn. */
+/** SQLite waits for a lock by blocking the whole process, so only briefly; then other fibers run. */
 const busyTimeout = "PRAGMA busy_timeout = 50"
 
 const open = Effect.fnUntraced(function*(file: string) {
@@ -36,15 +36,15 @@ const open = Effect.fnUntraced(function*(file: string) {
   const run = (sql: string) => retryBusy(execute(connection, file, sql))
   yield* run(busyTimeout)
   yield* run("PRAGMA foreign_keys = ON")
-  // 16 MB: a page that changes often moves from the log into the file once instead of many times.
+  // 16 MB: a page that changes often is then moved from the log into the file once instead of many times.
   yield* run("PRAGMA wal_autocheckpoint = 4000")
   yield* run("PRAGMA journal_size_limit = 33554432")
   const [mode] = yield* run("PRAGMA journal_mode = WAL")
-  // The header that was inspected may be older than what the log of the file says.
+  // The header that was inspected may be older than the log of the file.
   const schema = yield* retryBusy(schemaOf(connection, file))
   yield* checkSchema(file, schema, migrations.length)
   if (schema < migrations.length) yield* retryBusy(migrate(connection, file))
-  // A file system without shared memory has no log: there each COMMIT has to wait for the disk.
+  // A file system without shared memory has no log: there each COMMIT waits for the disk.
   const hasLog = mode?.["journal_mode"] === "wal"
   yield* run(`PRAGMA synchronous = ${hasLog ? "NORMAL" : "FULL"}`)
   const flush = hasLog ? yield* makeFlush(file) : Effect.void
@@ -52,7 +52,7 @@ const open = Effect.fnUntraced(function*(file: string) {
   return { connection, flush, dialect: sqlite(file), othersVersion }
 })
 
-/** Fails where the file at this path is not the one that was opened. */
+/** Fails if the file at this path is no longer the one that was opened. */
 const isStill = (file: string, opened: Stats): Effect.Effect<void, StorageError> => {
   const gone = (detail: string) => fileError("check", "gone", file, detail)
   return Effect.flatMap(
@@ -67,14 +67,14 @@ const isStill = (file: string, opened: Stats): Effect.Effect<void, StorageError>
   )
 }
 
-/** Makes the file where it is missing. */
+/** Creates the file if it is missing. */
 const ready = (file: string): Effect.Effect<string, StorageError> =>
   inspect(file, migrations.length).pipe(
     Effect.flatMap((exists) => exists ? Effect.void : create(file)),
     Effect.as(file)
   )
 
-/** The file; where it cannot be written or made, what stands for it: a copy, or an empty database. */
+/** The file; if it cannot be written or created, a copy of it or an empty database. */
 const readable = (file: string): Effect.Effect<string, StorageError, Scope.Scope> =>
   Effect.catchIf(
     ready(file),
@@ -82,7 +82,7 @@ const readable = (file: string): Effect.Effect<string, StorageError, Scope.Scope
     () => existsSync(file) ? copyToRead(file) : Effect.succeed(inMemory)
   )
 
-/** Storage in this file. Fails, and leaves the file as it is, where it is not one of Skein's or cannot be used. */
+/** Storage in this file. Fails, and leaves the file unchanged, if it is not Skein's or cannot be used. */
 export const layer = ({ access = "write", filename }: Options): Layer.Layer<SessionStorage, StorageError> =>
   Layer.scoped(
     SessionStorage,

@@ -1,4 +1,4 @@
-/** Owns how much room a database file takes, and gives back what it does not need. */
+/** Owns the disk space of a database file, and returns what it no longer needs. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -11,14 +11,14 @@ import { retryBusy } from "./internal/writer.ts"
 
 const bytesOf = (path: string): number => fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-/** The bytes of a database and of its log on the disk; 0 where there is none. */
+/** The bytes of a database and its log on disk; 0 if there is none. */
 export const size = (filename: string): Effect.Effect<number, StorageError> =>
   fileSystem(filename, () => bytesOf(filename) + bytesOf(`${filename}-wal`))
 
 /**
- * Writes the database anew without the room of what was removed. The whole process stands still meanwhile, it takes as
- * much room again while it lasts, and others wait to write: so call it on request, not while agents work. Waits
- * up to 30 seconds for the lock of another process.
+ * Rewrites the database without the space of deleted rows. This blocks the whole process, needs as much space again
+ * while it runs, and other processes wait to write, so call it on request, not while agents work. Waits up to 30
+ * seconds for the lock of another process.
  */
 export const compact = (filename: string): Effect.Effect<void, StorageError> =>
   Effect.scoped(Effect.gen(function*() {
@@ -29,6 +29,6 @@ export const compact = (filename: string): Effect.Effect<void, StorageError> =>
     const run = (sql: string) => retryBusy(execute(connection, file, sql))
     yield* run("PRAGMA busy_timeout = 50")
     yield* run("VACUUM")
-    // The new pages are in the log until they are moved. A reader may keep them there, and then the next checkpoint moves them.
+    // The new pages are in the log until a checkpoint moves them. A reader may delay that until the next checkpoint.
     yield* run("PRAGMA wal_checkpoint(TRUNCATE)")
   }))

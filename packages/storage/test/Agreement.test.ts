@@ -4,7 +4,7 @@ import { share } from "@skein/testing/Seeds"
 import { agreesWithMemory } from "./support/agreement.ts"
 
 it.effect(
-  "SQLite and memory agree on what any sequence of commits leaves",
+  "SQLite and memory agree after any sequence of commits",
   () => agreesWithMemory(() => Sqlite.layer({ filename: ":memory:" }), share(50)),
   120_000
 )

@@ -72,7 +72,7 @@ const exported = Effect.suspend(() => {
 const file = (name: string) => Effect.map(temporary, (directory) => join(directory, `${name}.db`))
 
 describe("an archive on SQLite", () => {
-  it.scoped("names what cannot be read, and is whole without it", () =>
+  it.scoped("lists what is unreadable, and is valid without it", () =>
     Effect.gen(function*() {
       const from = yield* file("from")
       yield* on(from)(commit([...said("a", 2), ...said("ab", 1), ...said("abc", 1), ...said("ac", 1), run]))
@@ -92,7 +92,7 @@ describe("an archive on SQLite", () => {
       expect(yield* sql(to, "SELECT id FROM run")).toEqual([])
     }))
 
-  it.scoped("is taken in by one commit: where a row is refused, none is there", () =>
+  it.scoped("is imported in one commit: if a row is refused, nothing is stored", () =>
     Effect.gen(function*() {
       const from = yield* file("from")
       yield* on(from)(commit([...said("a", 3), ...said("ab", 3), run]))
@@ -113,7 +113,7 @@ describe("an archive on SQLite", () => {
       expect(again).toMatchObject({ sessions: 2, messages: 6, unreadable: [] })
     }))
 
-  it.scoped("of 10,000 messages comes and goes, a session at a time", () =>
+  it.scoped("of 10,000 messages is exported and imported one session at a time", () =>
     Effect.gen(function*() {
       const from = yield* file("from")
       yield* on(from)(commit([...said("a", 5_000), ...said("ab", 5_000), run]))

@@ -11,7 +11,7 @@ import { program, temporary } from "./support/startProcess.ts"
 
 const open = (filename: string) => Effect.provide(Effect.asVoid(SessionStorage), Sqlite.layer({ filename }))
 
-/** Everything in a directory, byte for byte. */
+/** All files in a directory, byte for byte. */
 const contents = (directory: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     fs.readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map(
@@ -22,7 +22,7 @@ const contents = (directory: string): Readonly<Record<string, string>> =>
     )
   )
 
-/** Leaves in `to` what a process that dies while it has the database `from` open leaves behind. */
+/** Leaves in `to` the files of a process that dies while it has the database `from` open. */
 const crashed = (to: string, from: string) =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
@@ -35,7 +35,7 @@ const crashed = (to: string, from: string) =>
 
 interface Case {
   readonly name: string
-  /** Makes the file that is then opened. */
+  /** Creates the file to open. */
   readonly make: (file: string) => Effect.Effect<unknown, StorageError>
   readonly reason: StorageError["reason"]
   readonly says: RegExp
@@ -114,7 +114,7 @@ const cases: ReadonlyArray<Case> = [
 
 describe("SQLite, given a bad file", () => {
   for (const { make, name, reason, says } of cases) {
-    it.scoped(`refuses ${name} and leaves it as it is`, () =>
+    it.scoped(`refuses ${name} and leaves it unchanged`, () =>
       Effect.gen(function*() {
         const directory = yield* temporary
         const file = join(directory, "skein.db")
@@ -136,7 +136,7 @@ describe("SQLite, given a bad file", () => {
       expect((yield* Effect.flip(open(join(file, "skein.db")))).reason).toBe("unreadable")
     }))
 
-  it.scoped("goes on with what a process that died has left", () =>
+  it.scoped("continues with the files of a process that died", () =>
     Effect.gen(function*() {
       const file = join(yield* temporary, "skein.db")
       yield* crashed(file, `${file}.old`)
@@ -147,7 +147,7 @@ describe("SQLite, given a bad file", () => {
       expect(approvals.length).toBe(50)
     }))
 
-  it.scoped("makes a missing directory and a file that only the owner can read", () =>
+  it.scoped("creates a missing directory, and a file that only the owner can read", () =>
     Effect.gen(function*() {
       const directory = join(yield* temporary, "a", "b")
       const file = join(directory, "skein.db")
@@ -157,10 +157,10 @@ describe("SQLite, given a bad file", () => {
       expect(fs.statSync(file).mode & 0o777).toBe(0o600)
     }))
 
-  // Root may do everything: another user has to try.
+  // Root may do everything, so another user has to try.
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-  it.scoped("says what is not readable or writable", () =>
+  it.scoped("reports what is not readable or writable", () =>
     Effect.gen(function*() {
       const start = yield* program
       const directory = yield* temporary
@@ -183,7 +183,7 @@ describe("SQLite, given a bad file", () => {
       fs.chmodSync(directory, 0o755)
     }), 60_000)
 
-  it.scoped("says what to do where better-sqlite3 does not load", () =>
+  it.scoped("says what to do if better-sqlite3 does not load", () =>
     Effect.gen(function*() {
       const start = yield* program
       const directory = yield* temporary

@@ -32,7 +32,7 @@ const heldScheduler = () => {
   return { scheduler, release }
 }
 
-/** A stored tree, what is published of it from then on, and a fiber that goes on late after its commit. */
+/** A stored tree, its later published events, and a fiber that continues late after its commit. */
 const setUp = Effect.gen(function*() {
   const journal = yield* Journal
   const { release, scheduler } = heldScheduler()
@@ -41,20 +41,20 @@ const setUp = Effect.gen(function*() {
   yield* (yield* Bus).listen({ rootID: info.id }, ({ seq }) => seqs.push(seq))
   const put = (title: string) => journal.commit([{ _tag: "Session", info: { ...info, title } }])
   const putAll = (titles: ReadonlyArray<string>) => titles.map((title) => Effect.runFork(put(title)))
-  /** Ends when the storage has answered all commits so far, and all fibers but the late one have gone on. */
+  /** Ends when the storage has answered all commits so far, and all fibers but the late one have continued. */
   const answered = journal.commit([{ _tag: "Session", info: sessionOf(SessionID.make("ses_b"), "b"), isNew: true }])
   return {
     answered,
-    /** Commits in fibers that begin at once. */
+    /** Commits in fibers that start immediately. */
     putAll,
     release,
     seqs,
-    /** Commits in a fiber that begins at once and goes on when it is released. */
+    /** Commits in a fiber that starts immediately and continues when it is released. */
     late: (session = info) => Effect.runFork(journal.commit([{ _tag: "Session", info: session }]), { scheduler })
   }
 })
 
-it.scoped("publishes the events of a tree in the order of their numbers, however late a fiber goes on", () =>
+it.scoped("publishes the events of a tree in the order of their numbers, however late a fiber continues", () =>
   Effect.gen(function*() {
     const { answered, late, putAll, release, seqs } = yield* setUp
     const slow = late()
@@ -67,7 +67,7 @@ it.scoped("publishes the events of a tree in the order of their numbers, however
     expect(seqs).toEqual([2, 3, 4])
   }).pipe(Effect.provide(layer)))
 
-it.scoped("publishes in order though a caller is interrupted", () =>
+it.scoped("publishes in order even if a caller is interrupted", () =>
   Effect.gen(function*() {
     const { answered, late, putAll, release, seqs } = yield* setUp
     const slow = late()

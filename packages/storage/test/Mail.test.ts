@@ -37,7 +37,7 @@ const both = Effect.gen(function*() {
   return { ours: yield* open, theirs: yield* open }
 })
 
-it.scopedLive("shows what another process has said, once it has said something, until somebody takes it", () =>
+it.scopedLive("shows the messages of another process until one of them is taken", () =>
   Effect.gen(function*() {
     const { ours, theirs } = yield* both
     const look = ours.mail ?? Effect.dieMessage("A file has no mail")
@@ -50,7 +50,7 @@ it.scopedLive("shows what another process has said, once it has said something, 
     expect(yield* look).toEqual([word, stop])
     expect(yield* look).toBeUndefined()
     yield* ours.commit([{ _tag: "InboxTaken", id: word.id, sessionID: id, at: 6 }])
-    // What one has taken, the other cannot take.
+    // A message that one has taken, the other cannot take.
     const late = yield* Effect.flip(theirs.commit([{ _tag: "InboxTaken", id: word.id, sessionID: id, at: 7 }]))
     expect(late.reason).toBe("constraint")
     yield* theirs.commit([{ _tag: "Session", info: { ...session, title: "u" } }])

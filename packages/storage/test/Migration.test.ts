@@ -55,7 +55,7 @@ const todo = { id: "1", content: "buy thread", status: "pending", priority: "hig
 
 const json = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
-/** A row in every table of the first schema, with values in the columns that no put writes. */
+/** A row in every table of the first schema, with values in the columns that no upsert writes. */
 const rows = [
   `INSERT INTO session VALUES ('ses_a', NULL, 'ses_a', 0, 'project', '/work', 'it''s old', 'build', 1, 1, 2, NULL, 'me', 7, 9, ${
     json(info)
@@ -87,7 +87,7 @@ const rowsOf = (schema: number): ReadonlyArray<string> =>
     "INSERT INTO event_counter VALUES ('ses_a', 2), ('ses_x', 2)"
   ]
 
-/** A file as the version that had this schema left it. */
+/** A file as the version with this schema left it. */
 const old = Effect.fnUntraced(function*(file: string, schema: number) {
   yield* statements(file, [
     "PRAGMA journal_mode = WAL",
@@ -101,7 +101,7 @@ const old = Effect.fnUntraced(function*(file: string, schema: number) {
 const contents = (file: string) =>
   Effect.forEach(tables, (table) => sql<Readonly<Record<string, unknown>>>(file, `SELECT * FROM ${table}`))
 
-/** Rows of older schemas as this one has them: what they did not have is empty. */
+/** Rows of older schemas in the current form: new columns are empty. */
 const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, event]: Effect.Effect.Success<
   ReturnType<typeof contents>
 >) => [
@@ -121,7 +121,7 @@ const open = (filename: string) => Effect.provide(Effect.asVoid(SessionStorage),
 
 describe("SQLite, given a file of an older schema", () => {
   for (let schema = 1; schema < migrations.length; schema++) {
-    it.scoped(`keeps all that schema ${schema} holds, and makes a copy of it first`, () =>
+    it.scoped(`keeps everything of schema ${schema}, and copies the file first`, () =>
       Effect.gen(function*() {
         const directory = yield* temporary
         const file = join(directory, "skein.db")
@@ -137,13 +137,13 @@ describe("SQLite, given a file of an older schema", () => {
         expect(fs.statSync(backup).mode & 0o777).toBe(0o600)
         expect(yield* schemaOf(backup)).toBe(schema)
         expect(yield* contents(backup)).toEqual(before)
-        // It is a database like any other, for the version that comes after it as well.
+        // The copy is a database like any other, also for the next version.
         yield* open(backup)
         expect(yield* contents(backup)).toEqual(asOfNow(before))
       }))
   }
 
-  it.scoped("opens a file of the newest schema from before migrations were recorded, and leaves it as it is", () =>
+  it.scoped("opens a file of the newest schema without migration records, and leaves it unchanged", () =>
     Effect.gen(function*() {
       const directory = yield* temporary
       const file = join(directory, "skein.db")
@@ -155,7 +155,7 @@ describe("SQLite, given a file of an older schema", () => {
       expect(fs.readdirSync(directory)).toEqual(["skein.db"])
     }))
 
-  it.scoped("reads every kind of row that it held", () =>
+  it.scoped("reads every kind of row", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporary, "skein.db")
       yield* old(filename, 1)
@@ -177,7 +177,7 @@ describe("SQLite, given a file of an older schema", () => {
       }).pipe(Effect.provide(Sqlite.layer({ filename })))
     }))
 
-  it.scoped("numbers the events of each tree behind those that it held", () =>
+  it.scoped("numbers new events of each tree behind the existing ones", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporary, "skein.db")
       yield* old(filename, 3)
@@ -205,7 +205,7 @@ describe("SQLite, given a file of an older schema", () => {
       }).pipe(Effect.provide(Sqlite.layer({ filename })))
     }))
 
-  it.scoped("leaves every older copy as it is", () =>
+  it.scoped("never overwrites an older copy", () =>
     Effect.gen(function*() {
       const directory = yield* temporary
       const file = join(directory, "skein.db")
@@ -218,10 +218,10 @@ describe("SQLite, given a file of an older schema", () => {
       expect(yield* schemaOf(`${file}.schema-1-3.bak`)).toBe(1)
     }))
 
-  it.scoped("changes nothing where the copy cannot be made, and says so", () =>
+  it.scoped("changes nothing if the copy cannot be made, and says so", () =>
     Effect.gen(function*() {
       const directory = yield* temporary
-      // The name of the copy is longer than a name may be, that of the file is not.
+      // The name of the copy exceeds the limit, that of the file does not.
       const file = join(directory, `${"x".repeat(240)}.db`)
       yield* old(file, 1)
       const before = yield* contents(file)
@@ -249,7 +249,7 @@ describe("SQLite, given a file of an older schema", () => {
       expect(yield* schemaOf(file)).toBe(migrations.length)
     }), 60_000)
 
-  it.scoped("makes none of a file that is new, or up to date", () =>
+  it.scoped("makes no copy of a file that is new or up to date", () =>
     Effect.gen(function*() {
       const directory = yield* temporary
       yield* open(join(directory, "skein.db"))

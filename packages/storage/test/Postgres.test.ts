@@ -53,12 +53,12 @@ await withServer((server) => {
 
   describe("PostgreSQL", () => {
     it.effect(
-      "agrees with memory on what any sequence of commits leaves",
+      "agrees with memory after any sequence of commits",
       () => agreesWithMemory(() => Postgres.layer({ url: server.url(), schema: newSchema() }), share(10)),
       60_000
     )
 
-    it.scoped("keeps what it does not take as it is: U+0000, half characters, and what stands for them", () =>
+    it.scoped("preserves what PostgreSQL rejects: U+0000, lone surrogates, and their escapes", () =>
       Effect.gen(function*() {
         const storage = yield* open(server.url(), newSchema())
         const odd = ["\0", "\u001a0000", "\u001a", "a\0b\ud800", "\udc00\ud800", "\ud83e\uddf5"]
@@ -71,7 +71,7 @@ await withServer((server) => {
         }
       }))
 
-    it.scoped("has names in the order of their bytes, and times with fractions", () =>
+    it.scoped("sorts names by their bytes, and keeps times with fractions", () =>
       Effect.gen(function*() {
         const storage = yield* open(server.url(), newSchema())
         const names = ["a", "B", "b", "A", "_"]
@@ -92,7 +92,7 @@ await withServer((server) => {
         expect(yield* storage.session(root)).toEqual(Option.some(info))
       }))
 
-    it.scoped("shows what another process has said, once it has said something, until somebody takes it", () =>
+    it.scoped("shows the messages of another process until one of them is taken", () =>
       Effect.gen(function*() {
         const schema = newSchema()
         const ours = yield* open(server.url(), schema)
@@ -102,7 +102,7 @@ await withServer((server) => {
         yield* ours.commit([put("u")])
         expect(yield* look).toBeUndefined()
         const word = row("2", { foreign: true })
-        // A process that has ended again was there all the same.
+        // A process that has already ended counts as another process.
         yield* Effect.scoped(Effect.gen(function*() {
           const theirs = yield* open(server.url(), schema)
           yield* theirs.commit([{ _tag: "Inbox", row: word }, { _tag: "Inbox", row: row("3") }])
@@ -117,7 +117,7 @@ await withServer((server) => {
       }))
 
     it.scopedLive(
-      "gives the log to whoever follows it without a gap, though several processes write it",
+      "shows the log to followers without a gap, while several processes write it",
       () =>
         Effect.gen(function*() {
           const schema = newSchema()
@@ -146,7 +146,7 @@ await withServer((server) => {
       20_000
     )
 
-    it.scopedLive("takes an inbox row once, though several processes take it at once", () =>
+    it.scopedLive("takes an inbox row once, when several processes take it concurrently", () =>
       Effect.gen(function*() {
         const schema = newSchema()
         const storages = yield* Effect.all([0, 1, 2, 3, 4].map(() => open(server.url(), schema)))
@@ -165,7 +165,7 @@ await withServer((server) => {
       }))
 
     it.scopedLive(
-      "gives a session as one commit left it while another process writes it",
+      "reads a session as one commit left it, while another process writes it",
       () =>
         Effect.gen(function*() {
           const schema = newSchema()
@@ -188,7 +188,7 @@ await withServer((server) => {
       20_000
     )
 
-    it.scopedLive("has its connections back from reads that were interrupted", () =>
+    it.scopedLive("gets its connections back after interrupted reads", () =>
       Effect.gen(function*() {
         const storage = yield* open(server.url(), newSchema())
         yield* storage.commit([put("t")])
@@ -203,7 +203,7 @@ await withServer((server) => {
         expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("u"))
       }))
 
-    it.scoped("acknowledges what is on the disk, also where the server is told not to wait for it", () =>
+    it.scoped("acknowledges only commits on disk, even if the server is set not to wait for it", () =>
       Effect.gen(function*() {
         yield* server.sql(`CREATE DATABASE hasty`)
         yield* server.sql(`ALTER DATABASE hasty SET synchronous_commit = off`)

@@ -46,8 +46,8 @@ await withServer((server) => {
   })
 
   describe("PostgreSQL, when a connection is lost", () => {
-    // Taking a row is what cannot be done twice: a commit that was made and is made again would be refused.
-    it.scopedLive("makes a commit once of whose COMMIT nothing was heard, whether it was made or not", () =>
+    // Taking a row cannot be done twice: repeating a stored commit would be refused.
+    it.scopedLive("stores a commit once if its COMMIT was not acknowledged, whether it was stored or not", () =>
       Effect.gen(function*() {
         const { proxy, storage } = yield* throughProxy
         yield* storage.commit([put("root"), word("a"), word("b"), word("c")])
@@ -63,7 +63,7 @@ await withServer((server) => {
         expect((yield* Effect.flip(storage.commit([take("a")]))).reason).toBe("constraint")
       }))
 
-    it.scopedLive("waits for a COMMIT that the server is still at", () =>
+    it.scopedLive("waits for a COMMIT that the server is still processing", () =>
       Effect.gen(function*() {
         const { proxy, schema, storage } = yield* throughProxy
         yield* storage.commit([put("root"), word("a")])
@@ -81,7 +81,7 @@ await withServer((server) => {
         expect(yield* storage.approvals("project")).toEqual([approval])
       }))
 
-    it.scopedLive("still knows which of the commits in it were refused", () =>
+    it.scopedLive("still knows which commits of a group were refused", () =>
       Effect.gen(function*() {
         const { proxy, storage } = yield* throughProxy
         yield* storage.commit([put("root"), word("a"), word("b")])
@@ -97,7 +97,7 @@ await withServer((server) => {
       }))
 
     it.scoped(
-      "says after 30 seconds that it is not known whether a commit was made, and goes on later",
+      "reports after 30 seconds that the outcome of a commit is unknown, and continues later",
       () =>
         Effect.gen(function*() {
           const { proxy, storage } = yield* throughProxy
@@ -122,7 +122,7 @@ await withServer((server) => {
       20_000
     )
 
-    it.scopedLive("loses nothing and doubles nothing while the server crashes twice", () =>
+    it.scopedLive("loses and repeats nothing while the server crashes twice", () =>
       Effect.gen(function*() {
         const storage = yield* open(server.url(), newSchema())
         const sessions = Array.from({ length: 50 }, (_, index) => `s${index}`)

@@ -25,10 +25,10 @@ const row = { id: MessageID.make("msg_a"), sessionID: id, kind: "steer", parts: 
 
 const json = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
-/** What the schemas from the fourth on have besides: the number of an event in its tree. */
+/** The additions of the schemas from the fourth on: the number of an event in its tree. */
 const numbered = ["UPDATE event SET tree_seq = 1", "INSERT INTO event_counter VALUES ('ses_a', 1)"]
 
-/** Rows as the first schema has them. */
+/** Rows of the first schema. */
 const rows = [
   `INSERT INTO session VALUES
     ('ses_a', NULL, 'ses_a', 0, 'project', '/', 'it''s old', 'build', 1, 1, 1, NULL, 'me', 7, 9, ${json(info)})`,
@@ -41,7 +41,7 @@ await withServer((server) => {
     Effect.map(
       Effect.flip(Effect.scoped(Effect.provide(SessionStorage, Postgres.layer(options)))),
       ({ message, reason }) => {
-        // Neither user nor password, in whichever spelling.
+        // Neither user nor password, in any encoding.
         expect(message).not.toMatch(/w0rd|p%40ss|secret|skein:/)
         return { reason, message }
       }
@@ -61,7 +61,7 @@ await withServer((server) => {
 
   describe("PostgreSQL, given a database of an older schema", () => {
     for (let schema = 1; schema < migrations.length; schema++) {
-      it.scoped(`keeps what schema ${schema} holds, and is migrated once by eight processes at once`, () =>
+      it.scoped(`keeps everything of schema ${schema}, and is migrated once by eight concurrent processes`, () =>
         Effect.gen(function*() {
           const name = newSchema()
           const database = yield* connect(server.url(), name)
@@ -82,7 +82,7 @@ await withServer((server) => {
         }))
     }
 
-    it.scoped("leaves it as it was when a migration fails", () =>
+    it.scoped("stays unchanged when a migration fails", () =>
       Effect.gen(function*() {
         const name = newSchema()
         const database = yield* connect(server.url(), name)
@@ -101,15 +101,15 @@ await withServer((server) => {
       }))
   })
 
-  describe("PostgreSQL, given what is not there or not its own", () => {
-    it.scoped("makes the tables once when eight processes find none", () =>
+  describe("PostgreSQL, given a missing or foreign database", () => {
+    it.scoped("creates the tables once for eight concurrent processes", () =>
       Effect.gen(function*() {
         const name = newSchema()
         yield* Effect.all(Array.from({ length: 8 }, () => open(server.url(), name)), { concurrency: "unbounded" })
         expect(yield* schemaOf(name)).toEqual([migrations.length])
       }))
 
-    it.scoped("refuses what a newer version wrote, and leaves it as it is", () =>
+    it.scoped("refuses the schema of a newer version, and leaves it unchanged", () =>
       Effect.gen(function*() {
         const name = newSchema()
         yield* Effect.scoped(open(server.url(), name))
@@ -120,7 +120,7 @@ await withServer((server) => {
         expect(yield* schemaOf(name)).toEqual([99])
       }))
 
-    it.scoped("refuses a schema of somebody else, and leaves it as it is", () =>
+    it.scoped("refuses the schema of another program, and leaves it unchanged", () =>
       Effect.gen(function*() {
         const name = newSchema()
         yield* server.sql(`CREATE SCHEMA ${name}; CREATE TABLE ${name}.session (id TEXT)`)
@@ -131,7 +131,7 @@ await withServer((server) => {
         expect(yield* tablesOf(name)).toEqual(before)
       }))
 
-    it.scoped("takes a schema that somebody made for it, and stands beside the tables of others", () =>
+    it.scoped("uses an empty schema that was created for it, next to tables of others", () =>
       Effect.gen(function*() {
         const name = newSchema()
         yield* server.sql(`CREATE SCHEMA ${name}; CREATE TABLE IF NOT EXISTS public.session (id TEXT)`)
@@ -140,7 +140,7 @@ await withServer((server) => {
         expect(yield* server.sql("SELECT * FROM public.session")).toEqual([])
       }))
 
-    it.scoped("says what has no database, no right, no Unicode, or no name", () =>
+    it.scoped("reports a missing database, a missing right, a wrong encoding, and an invalid name", () =>
       Effect.gen(function*() {
         const missing = yield* refused(server.url("elsewhere"))
         expect(missing.reason).toBe("unreadable")
@@ -165,7 +165,7 @@ await withServer((server) => {
         })
       }))
 
-    it.effect("says whom the server does not know, where nothing answers, and which URL cannot be read", () =>
+    it.effect("reports an unknown user, a server that does not answer, and an invalid URL", () =>
       Effect.gen(function*() {
         const wrong = yield* refused(`postgres://skein:secret@127.0.0.1:${server.port}/skein`)
         expect(wrong.reason).toBe("unreadable")
@@ -190,7 +190,7 @@ await withServer((server) => {
       created: 1
     })
 
-    /** A database that fails as it is told to by a row. */
+    /** A database that fails when a row has this content. */
     const failing = (code: string, when: string) =>
       Effect.gen(function*() {
         const name = newSchema()
@@ -204,7 +204,7 @@ await withServer((server) => {
         return { storage, name }
       })
 
-    it.scoped("says that the disk is full, and stores nothing of what did not fit", () =>
+    it.scoped("reports that the disk is full, and stores nothing of the failed commits", () =>
       Effect.gen(function*() {
         const { storage } = yield* failing("53100", "NEW.pattern = 'big'")
         const full = yield* Effect.flip(
@@ -216,7 +216,7 @@ await withServer((server) => {
         yield* storage.commit([{ _tag: "Approval", approval: approval("small") }])
       }))
 
-    it.scopedLive("makes a transaction again that lost to another", () =>
+    it.scopedLive("retries a transaction that lost to another", () =>
       Effect.gen(function*() {
         for (const code of ["40001", "40P01"]) {
           const { name, storage } = yield* failing(code, `nextval(TG_TABLE_SCHEMA || '.tries') < 4`)
@@ -227,7 +227,7 @@ await withServer((server) => {
       }))
   })
 
-  it.scoped("waits for a server that has no connection to spare", () =>
+  it.scoped("waits for a server without a free connection", () =>
     Effect.gen(function*() {
       const name = newSchema()
       yield* server.sql(
@@ -246,7 +246,7 @@ await withServer((server) => {
       expect(yield* storage.session(id)).toEqual(Option.none())
     }))
 
-  it("shows where a database is without user, password and parameters", () => {
+  it("shows the address of a database without user, password and parameters", () => {
     expect(place("postgresql://me:secret@db.example:5433/name?sslmode=require")).toBe("postgres://db.example:5433/name")
     expect(place("postgres:///name?host=/var/run/postgresql&password=secret")).toBe(
       "postgres:///var/run/postgresql/name"

@@ -26,7 +26,7 @@ const linesOf = (out: string): ReadonlyArray<string> => out.split("\n").slice(0,
 describe("SQLite, used by several processes", () => {
   layer(Layer.scoped(Program, program), { timeout: "30 seconds", excludeTestServices: true })((it) => {
     it.scoped(
-      "makes one database when eight processes make it at once, and stores what each of them writes",
+      "creates one database for eight concurrent processes, and stores what each of them writes",
       () =>
         Effect.gen(function*() {
           const start = yield* Program
@@ -42,7 +42,7 @@ describe("SQLite, used by several processes", () => {
     )
 
     it.scoped(
-      "numbers the events of each tree without a gap when two processes log them at once",
+      "numbers the events of each tree without a gap when two processes log them concurrently",
       () =>
         Effect.gen(function*() {
           const start = yield* Program
@@ -70,7 +70,7 @@ describe("SQLite, used by several processes", () => {
       60_000
     )
 
-    it.scoped("has all that was acknowledged before a process was killed", () =>
+    it.scoped("contains every acknowledged commit of a killed process", () =>
       Effect.gen(function*() {
         const start = yield* Program
         const filename = join(yield* temporary, "skein.db")
@@ -84,7 +84,7 @@ describe("SQLite, used by several processes", () => {
         expect(yield* integrity(filename)).toBe("ok")
       }), 60_000)
 
-    it.scoped("waits for the lock of another process, while reading goes on", () =>
+    it.scoped("waits for the lock of another process, while reads continue", () =>
       Effect.gen(function*() {
         const start = yield* Program
         const filename = join(yield* temporary, "skein.db")
@@ -101,7 +101,7 @@ describe("SQLite, used by several processes", () => {
         expect(before._tag).toBe("None")
       }), 60_000)
 
-    it.scoped("keeps its hold on a file that the same process opens twice", () =>
+    it.scoped("keeps its locks on a file that the same process opens twice", () =>
       Effect.gen(function*() {
         const start = yield* Program
         const filename = join(yield* temporary, "skein.db")
@@ -110,7 +110,7 @@ describe("SQLite, used by several processes", () => {
           yield* storage.approvals("project").pipe(Effect.provide(Sqlite.layer({ filename })))
           const { ended } = yield* start(["write", filename, "a", "1"])
           expect((yield* ended).err).toBe("")
-          // Whoever believes to be the last one to close a database takes its log away.
+          // A process that takes itself for the last one to close a database removes its log.
           expect(existsSync(`${filename}-wal`)).toBe(true)
           yield* storage.commit([{
             _tag: "Approval",

@@ -29,7 +29,7 @@ const events = (count: number): ReadonlyArray<Write> =>
   }))
 
 describe("SqliteSpace", () => {
-  it.scoped("gives back the room of what was forgotten, while the storage is in use", () =>
+  it.scoped("returns the space of pruned events, while the storage is in use", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporary, "skein.db")
       yield* Effect.gen(function*() {
@@ -47,7 +47,7 @@ describe("SqliteSpace", () => {
       expect(fs.readdirSync(join(filename, ".."))).toEqual(["skein.db"])
     }))
 
-  it.scoped("forgets the counter of a tree with the last that was told of it, and of no other", () =>
+  it.scoped("deletes the counter of a tree with its last event, and no other", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporary, "skein.db")
       const kept = sessionOf(SessionID.make("ses_kept"), "kept")
@@ -79,14 +79,14 @@ describe("SqliteSpace", () => {
       const { child, ended, lines } = yield* start(["hold", filename])
       yield* lines(1)
       const fiber = yield* Effect.fork(SqliteSpace.compact(filename))
-      // The first try ends within this turn, for SQLite waits by standing still.
+      // The first try ends before this yields, because SQLite waits by blocking.
       yield* Effect.yieldNow()
       child.stdin.end()
       yield* ended
       yield* Fiber.join(fiber)
     }), 60_000)
 
-  it.scoped("takes no room where there is no database, and makes none", () =>
+  it.scoped("reports no space if there is no database, and creates none", () =>
     Effect.gen(function*() {
       const directory = yield* temporary
       yield* SqliteSpace.compact(join(directory, "skein.db"))

@@ -47,7 +47,7 @@ const rowsOf = (name: string, updated: number): ReadonlyArray<Write> => {
   ]
 }
 
-/** A database with the rows of the sessions a and b, of which some were spoilt. */
+/** A database with the rows of the sessions a and b, some of them damaged. */
 const spoilt = (...statements: ReadonlyArray<string>) =>
   Effect.gen(function*() {
     const filename = join(yield* temporary, "skein.db")
@@ -62,7 +62,7 @@ const read = <A, E>(filename: string, use: (storage: typeof SessionStorage.Servi
   Effect.provide(Effect.flatMap(SessionStorage, use), Sqlite.layer({ filename }))
 
 describe("SQLite, with rows that cannot be read", () => {
-  it.scoped("lists the other sessions, and names those that it cannot read", () =>
+  it.scoped("lists the other sessions, and names the unreadable ones", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt("UPDATE session SET data = json_remove(data, '$.title') WHERE id = 'ses_b'")
       const found = yield* read(filename, (storage) => storage.sessions({}))
@@ -74,7 +74,7 @@ describe("SQLite, with rows that cannot be read", () => {
       expect(error).toMatchObject({ reason: "unreadable", message: expect.stringMatching(/ses_b.*title: is missing/) })
     }))
 
-  it.scoped("gives the other messages and parts", () =>
+  it.scoped("returns the other messages and parts", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt(
         "UPDATE part SET data = '{' WHERE id = 'prt_a'",
@@ -90,7 +90,7 @@ describe("SQLite, with rows that cannot be read", () => {
       expect(inB.unreadable).toEqual([{ id: "msg_b", reason: expect.stringContaining("role") }])
     }))
 
-  it.scoped("keeps fields that it does not know in a row that has to be decoded in full", () =>
+  it.scoped("keeps unknown fields of a row that needs full decoding", () =>
     Effect.gen(function*() {
       const state = { status: "completed", output: "", title: "", metadata: {}, time: { start: 1, end: 2 }, later: 1 }
       const part = { id: "prt_a", sessionID: "ses_a", messageID: "msg_a", type: "tool", callID: "", tool: "x", state }
@@ -109,7 +109,7 @@ describe("SQLite, with rows that cannot be read", () => {
       expect(error.reason).toBe("unreadable")
     }))
 
-  it.scoped("gives what else waits in an inbox, and does not pass over todos", () =>
+  it.scoped("returns the rest of an inbox, and does not ignore unreadable todos", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt("UPDATE inbox SET data = '{}' WHERE id = 'msg_ax'", "UPDATE todo SET data = '{}'")
       const inbox = yield* read(filename, (storage) => storage.inbox(ses("a")))
@@ -118,7 +118,7 @@ describe("SQLite, with rows that cannot be read", () => {
       expect((yield* Effect.flip(read(filename, (storage) => storage.todos(ses("a"))))).reason).toBe("unreadable")
     }))
 
-  it.scoped("leaves events out that it cannot read, and still gives as many as asked for", () =>
+  it.scoped("leaves out unreadable events, and still returns as many as requested", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt(
         "UPDATE event SET type = 'thread.spun' WHERE id = 'evt_a2'",
@@ -128,7 +128,7 @@ describe("SQLite, with rows that cannot be read", () => {
       expect(found.map((logged) => logged.event.id)).toEqual(["evt_b1", "evt_b2"])
     }))
 
-  it.scoped("stores no copy of a part in the events that tell of it", () =>
+  it.scoped("stores no copy of a part in its events", () =>
     Effect.gen(function*() {
       const filename = yield* spoilt()
       const rows = yield* sql(

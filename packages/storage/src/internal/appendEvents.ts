@@ -1,8 +1,7 @@
 /**
- * Puts events into the log and numbers them: each tree counts its own, without a gap.
- *
- * The counters are raised first. Their rows stay locked until the transaction ends, so no other process numbers events of
- * these trees meanwhile, and a transaction that is rolled back takes no number.
+ * Appends events to the log and numbers them: each tree counts its own, without a gap. The counters are raised first.
+ * Their rows stay locked until the transaction ends, so no other process numbers events of these trees meanwhile, and a
+ * rolled-back transaction uses no number.
  */
 import type { StorageError } from "@skein/core/StorageError"
 import type { EventID, SessionID } from "@skein/domain/Id"
@@ -11,10 +10,10 @@ import { batches, insertText, makeTexts } from "./batches.ts"
 import type { Dialect } from "./dialect.ts"
 import { event, type Value } from "./tables.ts"
 
-/** Makes a statement of the open transaction. */
+/** Runs a statement of the open transaction. */
 type Run = (sql: string, params: ReadonlyArray<Value>) => Effect.Effect<ReadonlyArray<unknown>, StorageError>
 
-/** Puts rows of the event table into the log, and notes the number of each event that was not there before. */
+/** Inserts rows of the event table, and sets the number of each new event. */
 export type AppendEvents = (
   run: Run,
   rows: ReadonlyArray<ReadonlyArray<Value>>,
@@ -50,7 +49,7 @@ const countsOf = (rows: ReadonlyArray<ReadonlyArray<Value>>): ReadonlyArray<read
   return [...counts]
 }
 
-/** Makes the writer of the log of a database. */
+/** Makes the writer of a database's event log. */
 export const makeAppendEvents = (dialect: Dialect): AppendEvents => {
   const text = makeTexts(dialect)
 
@@ -73,7 +72,7 @@ export const makeAppendEvents = (dialect: Dialect): AppendEvents => {
     })
   })
 
-  /** Gives back the numbers of events that were there before: those behind them move up. */
+  /** Returns the numbers of events that already existed: later events move up. */
   const closeGaps = Effect.fnUntraced(function*(run: Run, rows: ReadonlyArray<Numbered>, places: Map<EventID, number>) {
     const gaps = new Map<SessionID, number>()
     for (const { id, root, seq } of rows) {

@@ -1,4 +1,4 @@
-/** Turns a schema into a quick yes-or-unsure: what it accepts needs no decoding. */
+/** Compiles a schema to a quick check: a value that passes needs no decoding. */
 import * as Option from "effect/Option"
 import * as AST from "effect/SchemaAST"
 
@@ -16,7 +16,7 @@ const fields = (ast: AST.TypeLiteral): Check => {
     name: property.name as string,
     optional: property.isOptional,
     check: compile(property.type),
-    // The literal that tells the members of a union apart rejects most of them at once.
+    // The literal that distinguishes the members of a union rejects most of them immediately.
     rank: AST.isLiteral(property.type) ? 0 : 1
   }))
   properties.sort((a, b) => a.rank - b.rank)
@@ -31,11 +31,10 @@ const fields = (ast: AST.TypeLiteral): Check => {
 }
 
 /**
- * A predicate that holds only for values which the schema decodes to themselves. Where it does not hold, the value may
- * still be fine: only the decoder knows. A schema that transforms anything gives a predicate that never holds.
- *
- * It exists because decoding with `effect/Schema` costs about 45 µs for each part, which is more than reading the row and
- * parsing its JSON together: 10,000 messages would take two seconds to open.
+ * A predicate that is true only for values that the schema decodes to themselves. If it is false, the value may still
+ * be valid: only the decoder knows. For a schema with transformations it is always false. It exists because decoding
+ * with `effect/Schema` costs about 45 µs for each part, more than reading the row and parsing its JSON together: 10,000
+ * messages would take two seconds to open.
  */
 export const compile = (ast: AST.AST): Check => {
   switch (ast._tag) {

@@ -1,4 +1,4 @@
-/** What the port needs of a SQL database. */
+/** What the port needs from a SQL database. */
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Effect from "effect/Effect"
 import type { Connection, Dialect } from "./dialect.ts"
@@ -8,19 +8,19 @@ import type { Within } from "./transaction.ts"
 /** An open database. */
 export interface Database {
   readonly dialect: Dialect
-  /** A connection that nobody else uses. */
+  /** The connection for reads and writes, which nobody else uses. */
   readonly connection: Connection
-  /** Makes transactions; absent where they are made on that connection, which reads share with them. */
+  /** Makes transactions; if absent, they run on that connection, which reads share with them. */
   readonly transactions?: {
     readonly within: Within
-    /** Reads that need not wait for one, and see what was acknowledged. */
+    /** Reads that do not wait for transactions, and see every acknowledged commit. */
     readonly read: Select
     readonly snapshot: Snapshot
   }
-  /** Changes whenever another process has committed something; absent where no other can. */
+  /** Changes whenever another process has committed; absent if no other process can. */
   readonly othersVersion?: Effect.Effect<unknown, StorageError>
-  /** Fails where the database is no longer where others look for it; absent where that cannot be. */
+  /** Fails if the database no longer exists at its address; absent if that is impossible. */
   readonly intact?: Effect.Effect<void, StorageError>
-  /** Makes durable what was committed. */
+  /** Makes commits durable. */
   readonly flush: Effect.Effect<void, StorageError>
 }

@@ -1,11 +1,11 @@
-/** Decides how a stored text becomes a value again, or why it cannot. */
+/** Decodes stored texts to values, or says why that fails. */
 import { flattened, isTextNested } from "@skein/core/Nesting"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { compile } from "./check.ts"
 
-/** Reads a stored JSON text; a left says in a line why it cannot be read. */
+/** Decodes a stored JSON text; a left says in one line why it is unreadable. */
 export type Decode<A> = (text: string) => Either.Either<A, string>
 
 const reasonLimit = 200
@@ -17,7 +17,7 @@ const reason = (error: ParseResult.ParseError): string => {
   return text.length > reasonLimit ? `${text.slice(0, reasonLimit)}…` : text
 }
 
-/** What lies too deep in a row is cut: nothing that is stored may keep a session from going on. */
+/** Truncates what is nested too deeply in a row: no stored value may block a session. */
 const parse = (text: string): Either.Either<unknown, string> =>
   Either.try({
     try: () => {
@@ -28,8 +28,8 @@ const parse = (text: string): Either.Either<unknown, string> =>
   })
 
 /**
- * Makes the decoder of a schema. Fields that the schema does not know are kept, so that a row which a later version wrote
- * loses nothing when it is read and written back here. Compiling a schema takes a millisecond: it waits for the first row.
+ * Makes the decoder of a schema. It keeps unknown fields, so that a row of a later version loses nothing when it is
+ * read and written back here. Compiling a schema takes a millisecond, so it is done for the first row.
  */
 export const makeDecode = <A, I>(schema: Schema.Schema<A, I>): Decode<A> => {
   let fits: ((value: unknown) => boolean) | undefined

@@ -1,21 +1,24 @@
-/** A connection to a database, and how the SQL of the two databases differs. */
+/** A connection to a database, and the differences between the SQL of the two databases. */
 import type * as SqlConnection from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { StorageError } from "@skein/core/StorageError"
 
-/** A connection, as far as it is used here. */
+/** The part of a connection that is used here. */
 export type Connection = Pick<SqlConnection.Connection, "execute">
 
-/** How one database differs from the next. */
+/** The dialect of a database. */
 export interface Dialect {
-  /** A statement whose parameters are written `?`, as this database wants it. */
+  /** Converts a statement with `?` parameters to the syntax of this database. */
   readonly text: (sql: string) => string
-  /** Begins a transaction that will write: it must take its lock at once, or a later statement could lose to another. */
+  /**
+   * Begins a transaction that will write. It must take its lock immediately, or a later statement could fail because of
+   * another transaction.
+   */
   readonly begin: string
   /** The time on the clock of the database, in milliseconds since 1970. */
   readonly now: string
-  /** Put behind a SELECT: the rows that it reads stay as they are until the transaction ends. */
+  /** Appended to a SELECT: locks the rows that it reads until the transaction ends. */
   readonly share: string
-  /** Says what went wrong and how to fix it. */
+  /** Explains what went wrong and how to fix it. */
   readonly explain: (operation: string, error: SqlError) => StorageError
 }

@@ -1,4 +1,4 @@
-/** Decides how it is stored who holds a tree of sessions: in columns of its root, which no put of the session touches. */
+/** Decides how leases are stored: in columns of the root session, which an upsert of the session does not change. */
 import type { Dialect } from "./dialect.ts"
 import type { LeaseOp } from "./op.ts"
 import type { Value } from "./tables.ts"
@@ -32,7 +32,7 @@ const paramsOf = (op: LeaseOp): ReadonlyArray<Value> => {
   }
 }
 
-/** The statement of a change of who holds a tree, and whether it must give back the row that it is about. */
+/** The statement of a lease change, and whether it must return its row. */
 export const leaseStatement = (op: LeaseOp, dialect: Dialect) => ({
   sql: textOf(op._tag, dialect),
   params: paramsOf(op),

@@ -1,4 +1,4 @@
-/** Finds what other processes have said to the tasks of this one. */
+/** Finds messages of other processes to the tasks of this one. */
 import type { StorageError } from "@skein/core/StorageError"
 import { InboxRow } from "@skein/domain/InboxRow"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ const decode = makeDecode(InboxRow)
 
 const waiting = "SELECT id, data FROM inbox WHERE taken_at IS NULL AND kind IN ('steer', 'stop') ORDER BY id"
 
-/** Makes the look at the mail: nothing is read where nobody else has committed since the last one. */
+/** Makes the reader. It reads nothing if no other process has committed since the last call. */
 export const makeMail = (
   othersVersion: Effect.Effect<unknown, StorageError>,
   read: Select

@@ -1,16 +1,16 @@
-/** Lets a migration be written once, with the column types of each database. */
+/** Lets a migration be written once for both databases, with the column types of each. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { failpoint } from "@skein/core/Failpoints"
 import * as Effect from "effect/Effect"
 
-/** How a database writes the types of columns. */
+/** The column types of a database. */
 export interface ColumnTypes {
   /** Any number that JavaScript has. */
   readonly number: string
-  /** Texts in the order of their bytes. */
+  /** Texts, sorted by their bytes. */
   readonly text: string
-  /** A primary key that counts up and gives no number twice. */
+  /** A primary key that counts up and never repeats a number. */
   readonly counter: string
   readonly isPostgres: boolean
 }
@@ -29,7 +29,7 @@ const postgres: ColumnTypes = {
   isPostgres: true
 }
 
-/** The statements of a migration, to be run on a client. */
+/** Runs the statements of a migration on a client. */
 export type Migration = Effect.Effect<void, SqlError, SqlClient.SqlClient>
 
 /** A migration of these statements, in this order. */

@@ -1,10 +1,10 @@
-/** Names all migrations in order; each database applies the same ones. */
+/** Lists all migrations in order; both databases apply the same ones. */
 import type { ResolvedMigration } from "@effect/sql/Migrator"
 import * as Effect from "effect/Effect"
 
 /**
- * Number, name and statements of each. The schema of a database counts how many it has had. The modules are loaded only when
- * one is missing.
+ * Number, name and statements of each. The schema version of a database is the number of applied migrations. The
+ * modules are loaded only when one is missing.
  */
 export const migrations: ReadonlyArray<ResolvedMigration> = [
   [1, "tables", Effect.promise(async () => (await import("../migrations/0001_tables.ts")).tables)],

@@ -1,12 +1,15 @@
-/** Says which rows a write changes. A row is encoded only when it is put: most rows of a session are replaced before. */
+/**
+ * Decides which rows a write changes. A row is encoded only when it is inserted, because most rows of a session are
+ * replaced before that.
+ */
 import type { Write } from "@skein/core/SessionStorage"
 import { ephemeral } from "@skein/domain/Event"
 import { approval, event, inbox, message, part, receipt, run, session, type Table, todo, type Value } from "./tables.ts"
 
-/** A change of who holds a tree, or a look at it, as what a commit says. */
+/** A change or a check of a lease, as a commit states it. */
 export type LeaseOp = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "Release" }>
 
-/** One change as rows and keys. */
+/** One change, as rows and keys. */
 export type Op =
   | {
     readonly _tag: "Put"
@@ -21,7 +24,7 @@ export type Op =
   | { readonly _tag: "Delete"; readonly sessionID: string }
   | LeaseOp
 
-/** The tables, in the order in which they are written: what a row belongs to comes before it. */
+/** The tables in the order of writing: a row comes after the row that it belongs to. */
 export const tables = { session, message, part, run, inbox, approval, todo, receipt, event } as const
 
 /** The name of a table. */
@@ -42,7 +45,7 @@ const remove = (table: TableName, ...values: ReadonlyArray<Value>): Op => ({
   values
 })
 
-/** The changes of a write; none for an event of a kind that is not kept. */
+/** The changes of a write; none for an ephemeral event. */
 export const toOps = (write: Write): ReadonlyArray<Op> => {
   switch (write._tag) {
     case "Session":

@@ -1,7 +1,7 @@
 /**
- * Owns the knowledge of which database files this process has open. The locks of SQLite belong to the process and not to
- * a connection: closing any descriptor of a file, after merely looking at it, gives up the locks that a connection of
- * the same process holds on it, and another process may then take its log away.
+ * Tracks which database files this process has open. SQLite's locks belong to the process, not to a connection: closing
+ * any descriptor of a file, even after only reading it, releases the locks of every connection of the process to that
+ * file, and another process may then remove its log.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -11,10 +11,10 @@ const open = new Map<string, number>()
 
 const keyOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`
 
-/** Whether a file is open here, by whatever name. */
+/** Whether a file is open here, under any name. */
 export const isOpen = (stats: Stats): boolean => open.has(keyOf(stats))
 
-/** Notes that a file is open for as long as the scope is. It must come before the first connection. */
+/** Marks a file as open until the scope closes. Call it before the first connection. */
 export const noteOpen = (stats: Stats): Effect.Effect<void, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {

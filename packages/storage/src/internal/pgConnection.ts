@@ -15,23 +15,23 @@ import { fromStored, hasMark, toStored } from "./pgText.ts"
 /** An open database. */
 export interface Postgres {
   readonly dialect: Dialect
-  /** How it is shown. */
+  /** The address for error messages. */
   readonly at: string
-  /** The PostgreSQL schema that the tables are in. */
+  /** The PostgreSQL schema of the tables. */
   readonly schema: string
-  /** Any connection: each statement is a transaction by itself. */
+  /** Any connection: each statement is its own transaction. */
   readonly connection: Connection
   /** Uses one connection for several statements. */
   readonly use: <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 }
 
-/** Reads, the one transaction that writes, and what cancels a read that was interrupted. */
+/** Separate connections for reads, for the one transaction that writes, and to cancel an interrupted read. */
 const maxConnections = 6
 
-/** A peer that is gone without a word is noticed after so many milliseconds, and then ten more tries. */
+/** Detects a dead peer after this many milliseconds and ten more probes. */
 const keepAlive = 10_000
 
-/** A process that idles in a transaction for so long, such as a frozen one, must not block others. */
+/** The limit for an idle transaction, because a frozen process must not block others. */
 const settings = (schema: string): string =>
   [
     `search_path=${schema}`,
@@ -54,9 +54,10 @@ const makeDialect = (at: string): Dialect => {
       return found
     },
     begin: "BEGIN",
-    // That of the server, now and not when the transaction began: those who share it may have other clocks.
+    // The current time of the server, not that of the start of the transaction: processes that share it may have other
+    // clocks.
     now: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
-    // No two transactions that write are open at once.
+    // Only one transaction that writes is open at a time.
     share: "",
     explain: explain(at)
   }
@@ -75,7 +76,7 @@ const read = (row: Row): Row =>
     )
     : row
 
-/** The same connection, for texts of any characters. */
+/** The same connection, for texts with any characters. */
 const forAnyText = (connection: Connection): Connection => ({
   execute: (sql, params, transform) =>
     Effect.map(connection.execute(sql, params.map(stored), transform), (rows: ReadonlyArray<Row>) => rows.map(read))
@@ -112,7 +113,7 @@ export const connect = (
       idleTimeout: "60 seconds",
       stream: () => new Socket().setKeepAlive(true, keepAlive)
     }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), Effect.mapError(opened))
-    // The client loses a connection whose asker is interrupted meanwhile.
+    // The client leaks a connection whose requester is interrupted meanwhile.
     const reserve = Effect.map(Effect.uninterruptible(client.reserve), forAnyText)
     return {
       at,

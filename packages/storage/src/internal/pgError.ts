@@ -1,4 +1,4 @@
-/** Decides what the errors of PostgreSQL and of the network mean to users of Skein. */
+/** Explains the errors of PostgreSQL and of the network to users of Skein. */
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Predicate from "effect/Predicate"
@@ -8,7 +8,7 @@ type Reason = StorageError["reason"]
 const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
 
-/** A name that has several addresses fails with one error for each, and no message of its own. */
+/** A host with several addresses fails with one error for each, without a message of its own. */
 const detailOf = (cause: unknown): string =>
   cause instanceof AggregateError && cause.message === ""
     ? detailOf(cause.errors[0])
@@ -16,13 +16,13 @@ const detailOf = (cause: unknown): string =>
     ? cause.message
     : String(cause)
 
-/** Why there is no connection: the beginning of a code, or a code of Node. */
+/** Why there is no connection: the prefix of an SQLSTATE, or a code of Node. */
 const lost = [
   "08000",
   "08001",
   "08003",
   "08006",
-  // The server is stopped or starts, ends a session that did nothing for too long, or has no place for another one.
+  // The server is stopping or starting, ends an idle session, or has no free connection slot.
   "57P",
   "25P03",
   "53300",
@@ -38,22 +38,22 @@ const lost = [
   "EACCES"
 ]
 
-/** What the client says of a connection that ended, or was not made in time: it gives no code. */
+/** Messages of the client for a connection that ended, or timed out: they have no code. */
 const lostWords = /connection (terminated|timed out|ended|error)|timeout exceeded when trying to connect|not queryable/i
 
-/** Whether the connection is gone, or could not be made. */
+/** Whether the connection was lost, or could not be established. */
 export const isLost = (cause: unknown): boolean => {
   const code = codeOf(cause)
   return code === "" ? lostWords.test(detailOf(cause)) : lost.some((each) => code.startsWith(each))
 }
 
-/** The beginning of a code, and what it means. */
+/** The prefix of an SQLSTATE, and its meaning. */
 const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["23", "constraint"],
   ["40001", "busy"],
   ["40P01", "busy"],
   ["55P03", "busy"],
-  // Also what an interrupted read before this one may do to it.
+  // An earlier interrupted read may cause this too.
   ["57014", "busy"],
   ["53100", "full"],
   ["25006", "readonly"],
@@ -67,7 +67,7 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
 const reasonOf = (operation: string, cause: unknown): Reason => {
   const code = codeOf(cause)
   if (code.startsWith("57P03") || code === "53300") return "busy"
-  // Whatever ran before is waited for; what never answered has a wrong address.
+  // A server that was running before is retried; one that never answered has a wrong address.
   if (isLost(cause)) return operation === "open" ? "unreadable" : "busy"
   if (code === "" && detailOf(cause).startsWith("SASL")) return "unreadable"
   return meanings.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "other"

@@ -1,4 +1,4 @@
-/** Brings the schema of a PostgreSQL database up to date: forward only, in one transaction, whatever other processes do. */
+/** Migrates the schema of a PostgreSQL database: forward only, in one transaction, safe with concurrent processes. */
 import { makeCompiler } from "@effect/sql-pg/PgClient"
 import type { ResolvedMigration } from "@effect/sql/Migrator"
 import type { SqlError } from "@effect/sql/SqlError"
@@ -12,7 +12,7 @@ import { retryBusy } from "./writer.ts"
 
 const operation = "open"
 
-/** Held by the process that migrates these tables, until the transaction ends. */
+/** The advisory lock of the process that migrates these tables, until the transaction ends. */
 const lockOf = (schema: string): string =>
   `SELECT pg_advisory_xact_lock(${0x536b6e31}, ${createHash("sha256").update(schema).digest().readInt32BE()})`
 
@@ -29,7 +29,7 @@ const look = `SELECT current_setting('server_encoding') AS encoding, pg_is_in_re
   EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relname = 'skein_storage') AS "isOurs",
   (SELECT count(*)::integer FROM pg_class WHERE relnamespace = to_regnamespace(?)) AS relations`
 
-/** Opens the tables of a database, and makes those that are missing. Refused, it is left as it is. */
+/** Opens the tables of a database, and creates missing ones. If it refuses the database, it changes nothing. */
 export const migrate = (
   { at, dialect, schema, use }: Postgres,
   list: ReadonlyArray<ResolvedMigration> = migrations

@@ -1,10 +1,10 @@
 /**
- * Decides how PostgreSQL makes a transaction once, also where the connection is lost and nobody hears of its COMMIT.
- *
- * Every process has a row in which each of its transactions leaves a number. One that is made again, because it is not known
- * whether it was made, finds its own number there if it was. All transactions that write begin by counting themselves in one
- * row, and so wait for each other: for a lost one as well, which therefore cannot be made after it was looked for. It also
- * has the log numbered in the order in which events become visible, and keeps processes from blocking each other.
+ * Runs each PostgreSQL transaction exactly once, even if the connection is lost before its COMMIT is acknowledged.
+ * Every process has a row in which each of its transactions stores its number. If the outcome of a transaction is
+ * unknown, it is run again, and finds its own number there if it had been committed. All transactions that write begin
+ * by incrementing one row, and so wait for each other. A lost one is waited for as well, so it cannot be committed
+ * after the check. This also numbers the log in the order in which events become visible, and keeps processes from
+ * blocking each other.
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
@@ -18,7 +18,7 @@ import { makeSelect, type Snapshot } from "./select.ts"
 import type { Within } from "./transaction.ts"
 import { retryBusy } from "./writer.ts"
 
-/** What was asked for is acknowledged when it is on the disk, whatever the server does otherwise. */
+/** Acknowledges commits only once they are on disk, whatever the server's setting. */
 const waitForDisk =
   "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
 
@@ -57,12 +57,12 @@ export const makePgTransactions = (database: Postgres) =>
 
     const within: Within = <A>(work: (connection: Connection) => Effect.Effect<A, StorageError>) => {
       let number = 0
-      // What an attempt gave of whose COMMIT nothing was heard.
-      let unheard = Option.none<A>()
+      // The result of an attempt whose COMMIT was not acknowledged.
+      let unacknowledged = Option.none<A>()
       const commit = (connection: Connection, value: A) =>
         connection.execute("COMMIT", [], undefined).pipe(
           Effect.mapError((error) => {
-            if (isLost(error.cause)) unheard = Option.some(value)
+            if (isLost(error.cause)) unacknowledged = Option.some(value)
             return explained(error)
           }),
           Effect.as(value)
@@ -70,16 +70,16 @@ export const makePgTransactions = (database: Postgres) =>
       const attempt = (connection: Connection) =>
         Effect.gen(function*() {
           const marked = (yield* run(connection, begin(number))).at(-1)
-          if (Option.isSome(unheard) && marked.length === 0) {
-            return yield* Effect.as(rollback(connection), unheard.value)
+          if (Option.isSome(unacknowledged) && marked.length === 0) {
+            return yield* Effect.as(rollback(connection), unacknowledged.value)
           }
-          unheard = Option.none()
+          unacknowledged = Option.none()
           return yield* commit(connection, yield* work(connection))
         }).pipe(Effect.tapErrorCause(() => rollback(connection)))
       return Effect.suspend(() => {
         if (number === 0) number = ++last
         return use(attempt)
-      }).pipe(Effect.mapError((error) => (Option.isSome(unheard) ? unknown(error) : error)))
+      }).pipe(Effect.mapError((error) => (Option.isSome(unacknowledged) ? unknown(error) : error)))
     }
 
     const snapshot: Snapshot = (read) =>

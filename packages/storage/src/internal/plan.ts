@@ -1,8 +1,7 @@
 /**
- * Decides by which statements a group of commits is made: as few as can be, with the effect of all in their order.
- *
- * It is more lenient in this: a row that a later one of the group replaces is not encoded or written, and so not refused; since
- * tables are written one after the other, a row may belong to one that only a later commit of the group puts.
+ * Decides which statements store a group of commits: as few as possible, with the effect of all in order. It is more
+ * lenient in two ways. A row that a later one of the group replaces is neither encoded nor written, and so not refused.
+ * And since tables are written one after the other, a row may belong to a row of a later commit of the group.
  */
 import { receiptLifetime } from "@skein/core/Receipt"
 import { batches, insertText, makeTexts } from "./batches.ts"
@@ -11,42 +10,42 @@ import { leaseStatement } from "./leases.ts"
 import { type LeaseOp, type Op, type TableName, tables } from "./op.ts"
 import type { Value } from "./tables.ts"
 
-/** Events for the log, whose numbers are known only when they are put. */
+/** Events for the log, which are numbered only when they are inserted. */
 interface Append {
   readonly about: "event"
   readonly events: ReadonlyArray<ReadonlyArray<Value>>
 }
 
-/** A statement, what it is about, and the number of rows that it must give back. */
+/** A statement, its subject, and the number of rows that it must return. */
 export interface Statement {
   readonly sql: string
   readonly params: ReadonlyArray<Value>
   readonly about: TableName
   readonly rows?: number
-  /** Who had to hold a tree, where the rows say whether somebody does. */
+  /** The expected holder of a tree, if the returned rows show whether there is one. */
   readonly lease?: LeaseOp["lease"]
 }
 
 /** One step of a transaction. */
 export type Planned = Statement | Append
 
-/** Plans a list of changes. Throws where a value has no JSON. */
+/** Plans a list of changes. Throws if a value has no JSON. */
 export type Plan = (ops: ReadonlyArray<Op>) => ReadonlyArray<Planned>
 
 type Take = Extract<Op, { _tag: "Take" }>
 
-/** What is left of the rows of a table when later changes have taken the place of earlier ones. */
+/** The rows of a table that remain after later changes replaced earlier ones. */
 interface Changes {
   readonly put: Map<string, Extract<Op, { _tag: "Put" }>>
   readonly removed: Map<string, ReadonlyArray<Value>>
 }
 
-/** Changes between which no session is deleted: tables can be written one after the other. */
+/** Changes without a deletion of a session in between: their tables can be written one after the other. */
 interface Segment {
   readonly changes: Map<TableName, Changes>
-  /** Never merged: a row can be taken once, and the statement of the second time refuses it. */
+  /** Never merged: a row can be taken once, and the second statement refuses it. */
   readonly taken: Array<Take>
-  /** In their order, after all rows: what fails here takes everything back. */
+  /** In order, after all rows: a failure here rolls everything back. */
   readonly leases: Array<LeaseOp>
 }
 
@@ -66,7 +65,7 @@ const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) 
   }
 }
 
-/** A look at a tree that was just looked at says nothing new. */
+/** Repeats no lease check. */
 const addLease = ({ leases }: Segment, op: LeaseOp) => {
   if (op._tag === "Fence") {
     const last = leases.findLast(({ lease }) => lease.rootID === op.lease.rootID)
@@ -96,8 +95,9 @@ const removeText = (name: TableName): string =>
 const takeText = "UPDATE inbox SET taken_at = ? WHERE id = ? AND session_id = ? AND taken_at IS NULL RETURNING id"
 
 /**
- * A session and all below it. What belongs to them goes by foreign keys, but for two things: the log has none, since it
- * also tells that a session was deleted, and parts are found much faster by their session than by each message.
+ * A session and everything below it. Foreign keys delete what belongs to them, with two exceptions: the log has none,
+ * because it also records the deletion of a session, and parts are found much faster by their session than by each
+ * message.
  */
 const deleteTexts = [
   "DELETE FROM event WHERE root_id IN (SELECT root_id FROM tree) AND session_id IN (SELECT id FROM tree)",
@@ -112,7 +112,7 @@ const deleteTexts = [
 
 const created = tables.receipt.columns.indexOf("created")
 
-/** Makes the planner of a dialect; it keeps the text of every statement that it has written. */
+/** Makes the planner of a dialect; it caches the text of every statement. */
 export const makePlan = (dialect: Dialect): Plan => {
   const text = makeTexts(dialect)
 
@@ -177,7 +177,7 @@ export const makePlan = (dialect: Dialect): Plan => {
           addLease(segment, op)
           break
         case "Delete":
-          // What comes before a deletion must not be put after it.
+          // Changes before a deletion must not be merged with those after it.
           finish(segment, out)
           segment = emptySegment()
           for (const each of deleteTexts) {

@@ -1,20 +1,20 @@
-/** Forgets old events, a few at a time: between two transactions everything else has its turn. */
+/** Prunes old events in small batches, so that other transactions run in between. */
 import type { Pruning, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Connection, Dialect } from "./dialect.ts"
+import type { ReadWriteLock } from "./readWriteLock.ts"
 import { makeSelect, type Select } from "./select.ts"
 import type { Value } from "./tables.ts"
-import type { Turns } from "./turns.ts"
 import { retryBusy } from "./writer.ts"
 
-/** Events of one transaction: it bounds for how long the event loop stands still. */
+/** The maximum events per transaction, which limits how long the event loop is blocked. */
 const batch = 500
 
 /**
- * The places of events that may go. The log is nearly in the order of time: looking ends at the first event that is not
- * old enough, and needs no index that every event would have to be put into.
+ * The positions of prunable events. The log is nearly sorted by time, so the scan ends at the first recent event and
+ * needs no index, which every new event would have to update.
  */
 const candidates = `SELECT position FROM event
   WHERE position < coalesce((SELECT position FROM event WHERE time >= ? ORDER BY position LIMIT 1), 9223372036854775807)
@@ -29,7 +29,7 @@ const excessText = `DELETE FROM event WHERE position IN (
   SELECT position FROM event WHERE root_id = ? AND tree_seq <= ? ORDER BY tree_seq LIMIT ?
 ) RETURNING position`
 
-/** Counters of trees that have neither sessions nor events left: such a tree gets no new events. */
+/** Counters of trees without sessions and events: such a tree gets no new events. */
 const countersText = `DELETE FROM event_counter
   WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = event_counter.root_id)
   AND NOT EXISTS (SELECT 1 FROM event WHERE event.root_id = event_counter.root_id)`
@@ -38,17 +38,17 @@ interface Excess {
   readonly root_id: string
 }
 
-/** Up to which number a tree has more events than it may. */
+/** The last number to prune of a tree with more events than its maximum. */
 interface Border extends Excess {
   readonly until: number
 }
 
 const paramsOf = ({ before, restingSince }: Pruning): ReadonlyArray<Value> => [before, restingSince]
 
-/** What forgetting does with the database. */
+/** The database operations of pruning. */
 interface Database {
   readonly read: Select
-  /** Runs a statement that changes something. */
+  /** Runs a statement that writes. */
   readonly change: (text: string, params: ReadonlyArray<Value>) => Effect.Effect<number, StorageError>
 }
 
@@ -60,7 +60,7 @@ const count = ({ read }: Database, text: string, params: ReadonlyArray<Value>) =
 
 const removeText = `DELETE FROM event WHERE position IN (${candidates} ORDER BY position LIMIT ?) RETURNING position`
 
-/** Removes what is old, one batch after the other; others come in between. */
+/** Prunes old events batch by batch, with other transactions in between. */
 const remove = (
   database: Database,
   events: Pruning,
@@ -77,7 +77,7 @@ const remove = (
   )
 }
 
-/** The trees with more events than the most, and where the excess of each ends. */
+/** The trees with more events than the maximum, and where the excess of each ends. */
 const excessOf = ({ read }: Database, most: number) =>
   Effect.flatMap(
     read<Excess>("prune", "SELECT root_id FROM event GROUP BY root_id HAVING count(*) > ?", [most]),
@@ -93,7 +93,7 @@ const excessOf = ({ read }: Database, most: number) =>
         ))
   )
 
-/** Takes from a tree what is beyond its most, the oldest first. */
+/** Prunes the excess of a tree, oldest first. */
 const removeExcess = (
   database: Database,
   excess: Border,
@@ -108,20 +108,20 @@ const removeExcess = (
       : Effect.zipRight(Effect.sleep(0), removeExcess(database, excess, left - removed, gone + removed)))
 }
 
-/** Makes the part of the port that forgets. */
+/** Makes the pruning part of the port. */
 export const makePrune = (
   connection: Connection,
   dialect: Dialect,
-  turns: Turns,
+  lock: ReadWriteLock,
   read: Select
 ): Context.Tag.Service<SessionStorage>["prune"] => {
   const select = makeSelect(connection, dialect)
   const database: Database = {
     read,
-    // A statement by itself is a transaction.
+    // A single statement is a transaction.
     change: (text, params) =>
       Effect.map(
-        retryBusy(turns.write(Effect.uninterruptible(select("prune", text, params)))),
+        retryBusy(lock.write(Effect.uninterruptible(select("prune", text, params)))),
         ({ length }) => length
       )
   }

@@ -1,4 +1,4 @@
-/** Decides how stored rows are found. */
+/** Decides how to find stored rows. */
 import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -38,7 +38,7 @@ interface LeaseRow {
   readonly owner: string | null
   readonly epoch: number
   readonly lease_until: number | null
-  /** On the clock of the database. */
+  /** By the clock of the database. */
   readonly read_at: number
 }
 
@@ -58,7 +58,7 @@ const toApproval = (row: ApprovalRow): Approval => ({
   created: row.created
 })
 
-/** Where ids are stored: each column has an index that finds those with the same beginning. */
+/** The columns that store ids: each has an index for prefix lookups. */
 const idColumns = {
   sessions: { table: "session", column: "id" },
   tasks: { table: "run", column: "task_id" },
@@ -88,7 +88,7 @@ const makeSessions = (read: Select): Port["sessions"] => {
     const { limit } = filter
     const found = readable(yield* select(filter, limit), decodeSession)
     if (limit === undefined || found.unreadable.length === 0) return found
-    // Rows that cannot be read must not take the places of those that can.
+    // The limit counts only readable rows.
     return readable(yield* select(filter, undefined), decodeSession, limit)
   })
 }
@@ -153,7 +153,7 @@ const makeReceipt = (read: Select): Port["receipt"] => (key) =>
         }))
     ))
 
-/** Makes the part of the port that reads. */
+/** Makes the reading part of the port. */
 export const makeQueries = (
   read: Select,
   snapshot: Snapshot,

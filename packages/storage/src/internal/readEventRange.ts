@@ -1,4 +1,4 @@
-/** Tells which events the log has. */
+/** Reads the range of stored events. */
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Reads the log of events. Where an event refers to a row, it shows that row as it is now, or is left out with it. */
+/** Reads the event log. An event that refers to a row shows the current row, and is left out if the row was deleted. */
 import type { LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
 import { type Event, type EventType, properties } from "@skein/domain/Event"
 import { Message } from "@skein/domain/Message"
@@ -71,7 +71,7 @@ const loggedOf = (row: EventRow): Either.Either<LoggedEvent, string> =>
     } as Event
   }))
 
-/** Makes the reader. An event that cannot be read is left out, and the log of the process says so. */
+/** Makes the reader. An unreadable event is left out and logged. */
 export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage>["events"] =>
   Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) {
     const events: Array<LoggedEvent> = []
@@ -80,7 +80,7 @@ export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage
       { "event.root_id": rootID },
       `event.${order} > ?`,
       "(event.ref IS NULL OR coalesce(part.id, message.id, session.id) IS NOT NULL)",
-      // The kinds are names of ours.
+      // The kinds are our own constants.
       ...(types === undefined ? [] : [`event.type IN (${types.map((type) => `'${type}'`).join(", ")})`])
     )
     let last = after

@@ -1,7 +1,7 @@
 /** Reads the beginning of a file. */
 import * as fs from "node:fs"
 
-/** The first bytes of a file; fewer where it is shorter. Throws what Node throws. */
+/** The first bytes of a file; fewer if it is shorter. Throws Node's errors. */
 export const readHead = (file: string, length: number): Buffer => {
   const descriptor = fs.openSync(file, "r")
   const head = Buffer.alloc(length)

@@ -14,13 +14,13 @@ const operation = "messages"
 const decodeMessage = makeDecode(Message)
 const decodePart = makeDecode(Part)
 
-/** Rows that are read at once: more would hold all their texts twice, and keep everything else waiting. */
+/** The maximum rows per read: more would hold all their texts twice, and block everything else. */
 const pageSize = 500
 
-/** Lets timers, sockets and files have their turn. Real time, because a clock that a test has stopped must not stop it. */
+/** Lets timers, sockets and files run. Uses real time, because a test clock that stands still must not block it. */
 const breathe = Effect.withClock(Effect.sleep(0), Clock.make())
 
-/** Makes the reader. No commit comes in between the pages of a session. */
+/** Makes the reader. All pages of a session come from one snapshot. */
 export const makeReadMessages = (
   snapshot: Snapshot
 ): (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError> => {

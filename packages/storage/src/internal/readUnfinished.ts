@@ -1,4 +1,4 @@
-/** Finds the trees in which something is under way, or waits to be begun. */
+/** Finds the trees with unfinished work. */
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import { hasOpenTurn, wantsAnswer } from "@skein/core/Unfinished"
 import type { SessionID } from "@skein/domain/Id"
@@ -16,7 +16,7 @@ const runs = "SELECT DISTINCT root_id FROM run WHERE state <> 'settled'"
 
 const waiting = "SELECT DISTINCT session_id, kind FROM inbox WHERE taken_at IS NULL AND kind <> 'note'"
 
-// In JSON, a quote inside of a text is escaped: these are keys. What is found is decoded, and decided by that.
+// JSON escapes quotes inside texts, so these match only keys. The rows found are decoded before the decision.
 const turns = `SELECT id, data FROM session WHERE data LIKE '%"turn":{%'
   AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`
 

@@ -1,4 +1,4 @@
-/** Decides how unreadable rows are handled: a list leaves them out, a single one is an error. */
+/** Handles unreadable rows: a list leaves them out, and a single one is an error. */
 import type { Found } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
@@ -6,13 +6,13 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { Decode } from "./decode.ts"
 
-/** A row as it comes from the database. */
+/** A row from the database. */
 export interface Row {
   readonly id: string
   readonly data: string
 }
 
-/** Reads rows; those that cannot be read are told by their id. With a limit it stops when that many were readable. */
+/** Decodes rows, and lists the ids of unreadable ones. With a limit, it stops at that many readable rows. */
 export const readable = <A>(
   rows: ReadonlyArray<Row>,
   decode: Decode<A>,
@@ -37,7 +37,7 @@ const unreadableError = (operation: string, { id, reason }: { readonly id: strin
       + "Use the version of Skein that wrote it, or delete the session that it belongs to."
   })
 
-/** Reads the one row that there may be. */
+/** Decodes the only row, if there is one. */
 export const oneReadable = <A>(
   operation: string,
   rows: ReadonlyArray<Row>,

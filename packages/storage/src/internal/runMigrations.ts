@@ -1,4 +1,4 @@
-/** Runs the Migrator of `@effect/sql` inside a transaction that its caller begins and ends. */
+/** Runs the Migrator of `@effect/sql` inside a transaction of its caller. */
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Migrator from "@effect/sql/Migrator"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -11,12 +11,13 @@ import * as LogLevel from "effect/LogLevel"
 import * as Stream from "effect/Stream"
 import type { Connection } from "./dialect.ts"
 
-/** Where the Migrator records what it has applied. */
+/** The table in which the Migrator records what it has applied. */
 const table = "skein_migration"
 
 /**
- * A connection on which BEGIN, SAVEPOINT and their ends do nothing: the caller's transaction is around them. The Migrator
- * would die of a COMMIT that fails, and SQLite drops a SAVEPOINT when it undoes a transaction by itself, as for a full disk.
+ * A connection on which transaction statements do nothing, because the caller's transaction is already open. The
+ * Migrator would die of a failed COMMIT, and SQLite drops a SAVEPOINT when it rolls back a transaction by itself, as
+ * for a full disk.
  */
 const insideTransaction = ({ execute }: Connection): SqlConnection.Connection => ({
   execute,
@@ -27,7 +28,7 @@ const insideTransaction = ({ execute }: Connection): SqlConnection.Connection =>
   executeStream: (sql, params, transform) => Stream.fromIterableEffect(execute(sql, params, transform))
 })
 
-/** Applies the migrations of the list that come after the first `made`, and records them. Anything less is an error. */
+/** Applies the migrations after the first `made`, and records them. It is an error if any was not applied. */
 export const runMigrations = (
   connection: Connection,
   compiler: Compiler,
@@ -40,8 +41,8 @@ export const runMigrations = (
       compiler,
       spanAttributes: []
     })
-    // How many migrations a database has had is stored elsewhere, and older databases lack this table. Errors of writing show
-    // here: the Migrator takes every error of its own first write for another process that migrates.
+    // The number of applied migrations is stored elsewhere, and older databases lack this table. This also makes write
+    // errors visible: the Migrator takes every error of its own first write for a concurrent migration.
     yield* sql.unsafe(`CREATE TABLE IF NOT EXISTS ${table} (
       migration_id INTEGER PRIMARY KEY,
       name TEXT NOT NULL,
@@ -60,7 +61,7 @@ export const runMigrations = (
     const message = `${applied.length} migrations were applied instead of ${list.length - made}`
     return yield* new SqlError({ cause: new Error(message), message })
   }).pipe(
-    // The Migrator logs each migration as DEBUG: in a new database all of them, which nobody who debugs a run looks for.
+    // The Migrator logs each migration at DEBUG level, which is noise for a new database.
     Logger.withMinimumLogLevel(LogLevel.Info),
     Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
     // The Migrator dies of a migration that fails.

@@ -1,17 +1,17 @@
-/** Runs the statements that read. */
+/** Runs read statements. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import type { Connection, Dialect } from "./dialect.ts"
 import type { Value } from "./tables.ts"
 
-/** Reads rows by a statement whose parameters are written `?`. */
+/** Reads rows with a statement whose parameters are written `?`. */
 export type Select = <Row>(
   operation: string,
   sql: string,
   params: ReadonlyArray<Value>
 ) => Effect.Effect<ReadonlyArray<Row>, StorageError>
 
-/** Reads several times in such a way that no commit comes in between. */
+/** Runs several reads in one snapshot. */
 export type Snapshot = <A>(use: (select: Select) => Effect.Effect<A, StorageError>) => Effect.Effect<A, StorageError>
 
 /** Makes the reader of a connection. */
@@ -21,7 +21,7 @@ export const makeSelect = (connection: Connection, dialect: Dialect): Select => 
     (error) => dialect.explain(operation, error)
   )
 
-/** Conditions on columns: those whose value is undefined are left out. */
+/** Conditions on columns; those with an undefined value are left out. */
 export const where = (
   columns: Readonly<Record<string, Value | undefined>>,
   ...more: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** Puts the port together on one connection of any SQL database. */
+/** Implements the port over one connection of any SQL database. */
 import type { Places } from "@skein/core/LoggedEvent"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -12,27 +12,31 @@ import { toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
+import { makeReadWriteLock, type ReadWriteLock } from "./readWriteLock.ts"
 import { makeSelect } from "./select.ts"
 import { makeTransaction, onConnection } from "./transaction.ts"
-import { makeTurns, type Turns } from "./turns.ts"
 import { makeWriter, noPlaces } from "./writer.ts"
 
 /**
- * One connection for all. Reading and writing share a connection: the next read sees what a commit
- * wrote. A read never sees an open transaction, since reads and writes exclude each other.
+ * One connection for reads and writes, so that the next read sees every commit. A read never sees an open transaction,
+ * because reads and writes exclude each other.
  */
-const sharing = (connection: Connection, dialect: Dialect, turns: Turns): NonNullable<Database["transactions"]> => {
+const sharing = (
+  connection: Connection,
+  dialect: Dialect,
+  lock: ReadWriteLock
+): NonNullable<Database["transactions"]> => {
   const select = makeSelect(connection, dialect)
   return {
     within: onConnection(connection, dialect),
-    read: (operation, sql, params) => turns.read(select(operation, sql, params)),
-    snapshot: (use) => turns.read(use(select))
+    read: (operation, sql, params) => lock.read(select(operation, sql, params)),
+    snapshot: (use) => lock.read(use(select))
   }
 }
 
 /**
- * Looks at each renewal of a lease, every few seconds, whether the database is still there: a commit would not notice. Where
- * it is not, nothing more is stored, so that nobody works for long on what is lost.
+ * Checks with each renewal of a lease, every few seconds, that the database still exists: a commit would not notice. If
+ * it is gone, nothing more is stored, so that nobody continues long on lost data.
  */
 const checkedAtRenewal = (
   commit: (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>,
@@ -48,22 +52,22 @@ const checkedAtRenewal = (
     })
 }
 
-/** The port on a database. */
+/** The port over a database. */
 export const makeSqlStorage = (
   { connection, dialect, flush, intact, othersVersion, transactions }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const turns = yield* makeTurns
-    const { read, snapshot, within } = transactions ?? sharing(connection, dialect, turns)
+    const lock = yield* makeReadWriteLock
+    const { read, snapshot, within } = transactions ?? sharing(connection, dialect, lock)
     const commit = yield* makeWriter({
       flush,
-      turns,
+      lock,
       plan: makePlan(dialect),
       transaction: makeTransaction(within, dialect)
     })
     const mail = othersVersion === undefined
       ? undefined
-      : yield* makeMail(turns.read(othersVersion), read)
+      : yield* makeMail(lock.read(othersVersion), read)
     const store = (writes: ReadonlyArray<Write>, onStored?: () => void) =>
       Effect.suspend(() => {
         const ops = writes.flatMap(toOps)
@@ -73,7 +77,7 @@ export const makeSqlStorage = (
       ...(mail === undefined ? {} : { mail }),
       ...(intact === undefined ? {} : { intact }),
       ...makeQueries(read, snapshot, dialect),
-      prune: makePrune(connection, dialect, turns, read),
+      prune: makePrune(connection, dialect, lock, read),
       commit: intact === undefined ? store : checkedAtRenewal(store, intact)
     }
   })

@@ -1,4 +1,4 @@
-/** Copies a database before its schema changes: the copy appears beside it whole, under a name that was free. */
+/** Copies a database before its schema changes: the complete copy appears next to it, under an unused name. */
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -12,7 +12,7 @@ const fileMode = 0o600
 
 const copy = (file: string, to: string) =>
   Effect.scoped(Effect.gen(function*() {
-    // SQLite fills an empty file, and leaves its mode as it is.
+    // SQLite fills an empty file, and keeps its mode.
     yield* fileSystem(to, () => fs.closeSync(fs.openSync(to, "wx", fileMode)), "readonly")
     const connection = yield* connect(file)
     yield* execute(connection, to, "VACUUM INTO ?", [to])
@@ -31,13 +31,13 @@ const attempt = (to: string, call: () => void) =>
 
 const place = (made: string, to: string) =>
   attempt(to, () => fs.linkSync(made, to)).pipe(
-    // Some file systems know no links.
+    // Some file systems have no links.
     Effect.catchIf(({ isTaken }) => !isTaken, () =>
       attempt(to, () => fs.copyFileSync(made, to, fs.constants.COPYFILE_EXCL))),
     Effect.as(to)
   )
 
-/** An older copy keeps its name: it may be the only one that is whole. */
+/** An older copy is never overwritten: it may be the only intact one. */
 const placeFree = (made: string, name: string, count = 1): Effect.Effect<string, StorageError> =>
   Effect.catchAll(
     place(made, `${name}${count === 1 ? "" : `-${count}`}.bak`),
@@ -45,8 +45,8 @@ const placeFree = (made: string, name: string, count = 1): Effect.Effect<string,
   )
 
 /**
- * Copies a file of this schema, and gives the path of the copy. The caller holds the write lock, so that nothing is
- * written meanwhile and only one process makes a copy; the copy is read by a connection of its own.
+ * Copies a file with this schema, and returns the path of the copy. The caller holds the write lock, so that nothing is
+ * written meanwhile and only one process makes a copy; a separate connection reads it.
  */
 export const backUp = (file: string, schema: number): Effect.Effect<string, StorageError> =>
   Effect.scoped(Effect.gen(function*() {
@@ -62,7 +62,7 @@ export const backUp = (file: string, schema: number): Effect.Effect<string, Stor
     Effect.mapError(({ message, operation, reason }) =>
       new StorageError({
         operation,
-        // Trying again for half a minute is for locks of the file itself.
+        // The retries of half a minute are only for locks of the file itself.
         reason: reason === "busy" ? "other" : reason,
         message: `${file} has to be brought to a newer schema, and no copy of it could be made before. `
           + `It was left as it is. ${message}`

@@ -14,9 +14,9 @@ import type { Value } from "./tables.ts"
 /** SQLite in this file. */
 export const sqlite = (file: string): Dialect => ({
   text: identity,
-  // A transaction that only begins to write later fails at once, whatever the timeout, when another one wrote meanwhile.
+  // A transaction that begins as a reader fails immediately, whatever the timeout, if another one wrote meanwhile.
   begin: "BEGIN IMMEDIATE",
-  // The clock of the machine, which all who have access to the file share.
+  // The clock of the machine, which all processes with access to the file share.
   now: "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
   share: "",
   explain: (operation, error) =>
@@ -26,23 +26,24 @@ export const sqlite = (file: string): Dialect => ({
     )
 })
 
-/** Statements that are kept prepared: eight tables by six sizes of insert, and the queries. */
+/** The number of prepared statements: eight tables by six sizes of insert, and the queries. */
 const prepareCacheSize = 200
 
-/** Opens a file and closes it with the scope. The first statement, not this, is what reads it. */
+/** Opens a file until the scope closes. Only the first statement reads it. */
 export const connect = (file: string): Effect.Effect<Connection, StorageError, Scope.Scope> =>
-  // WAL is a property of the file and set when it is made; here it would fail while another process holds a lock.
+  // WAL is a property of the file, set when it is created. Setting it here would fail while another process holds a
+  // lock.
   SqliteClient.make({ filename: file, prepareCacheSize, disableWAL: true }).pipe(
     Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
-    // Reserved for as long as it lives: `Turns` decides who uses it, at a fraction of the cost.
+    // Reserved permanently: `ReadWriteLock` decides who uses it, at a fraction of the cost.
     Effect.flatMap((client) => Effect.mapError(client.reserve, (error) => sqlite(file).explain("open", error))),
-    // The client lets whatever better-sqlite3 throws escape as a defect.
+    // The client turns every error of better-sqlite3 into a defect.
     Effect.catchAllDefect((defect) =>
       Option.match(explainCause("open", file, defect), { onNone: () => Effect.die(defect), onSome: Effect.fail })
     )
   )
 
-/** Runs a statement while a file is opened or made. */
+/** Runs a statement while a file is opened or created. */
 export const execute = (
   connection: Connection,
   file: string,

@@ -1,4 +1,4 @@
-/** Copies a database that cannot be written, so that it can be read: SQLite itself needs to write beside it for that. */
+/** Copies a read-only database in order to read it, because SQLite itself must write next to it. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -8,10 +8,10 @@ import { join } from "node:path"
 import { codeOf, fileError } from "./sqliteError.ts"
 import { explain, fileSystem } from "./sqliteFile.ts"
 
-/** How often a copy is made anew because somebody wrote meanwhile. */
+/** How often to repeat a copy because another process wrote meanwhile. */
 const tries = 10
 
-/** How a file is just now; empty where there is none. */
+/** The current state of a file; empty if it does not exist. */
 const stateOf = (file: string): string => {
   const stat = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
   return stat === undefined ? "" : `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}`
@@ -24,7 +24,7 @@ const copyTo = (from: string, to: string) => {
   fs.chmodSync(to, 0o600)
 }
 
-/** Copies the file with its log, whose commits are not in the file yet. Says whether both stayed as they were meanwhile. */
+/** Copies the file with its log, which holds the latest commits. Returns whether both stayed unchanged meanwhile. */
 const copyOnce = (file: string, copy: string): boolean => {
   const before = statesOf(file)
   copyTo(file, copy)
@@ -33,7 +33,7 @@ const copyOnce = (file: string, copy: string): boolean => {
   return statesOf(file) === before
 }
 
-/** The log goes with the last process that has the file open, which may be in the middle of a copy. */
+/** The last process to close the file removes the log, possibly during a copy. */
 const attempt = (file: string, copy: string): boolean => {
   try {
     return copyOnce(file, copy)
@@ -54,7 +54,7 @@ const copying = (file: string, copy: string, left: number): Effect.Effect<void, 
         : Effect.zipRight(Effect.sleep("50 millis"), copying(file, copy, left - 1))
   )
 
-/** A copy for this process alone, which goes with the scope. */
+/** A private copy that is removed with the scope. */
 export const copyToRead = (file: string): Effect.Effect<string, StorageError, Scope.Scope> =>
   Effect.gen(function*() {
     const directory = yield* Effect.acquireRelease(

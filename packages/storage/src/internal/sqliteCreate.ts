@@ -1,4 +1,4 @@
-/** Makes a new database: it appears in its place whole or not at all, however many processes make it at once. */
+/** Creates a new database: it appears complete or not at all, even if several processes create it concurrently. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
@@ -15,7 +15,7 @@ const build = (file: string) =>
   Effect.scoped(Effect.gen(function*() {
     yield* fileSystem(file, () => fs.closeSync(fs.openSync(file, "wx", fileMode)))
     const connection = yield* connect(file)
-    // Nobody else can see it yet: it need not survive a crash, and is flushed once when it is whole.
+    // Nobody else can see it yet: it need not survive a crash, and is flushed once at the end.
     yield* execute(connection, file, "PRAGMA synchronous = OFF")
     yield* execute(connection, file, "PRAGMA journal_mode = MEMORY")
     yield* migrate(connection, file)
@@ -29,7 +29,7 @@ const flush = (file: string) =>
     fs.closeSync(descriptor)
   })
 
-/** Makes the database and its directory. One that another process has made meanwhile is as good. */
+/** Creates the database and its directory. One that another process created meanwhile is used as it is. */
 export const create = (file: string): Effect.Effect<void, StorageError> =>
   Effect.scoped(Effect.gen(function*() {
     const directory = yield* Effect.acquireRelease(
@@ -47,7 +47,7 @@ export const create = (file: string): Effect.Effect<void, StorageError> =>
 
 const place = (made: string, file: string) =>
   fileSystem(file, () => fs.linkSync(made, file), "readonly").pipe(
-    // Some file systems know no links.
+    // Some file systems have no links.
     Effect.catchAll(() => fileSystem(file, () => fs.copyFileSync(made, file, fs.constants.COPYFILE_EXCL), "readonly")),
     Effect.catchIf(() => fs.existsSync(file), () => Effect.void)
   )

@@ -1,17 +1,17 @@
-/** Decides what the errors of SQLite and of the file system mean to users of Skein. */
+/** Explains the errors of SQLite and of the file system to users of Skein. */
 import { StorageError } from "@skein/core/StorageError"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 
 type Reason = StorageError["reason"]
 
-/** The code of an error of SQLite or Node; empty where it has none. */
+/** The code of an error of SQLite or Node; empty if it has none. */
 export const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
 
 const detailOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-/** The beginning of a code of SQLite, or a code of Node, and what it means. */
+/** The prefix of a SQLite code, or a code of Node, and its meaning. */
 const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
@@ -27,13 +27,13 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["EDQUOT", "full"],
   ["EROFS", "readonly"],
   ["ENOTDIR", "unreadable"],
-  // A directory was to be made where a file stands.
+  // A directory was to be created, but its path is a file.
   ["EEXIST", "unreadable"],
   ["ELOOP", "unreadable"],
   ["ENAMETOOLONG", "unreadable"]
 ]
 
-/** How to fix each reason; `other` is anything that has no better name. */
+/** How to fix each reason; `other` is everything else. */
 const sentence = (reason: Reason, file: string, detail: string): string => {
   switch (reason) {
     case "busy":
@@ -60,7 +60,7 @@ const sentence = (reason: Reason, file: string, detail: string): string => {
   }
 }
 
-/** An error of a known reason about a file. */
+/** An error with a known reason about a file. */
 export const fileError = (operation: string, reason: Reason, file: string, detail: string): StorageError =>
   new StorageError({ operation, reason, message: sentence(reason, file, detail) })
 
@@ -70,8 +70,7 @@ const notLoaded = (cause: unknown): boolean => {
 }
 
 /**
- * Explains what better-sqlite3 or Node threw; `denied` is the reason where permission was denied. None where it is an
- * error of neither.
+ * Explains an error of better-sqlite3 or Node; `denied` is the reason for a denied permission. None for other errors.
  */
 export const explainCause = (
   operation: string,

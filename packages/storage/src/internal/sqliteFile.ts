@@ -1,4 +1,6 @@
-/** Decides whether a file is a database of this program, before anything is opened: what is refused is not touched. */
+/**
+ * Checks whether a file is a database of this program before anything is opened, so that a refused file is not touched.
+ */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -9,12 +11,12 @@ import { readHead } from "./readHead.ts"
 import { codeOf, explainCause, fileError } from "./sqliteError.ts"
 import { walDamage } from "./sqliteWal.ts"
 
-/** Marks a database as one of Skein's: "Skn1". */
+/** Marks a database as Skein's: "Skn1". */
 export const applicationID = 0x536b6e31
 
 const operation = "open"
 
-/** Explains what Node's file system threw; `denied` is the reason where permission was denied. */
+/** Explains an error of Node's file system; `denied` is the reason for a denied permission. */
 export const explain = (file: string, cause: unknown, denied: StorageError["reason"] = "unreadable"): StorageError =>
   Option.getOrElse(
     explainCause(operation, file, cause, denied),
@@ -34,7 +36,7 @@ const headerLength = 100
 const refuse = (reason: StorageError["reason"], file: string, detail: string) =>
   Effect.fail(fileError(operation, reason, file, detail))
 
-/** The log goes with the last process that has the file open, which may be just now. */
+/** The last process to close the file removes the log, possibly at this moment. */
 const inspectLog = (file: string): Effect.Effect<string | undefined, StorageError> =>
   Effect.try({
     try: () => walDamage(file),
@@ -43,13 +45,13 @@ const inspectLog = (file: string): Effect.Effect<string | undefined, StorageErro
 
 const lostEnd = (file: string, header: Buffer): string | undefined => {
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
-  // A log that was not yet moved into the file may hold the pages that the file lacks. The size is asked for last: other
+  // A log that was not yet checkpointed may hold the pages that the file lacks. The size is read last, because other
   // processes let the file grow before they remove the log.
   if (fs.existsSync(`${file}-wal`) || fs.statSync(file).size >= header.readUInt32BE(28) * pageSize) return undefined
   return "its end is missing"
 }
 
-/** Looks at a file, and tells whether there is one. Nothing is written, and no lock is taken. */
+/** Inspects a file, and returns whether it exists. Writes nothing, and takes no lock. */
 export const inspect = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
   Effect.gen(function*() {
     const stat = yield* fileSystem(file, () => fs.statSync(file, { throwIfNoEntry: false }))
@@ -83,10 +85,10 @@ export const inspect = (file: string, latest: number): Effect.Effect<boolean, St
 export const checkSchema = (file: string, schema: number, latest: number): Effect.Effect<void, StorageError> =>
   schema > latest ? refuse("newer", file, `it has schema ${schema}, this version knows ${latest}`) : Effect.void
 
-/** SQLite would apply a log that was left behind to whatever file is made in that place, and so destroy it. */
+/** SQLite would apply a left-over log to a new file of this name, and so destroy it. */
 const inspectNothing = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
   Effect.suspend(() => {
     if (!fs.existsSync(`${file}-wal`)) return Effect.succeed(false)
-    // Unless another process has just made the file.
+    // Unless another process has just created the file.
     return fs.existsSync(file) ? inspect(file, latest) : refuse("corrupt", file, `only its log ${file}-wal is there`)
   })

@@ -1,4 +1,4 @@
-/** Owns durability: a commit is acknowledged when the log that it is in has reached the disk. */
+/** Owns durability: a commit is acknowledged once its log is on disk. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -6,9 +6,9 @@ import * as fs from "node:fs"
 import { explain, fileSystem } from "./sqliteFile.ts"
 
 /**
- * Flushes the write-ahead log of an open file, off the main thread. It is what `PRAGMA synchronous = FULL` does within
- * each COMMIT, where it would stop the whole process for as long as the disk takes. Here other fibers go on meanwhile, and
- * whatever they commit shares the next flush.
+ * Flushes the write-ahead log of an open file, off the main thread. `PRAGMA synchronous = FULL` does the same within
+ * each COMMIT, but blocks the whole process while the disk works. Here other fibers continue meanwhile, and their
+ * commits share the next flush.
  */
 export const makeFlush = (file: string): Effect.Effect<Effect.Effect<void, StorageError>, StorageError, Scope.Scope> =>
   Effect.map(

@@ -1,4 +1,4 @@
-/** Brings the schema of a SQLite file up to date: forward only, in one transaction, whatever other processes do. */
+/** Migrates the schema of a SQLite file: forward only, in one transaction, safe with concurrent processes. */
 import type { ResolvedMigration } from "@effect/sql/Migrator"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { makeCompilerSqlite } from "@effect/sql/Statement"
@@ -10,13 +10,12 @@ import { backUp } from "./sqliteBackup.ts"
 import { execute, sqlite } from "./sqliteConnection.ts"
 import { applicationID, checkSchema } from "./sqliteFile.ts"
 
-/** The schema that a file has. */
+/** The schema version of a file. */
 export const schemaOf = (connection: Connection, file: string): Effect.Effect<number, StorageError> =>
   Effect.map(execute(connection, file, "PRAGMA user_version"), ([row]) => Number(row?.["user_version"]))
 
 /**
- * Copies a file, and applies the migrations that it lacks. Processes that do so at once wait for each other, and find nothing
- * left to do.
+ * Copies a file, and applies missing migrations. Concurrent processes wait for each other, and find nothing left to do.
  */
 export const migrate = (
   connection: Connection,
@@ -27,7 +26,7 @@ export const migrate = (
   const apply = Effect.gen(function*() {
     const schema = yield* schemaOf(connection, file)
     yield* checkSchema(file, schema, list.length)
-    // A file without a schema is only being made.
+    // A file without a schema is still being created.
     if (schema > 0 && schema < list.length && file !== ":memory:") yield* backUp(file, schema)
     if (schema < list.length) {
       const { runMigrations } = yield* Effect.promise(() => import("./runMigrations.ts"))

@@ -1,6 +1,6 @@
 /**
- * Decides whether the write-ahead log beside a database is whole. SQLite itself takes a log that was cut or overwritten
- * for one that ends there, and goes on without the commits that were in the rest.
+ * Checks whether the write-ahead log of a database is intact. SQLite treats a truncated or overwritten log as one that
+ * ends there, and continues without the lost commits.
  */
 import * as fs from "node:fs"
 import { readHead } from "./readHead.ts"
@@ -8,7 +8,7 @@ import { readHead } from "./readHead.ts"
 const headerLength = 32
 const frameHeaderLength = 24
 
-/** The header of the index of the log: every writer updates it after each commit, in the byte order of the machine. */
+/** The header of the log's index: every writer updates it after each commit, in the byte order of the machine. */
 const indexLength = 48
 
 interface Index {
@@ -27,7 +27,7 @@ const readIndex = (file: string): Index | undefined => {
   return { bytes, frames, pageSize: pageSize === 1 ? 65_536 : pageSize, salt: bytes.subarray(32, 40) }
 }
 
-/** Says what is wrong with the log of a database, if anything is. */
+/** Returns what is wrong with the log of a database, if anything. */
 export const walDamage = (file: string): string | undefined => {
   const wal = `${file}-wal`
   if (!fs.existsSync(wal)) return undefined
@@ -39,7 +39,7 @@ export const walDamage = (file: string): string | undefined => {
   if (header.length < headerLength || (header.readUInt32BE(0) & 0xfffffffe) !== 0x377f0682) {
     return `${wal} is not the log that belongs to it`
   }
-  // Another process may be writing: only an index that did not change in the meantime can be compared.
+  // Another process may be writing: only an index that stayed unchanged meanwhile can be compared.
   if (before === undefined || after === undefined || !before.bytes.equals(after.bytes)) return undefined
   const committed = headerLength + before.frames * (frameHeaderLength + before.pageSize)
   return before.salt.equals(header.subarray(16, 24)) && size < committed

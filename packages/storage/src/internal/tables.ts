@@ -1,4 +1,7 @@
-/** Decides which columns a row has: the whole value as JSON, and beside it what is searched for or changed by itself. */
+/**
+ * Decides the columns of each row: the whole value as JSON, and separate columns for what is searched or changed
+ * separately.
+ */
 import type { Receipt } from "@skein/core/Receipt"
 import type { Approval } from "@skein/core/SessionStorage"
 import type { Event } from "@skein/domain/Event"
@@ -9,19 +12,19 @@ import type { Intent, Part } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import type { Todo } from "@skein/domain/Todo"
 
-/** What a column can hold. */
+/** The value of a column. */
 export type Value = string | number | null
 
-/** A table that rows are put into. */
+/** A table for rows. */
 export interface Table<Row> {
   readonly name: string
   readonly columns: ReadonlyArray<string>
   readonly key: ReadonlyArray<string>
-  /** What a second row of the same key does: it takes the place of the first, or is dropped. */
+  /** What a second row with the same key does: replace the first, or nothing. */
   readonly second: "replaces" | "is dropped"
-  /** What tells the row from the others of its table. */
+  /** The primary key. */
   readonly keyOf: (row: Row) => string
-  /** The values of the columns. Throws where a value has no JSON. */
+  /** The values of the columns. Throws if a value has no JSON. */
   readonly values: (row: Row) => ReadonlyArray<Value>
 }
 
@@ -46,7 +49,7 @@ const table = <Row>(
 const json = (row: unknown): string => JSON.stringify(row)
 const intent = (part: Part): Intent | undefined => (part.type === "tool" ? part.intent : undefined)
 
-/** Sessions. Owner, epoch and lease are columns of the loop that holds the session: a put leaves them as they are. */
+/** Sessions. Owner, epoch and lease belong to the lease holder: an upsert does not change them. */
 export const session = table<SessionInfo>("session", ["id"], {
   id: (row) => row.id,
   parent_id: (row) => row.parentID,
@@ -72,7 +75,7 @@ export const message = table<Message>("message", ["session_id", "id"], {
   data: json
 })
 
-/** Parts. A tool call's state and intent are columns, to find calls that a crash cut off. */
+/** Parts. A tool call's state and intent are columns, to find calls that a crash interrupted. */
 export const part = table<Part>("part", ["session_id", "id"], {
   session_id: (row) => row.sessionID,
   id: (row) => row.id,
@@ -99,7 +102,7 @@ export const run = table<TaskRun>("run", ["id"], {
   data: json
 })
 
-/** What waits for a session. `taken_at` is not put: a row that was taken stays taken when it is put again. */
+/** Inbox rows. An upsert does not change `taken_at`: a taken row stays taken. */
 export const inbox = table<InboxRow>("inbox", ["id"], {
   id: (row) => row.id,
   session_id: (row) => row.sessionID,
@@ -135,8 +138,8 @@ export const todo = table<{ readonly sessionID: string; readonly todos: Readonly
 })
 
 /**
- * The row that an event tells of, where reading the event can show that row as it is by then. A copy in every such event
- * would store each part again for each of its changes: the log would soon be most of the database.
+ * The row that an event refers to, if reading the event can show the current row instead. With a copy in every such
+ * event, each part would be stored again for each of its changes, and the log would soon be most of the database.
  */
 const reference = (event: Event): string | undefined => {
   switch (event.type) {
@@ -151,7 +154,7 @@ const reference = (event: Event): string | undefined => {
   }
 }
 
-/** The log of events. Their position and their number in the tree are given when they are put. */
+/** The event log. Positions and numbers are assigned on insertion. */
 export const event = table<Event>("event", ["id"], {
   id: (row) => row.id,
   session_id: (row) => row.sessionID,

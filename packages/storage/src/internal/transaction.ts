@@ -1,4 +1,4 @@
-/** Decides how planned statements are made on a connection: all of them, or none, or each commit by itself. */
+/** Runs planned statements on a connection: all of them, or none, or each commit separately. */
 import type { Places } from "@skein/core/LoggedEvent"
 import { heldByAnother, StorageError } from "@skein/core/StorageError"
 import type { EventID } from "@skein/domain/Id"
@@ -13,16 +13,16 @@ import type { Value } from "./tables.ts"
 /** The result of a commit that shared its transaction with others. */
 export type Result = Either.Either<Places, StorageError>
 
-/** Makes one transaction of what is done on the connection that it gives. Run again, it makes the same one, and only once. */
+/** Runs effects in one transaction. If it is retried, the transaction is still committed only once. */
 export type Within = <A>(
   work: (connection: Connection) => Effect.Effect<A, StorageError>
 ) => Effect.Effect<A, StorageError>
 
 /** Transactions. They are not nested and must not be interrupted. */
 export interface Transaction {
-  /** Makes all of it or nothing. */
+  /** Runs all of it or nothing. */
   readonly all: (plan: ReadonlyArray<Planned>) => Effect.Effect<Places, StorageError>
-  /** Makes each plan that the database accepts; the others have no effect. Fails where no plan is to blame. */
+  /** Runs each plan that the database accepts; refused ones have no effect. Fails if no plan is to blame. */
   readonly each: (plans: ReadonlyArray<ReadonlyArray<Planned>>) => Effect.Effect<ReadonlyArray<Result>, StorageError>
 }
 
@@ -35,16 +35,17 @@ const notThere = ({ about, params }: Statement) =>
     message: `The ${about} row ${String(params[1])} was taken already or is not there: read the inbox again.`
   })
 
-/** Whether a commit by itself is to blame, and not the database. */
+/** Whether the commit is to blame, and not the database. */
 export const isRefusal = ({ reason }: StorageError): boolean => reason === "constraint" || reason === "held"
 
-/** Transactions on a connection that lasts as long as its database: a COMMIT that failed was not made. */
+/** Transactions on a connection that lasts as long as its database: a failed COMMIT was not applied. */
 export const onConnection = (connection: Connection, dialect: Dialect): Within => {
   const run = (sql: string) =>
     Effect.mapError(connection.execute(sql, [], undefined), (error) => dialect.explain(operation, error))
-  // A database that has failed badly has rolled back by itself, and refuses to do it again: the first error tells more.
+  // After a severe failure the database has already rolled back, and a second rollback fails: the first error says
+  // more.
   const rollback = Effect.exit(run("ROLLBACK"))
-  // COMMIT is in here as well: that is where a full disk shows, and `SqlClient.withTransaction` would die of it.
+  // Includes COMMIT: that is where a full disk shows, and `SqlClient.withTransaction` would die of it.
   return (work) =>
     Effect.zipRight(
       run(dialect.begin),

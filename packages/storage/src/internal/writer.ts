@@ -1,4 +1,4 @@
-/** Owns all writing: commits wait in a queue, and one fiber makes whatever waits in one transaction. */
+/** Owns all writing: commits wait in a queue, and one fiber stores whatever waits in one transaction. */
 import type { Places } from "@skein/core/LoggedEvent"
 import { elapsed } from "@skein/core/MonotonicClock"
 import { StorageError } from "@skein/core/StorageError"
@@ -13,16 +13,16 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Op } from "./op.ts"
 import type { Plan, Planned } from "./plan.ts"
+import type { ReadWriteLock } from "./readWriteLock.ts"
 import { isRefusal, type Result, type Transaction } from "./transaction.ts"
-import type { Turns } from "./turns.ts"
 
 /**
- * Makes a list of changes durable, all of them or none. Once it waits in the queue, interruption does not undo it.
- * `onStored` is called when it is durable, in the order of the commits.
+ * Makes a list of changes durable, all of them or none. Once it is queued, interruption does not undo it. `onStored` is
+ * called once it is durable, in the order of the commits.
  */
 export type Commit = (ops: ReadonlyArray<Op>, onStored?: () => void) => Effect.Effect<Places, StorageError>
 
-/** Of a commit without events. */
+/** The result of a commit without events. */
 export const noPlaces: Places = new Map()
 
 interface Waiting {
@@ -31,25 +31,27 @@ interface Waiting {
   readonly resume: (result: Effect.Effect<Places, StorageError>) => void
 }
 
-/** How many commits may wait. The next caller waits for room. */
+/** The maximum number of queued commits. The next caller waits for room. */
 const capacity = 1_024
 
-/** Rows of one transaction, unless a single commit has more: it bounds for how long the event loop stands still. */
+/**
+ * The maximum rows per transaction, unless a single commit has more, which limits how long the event loop is blocked.
+ */
 const groupRows = 500
 
-/** How long a lock of another process is waited for, in milliseconds. */
-const patience = 30_000
+/** How long to wait for a lock of another process, in milliseconds. */
+const lockTimeout = 30_000
 
-/** When something is tried again that a lock, or a server that starts anew, is in the way of. */
+/** The retry schedule while a lock or a restarting server is in the way. */
 const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(100))),
   Schedule.jittered
 )
 
-/** Tries again for as long as another process holds the lock, and lets everything else go on meanwhile. */
+/** Retries while another process holds the lock; other fibers run meanwhile. */
 export const retryBusy = <A, R>(effect: Effect.Effect<A, StorageError, R>): Effect.Effect<A, StorageError, R> =>
   Effect.clockWith((clock) => {
-    const end = elapsed(clock) + patience
+    const end = elapsed(clock) + lockTimeout
     return Effect.retry(effect, {
       schedule: whileBusy,
       while: (error) => error.reason === "busy" && elapsed(clock) < end
@@ -87,11 +89,11 @@ const noJson = (cause: unknown) =>
     }). Keep functions, big integers and cycles out of it.`
   })
 
-/** Stores what several commits ask for: in one transaction where it can, and each for itself where one of them is refused. */
-const transactions = ({ plan, transaction, turns }: {
+/** Stores several commits: in one transaction if possible, and each separately if one of them is refused. */
+const transactions = ({ plan, transaction, lock }: {
   readonly plan: Plan
   readonly transaction: Transaction
-  readonly turns: Turns
+  readonly lock: ReadWriteLock
 }): (group: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Result>, StorageError> => {
   const planOf = (ops: ReadonlyArray<Op>): Either.Either<ReadonlyArray<Planned>, StorageError> =>
     Either.try({ try: () => plan(ops), catch: noJson })
@@ -99,7 +101,7 @@ const transactions = ({ plan, transaction, turns }: {
   const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
     const plans = group.map(({ ops }) => planOf(ops))
     return Effect.map(
-      retryBusy(turns.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
+      retryBusy(lock.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
       (
         results
       ) => {
@@ -114,21 +116,21 @@ const transactions = ({ plan, transaction, turns }: {
   return (group) =>
     Effect.suspend(() => {
       const planned = planOf(group.flatMap(({ ops }) => ops))
-      // One commit must not fail because another one, which happened to wait beside it, cannot be encoded or is refused.
+      // One commit must not fail because another one in the same group cannot be encoded or is refused.
       if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
-      return retryBusy(turns.write(transaction.all(planned.right))).pipe(
+      return retryBusy(lock.write(transaction.all(planned.right))).pipe(
         Effect.map((places) => group.map((): Result => Either.right(places))),
         Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
       )
     })
 }
 
-/** Starts the writer. When its scope closes, what waits is still made, and later commits are refused. */
-export const makeWriter = ({ flush, plan, transaction, turns }: {
+/** Starts the writer. When its scope closes, queued commits are still stored, and later ones are refused. */
+export const makeWriter = ({ flush, plan, transaction, lock }: {
   readonly plan: Plan
   readonly transaction: Transaction
-  readonly turns: Turns
-  /** Makes durable what was committed; while it goes on, the next group gathers. */
+  readonly lock: ReadWriteLock
+  /** Makes commits durable; the next group gathers meanwhile. */
   readonly flush: Effect.Effect<void, StorageError>
 }): Effect.Effect<Commit, never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -148,16 +150,16 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
         })
       })
 
-    const inTransactions = transactions({ plan, transaction, turns })
+    const inTransactions = transactions({ plan, transaction, lock })
     const make = (group: ReadonlyArray<Waiting>) =>
       Effect.map(Effect.exit(Effect.zipLeft(inTransactions(group), flush)), (exit) => {
         for (const [index, { onStored, resume }] of group.entries()) {
           const result: Result = Exit.isSuccess(exit)
             ? exit.value[index] ?? Either.right(noPlaces)
             : Either.left(failure(exit.cause))
-          // The writer must outlive a caller's mistake.
-          const told = Either.isLeft(result) || onStored === undefined ? Either.void : Either.try(onStored)
-          resume(Either.isLeft(told) ? Effect.die(told.left) : result)
+          // The writer must survive an error of a caller.
+          const notified = Either.isLeft(result) || onStored === undefined ? Either.void : Either.try(onStored)
+          resume(Either.isLeft(notified) ? Effect.die(notified.left) : result)
         }
       })
 
@@ -167,7 +169,7 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
         const taken = waiting
         waiting = []
         room.unsafeOpen()
-        // When nothing more will be asked for, the loop goes round until nothing is left.
+        // After the last commit, the loop continues until the queue is empty.
         if (!isClosed) work.unsafeClose()
         const made = Effect.forEach(groupsOf(taken), make, { discard: true })
         return isClosed && taken.length === 0 ? Effect.void : Effect.zipRight(made, loop)
@@ -186,7 +188,7 @@ export const makeWriter = ({ flush, plan, transaction, turns }: {
     return commit
   })
 
-/** A defect must end the commits that it meets, not the writer that all others wait for. */
+/** A defect must fail the commits of its group, not the writer that all others need. */
 const failure = (cause: Cause.Cause<StorageError>): StorageError =>
   Option.getOrElse(Cause.failureOption(cause), () =>
     new StorageError({

@@ -1,7 +1,7 @@
-/** The first schema. Each value is whole in `data`; the other columns are for searching and for what changes by itself. */
+/** The first schema. Each value is complete in `data`; the other columns are for searches and for separate updates. */
 import { type ColumnTypes, migration } from "../internal/migration.ts"
 
-/** owner, epoch and lease_until belong to the loop that holds the session. */
+/** owner, epoch and lease_until belong to the lease holder. */
 const sessions = ({ number, text }: ColumnTypes): ReadonlyArray<string> => [
   `CREATE TABLE session (
     id ${text} PRIMARY KEY,
@@ -75,7 +75,7 @@ const runs = ({ number, text }: ColumnTypes): ReadonlyArray<string> => [
   "CREATE INDEX run_unsettled ON run (id) WHERE state <> 'settled'"
 ]
 
-/** A row stays when it was taken, so that no result is delivered twice. */
+/** A taken row stays, so that no result is delivered twice. */
 const inbox = ({ number, text }: ColumnTypes): ReadonlyArray<string> => [
   `CREATE TABLE inbox (
     id ${text} PRIMARY KEY,
@@ -107,7 +107,7 @@ const todos = ({ text }: ColumnTypes): ReadonlyArray<string> => [
   )`
 ]
 
-/** Either data, or ref: the message, part or session whose row the event shows. A number that was given is never given again. */
+/** Either data, or ref: the message, part or session whose row the event shows. A number is never assigned twice. */
 const events = ({ counter, number, text }: ColumnTypes): ReadonlyArray<string> => [
   `CREATE TABLE event (
     seq ${counter},
@@ -124,9 +124,12 @@ const events = ({ counter, number, text }: ColumnTypes): ReadonlyArray<string> =
   "CREATE INDEX event_root ON event (root_id, seq)"
 ]
 
-/** What a SQLite file has in its header, and what tells a process how many commits others made, or itself. */
+/**
+ * The schema version, which a SQLite file has in its header, and the number of commits, by which a process notices
+ * those of others.
+ */
 const forPostgres = ({ number, text }: ColumnTypes): ReadonlyArray<string> => [
-  // One row: how many migrations were made, and how many transactions.
+  // One row: the number of applied migrations, and of transactions.
   `CREATE TABLE skein_storage (schema ${number} NOT NULL, changes BIGINT NOT NULL)`,
   "INSERT INTO skein_storage VALUES (0, 0)",
   // made: the number of the last transaction of a process.

@@ -1,4 +1,4 @@
-/** What processes say to one another's tasks: finds what waits without reading all that was ever said. */
+/** An index for messages between processes: finds waiting ones without reading all earlier ones. */
 import { migration } from "../internal/migration.ts"
 
 export const mail = migration(() => [

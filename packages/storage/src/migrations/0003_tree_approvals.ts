@@ -1,4 +1,4 @@
-/** What a person allowed for one tree of sessions goes with that tree. */
+/** Approvals for one tree of sessions, which are deleted with that tree. */
 import { migration } from "../internal/migration.ts"
 
 export const treeApprovals = migration(({ text }) => [

@@ -1,6 +1,7 @@
 /**
- * Numbers the events of each tree by themselves. What was `seq` is the `position` in the log of all trees. `tree_seq` counts the
- * events of one tree, whose last number stays in `event_counter` when events are forgotten or the tree is deleted.
+ * Numbers the events of each tree separately. The former `seq` becomes the `position` in the log of all trees.
+ * `tree_seq` counts the events of one tree, whose last number stays in `event_counter` when events are pruned or the
+ * tree is deleted.
  */
 import { migration } from "../internal/migration.ts"
 

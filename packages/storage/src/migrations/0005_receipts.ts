@@ -1,4 +1,4 @@
-/** What prompts came to that a client may send twice, and indexes for those who take up what a process left. */
+/** Receipts of prompts that a client may send twice, and indexes for recovery. */
 import { migration } from "../internal/migration.ts"
 
 export const receipts = migration(({ number, text }) => [

@@ -23,7 +23,7 @@ const tables = (connection: Effect.Effect.Success<ReturnType<typeof connect>>) =
   )
 
 describe("migrate", () => {
-  it.scoped("applies in order what a file lacks, and only that", () =>
+  it.scoped("applies missing migrations in order, and nothing else", () =>
     Effect.gen(function*() {
       const connection = yield* connect(file)
       yield* migrate(connection, file, [adds(1, "CREATE TABLE a (x)")])
@@ -38,7 +38,7 @@ describe("migrate", () => {
       yield* migrate(connection, file, [applied(1), applied(2), applied(3)])
     }))
 
-  it.scoped("leaves a file as it was when a migration fails", () =>
+  it.scoped("leaves a file unchanged when a migration fails", () =>
     Effect.gen(function*() {
       const connection = yield* connect(file)
       yield* migrate(connection, file, [adds(1, "CREATE TABLE a (x)")])
@@ -53,7 +53,7 @@ describe("migrate", () => {
       yield* migrate(connection, file, [applied(1), adds(2, "CREATE TABLE b (x)")])
     }))
 
-  it.scoped("says that the disk is full, and leaves the file as it was", () =>
+  it.scoped("reports that the disk is full, and leaves the file unchanged", () =>
     Effect.gen(function*() {
       const connection = yield* connect(file)
       yield* migrate(connection, file, [adds(1, "CREATE TABLE a (x)")])
@@ -67,7 +67,7 @@ describe("migrate", () => {
       expect(yield* schemaOf(connection, file)).toBe(2)
     }))
 
-  it.scoped("believes the schema of a file, whatever was recorded", () =>
+  it.scoped("trusts the schema version of a file, whatever was recorded", () =>
     Effect.gen(function*() {
       const connection = yield* connect(file)
       yield* migrate(connection, file, [adds(1, "CREATE TABLE a (x)"), adds(2, "CREATE TABLE b (x)")])
@@ -77,14 +77,14 @@ describe("migrate", () => {
       expect(yield* tables(connection)).toEqual(["a", "b", "skein_migration"])
     }))
 
-  it.scoped("refuses a schema that it does not know", () =>
+  it.scoped("refuses an unknown schema", () =>
     Effect.gen(function*() {
       const connection = yield* connect(file)
       yield* migrate(connection, file, [adds(1, "CREATE TABLE a (x)"), adds(2, "CREATE TABLE b (x)")])
       expect((yield* Effect.flip(migrate(connection, file, [applied(1)]))).reason).toBe("newer")
     }))
 
-  it.scoped("has every migration in a file of its own", () =>
+  it.scoped("has a separate file for every migration", () =>
     Effect.gen(function*() {
       const connection = yield* connect(file)
       yield* migrate(connection, file)

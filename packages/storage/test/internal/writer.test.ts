@@ -21,7 +21,7 @@ const approval = (id: string, pattern = "*"): Write => ({
   approval: { id, projectID: "project", permission: "bash", pattern, created: 1 }
 })
 
-/** Storage in memory whose connection and flush a test can get at, and which may be closed before its connection. */
+/** Storage in memory that lets a test control its connection and flush, and close it before its connection. */
 const make = (flush: Effect.Effect<void, StorageError> = Effect.void, scope?: Scope.Scope) =>
   Effect.gen(function*() {
     const connection = yield* connect(":memory:")
@@ -36,7 +36,7 @@ const make = (flush: Effect.Effect<void, StorageError> = Effect.void, scope?: Sc
 const error = (reason: StorageError["reason"]) => new StorageError({ operation: "commit", reason, message: reason })
 
 describe("writer", () => {
-  it.scoped("makes what waits while the disk is busy in one transaction", () =>
+  it.scoped("stores what waits while the disk is busy in one transaction", () =>
     Effect.gen(function*() {
       const gates = yield* Effect.all([gate, gate])
       let flushes = 0
@@ -60,7 +60,7 @@ describe("writer", () => {
       expect((yield* Effect.flip(storage.commit([approval("a")]))).reason).toBe("full")
     }))
 
-  it.scoped("says that the disk is full, stores nothing of what did not fit, and goes on when there is space", () =>
+  it.scoped("reports that the disk is full, stores nothing of the failed commit, and continues when there is space", () =>
     Effect.gen(function*() {
       const { run, storage } = yield* make()
       yield* storage.commit([approval("before")])
@@ -80,7 +80,7 @@ describe("writer", () => {
       expect((yield* storage.approvals("project")).map(({ id }) => id)).toEqual(["after", "before"])
     }))
 
-  it.scoped("tells a value that has no JSON, and goes on", () =>
+  it.scoped("reports a value that has no JSON, and continues", () =>
     Effect.gen(function*() {
       const { storage } = yield* make()
       const todos = [{ content: 1n }] as never
@@ -89,7 +89,7 @@ describe("writer", () => {
       yield* storage.commit([approval("a")])
     }))
 
-  it.scoped("lets a value that has no JSON fail alone among the commits that wait with it", () =>
+  it.scoped("lets a value that has no JSON fail alone in its group", () =>
     Effect.gen(function*() {
       const { storage } = yield* make()
       const todos = [{ content: 1n }] as never
@@ -110,14 +110,14 @@ describe("writer", () => {
       expect((yield* storage.approvals("project")).map(({ id }) => id)).toEqual(["a", "c"])
     }))
 
-  it.scoped("encodes the last of the rows that take each other's place while they wait, and no other", () =>
+  it.scoped("encodes only the last of several rows that replace each other in the queue", () =>
     Effect.gen(function*() {
       const flush = yield* gate
       const { storage } = yield* make(flush.pass)
       const encoded: Array<string> = []
       const titled = (title: string): Write => {
         const info = sessionOf(SessionID.make("ses_a"), title)
-        // JSON.stringify asks a value for what stands for it.
+        // JSON.stringify calls toJSON.
         return { _tag: "Session", info: { ...info, toJSON: () => (encoded.push(title), info) } as SessionInfo }
       }
       const first = yield* ask(storage.commit([titled("first")]))
@@ -129,7 +129,7 @@ describe("writer", () => {
       expect((yield* storage.sessions({})).rows.map(({ title }) => title)).toEqual(["c"])
     }))
 
-  it.scoped("makes what waits when it is closed, and refuses what comes later", () =>
+  it.scoped("stores what waits when it is closed, and refuses what comes later", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       const flush = yield* gate
@@ -158,7 +158,7 @@ describe("writer", () => {
       expect((yield* Fiber.join(fiber)).reason).toBe("busy")
     }))
 
-  it.effect("does not try again what no waiting mends", () =>
+  it.effect("does not retry permanent errors", () =>
     Effect.gen(function*() {
       let tries = 0
       const failure = yield* Effect.flip(retryBusy(Effect.suspend(() => {

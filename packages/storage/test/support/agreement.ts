@@ -1,4 +1,4 @@
-/** Holds a storage against the one in memory, by any sequence of commits. */
+/** Compares a storage with the one in memory, after any sequence of commits. */
 import { expect } from "@effect/vitest"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 
 type Storage = typeof SessionStorage.Service
 
-// Few names, so that writes meet: four trees of three sessions, each below the one before.
+// Few names, so that writes collide: four trees of three sessions, each below the one before.
 const trees = ["a", "b", "c", "d"] as const
 const names = trees.flatMap((tree) => [tree, `${tree}x`, `${tree}xx`])
 const parentOf = (name: string) => name.slice(0, -1)
@@ -20,7 +20,7 @@ const rootOf = (name: string) => name.slice(0, 1)
 const ses = (name: string) => SessionID.make(`ses_${name}`)
 const time = { created: 1 }
 
-/** One write of each kind about a session, with a number that tells rows and their versions apart. */
+/** One write of each kind about a session, with a number that distinguishes rows and their versions. */
 const writeOf = (kind: number, name: string, of: number, version: number): Write => {
   const sessionID = ses(name)
   const messageID = MessageID.make(`msg_${of}`)
@@ -91,7 +91,7 @@ const writeOf = (kind: number, name: string, of: number, version: number): Write
   return writes[kind % writes.length] ?? { _tag: "Session", info }
 }
 
-/** A commit about one tree. Commits of different trees still meet where they tell of the same run. */
+/** A commit to one tree. Commits to different trees still collide if they report the same run. */
 const anyCommit = (tree: string) =>
   FastCheck.array(
     FastCheck.tuple(FastCheck.nat(14), FastCheck.nat(2), FastCheck.nat(1), FastCheck.nat(20)).map((
@@ -100,16 +100,16 @@ const anyCommit = (tree: string) =>
     { maxLength: 6 }
   )
 
-/** Commits that are asked for at once, as by four sessions of which each waits for its own. */
+/** Concurrent commits, as by four sessions of which each waits for its own. */
 const anyBatch = FastCheck.tuple(...trees.map(anyCommit))
 
-/** All that can be read. A place in the log differs between backends where a refused commit took numbers with it. */
+/** Everything that can be read. Positions in the log differ between backends if a refused commit used numbers. */
 const everything = (storage: Storage) =>
   Effect.all({
     sessions: storage.sessions({}),
     runs: storage.runs({}),
     leases: Effect.forEach(trees, (name) =>
-      // Each backend has a clock of its own.
+      // Each backend has its own clock.
       Effect.map(storage.lease(ses(name)), Option.map(({ epoch, owner }) => ({ epoch, owner })))),
     unsettled: storage.runs({ rootID: ses("a"), unsettled: true }),
     events: Effect.map(storage.events({ after: 0 }), (found) => found.map((logged) => logged.event)),
@@ -117,7 +117,7 @@ const everything = (storage: Storage) =>
       Effect.all([storage.messages(ses(name)), storage.inbox(ses(name)), storage.todos(ses(name))]))
   })
 
-/** Fails where what is read differs after any of `numRuns` sequences of commits; each has a storage of its own. */
+/** Fails if the content differs after any of `numRuns` sequences of commits, each on a new storage. */
 export const agreesWithMemory = (
   layer: () => Layer.Layer<SessionStorage, StorageError>,
   numRuns: number

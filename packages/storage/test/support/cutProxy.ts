@@ -1,15 +1,15 @@
-/** A way to a server that can be cut at a known place. */
+/** A proxy to a server that can be cut at a known point. */
 import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 
 /**
- * Where the next connection that commits is cut: before the server hears of it, while the server is at it, or after it is done
- * and before anybody hears of it.
+ * Where the next connection that commits is cut: before the server gets the COMMIT, while it processes it, or after it
+ * and before the acknowledgement.
  */
 export type Cut = "before" | "while" | "after"
 
-/** A proxy that goes with the scope. */
+/** A proxy that ends with the scope. */
 export const makeProxy = (target: number) =>
   Effect.map(
     Effect.acquireRelease(
@@ -59,7 +59,7 @@ export const makeProxy = (target: number) =>
             /** Cuts the connections of the next commits. */
             cut: (...places: ReadonlyArray<Cut>) => Effect.sync(() => void cuts.push(...places)),
             cutsMade: Effect.sync(() => cutsMade),
-            /** Cuts all connections; those that are made from now on end at once. */
+            /** Cuts all connections; new ones end immediately. */
             close: Effect.sync(close),
             open: Effect.sync(() => void (isOpen = true))
           }

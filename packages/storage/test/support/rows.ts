@@ -1,9 +1,9 @@
-/** What the tests of storage store. */
+/** Rows for the storage tests. */
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 
-/** A session at a root, unless `more` puts it elsewhere. */
+/** A root session, unless `more` says otherwise. */
 export const sessionOf = (id: SessionID, title: string, more: Partial<SessionInfo> = {}): SessionInfo => ({
   id,
   rootID: id,

@@ -1,4 +1,4 @@
-/** The statements by which each earlier version made its SQLite files. They never change. */
+/** The statements with which each earlier version created its SQLite files. They never change. */
 
 const first: ReadonlyArray<string> = [
   `CREATE TABLE session (

@@ -1,9 +1,9 @@
-/** Looks into a database, or spoils it, past the port. */
+/** Reads or damages a database without the port. */
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
-/** Runs a statement on a connection of its own. */
+/** Runs a statement on a separate connection. */
 export const sql = <Row extends object>(filename: string, text: string) =>
   Effect.flatMap(SqlClient.SqlClient, (client) => client.unsafe<Row>(text)).pipe(
     Effect.provide(SqliteClient.layer({ filename, disableWAL: true })),
@@ -21,7 +21,7 @@ export const statements = (filename: string, texts: ReadonlyArray<string>) =>
     Effect.provide(SqliteClient.layer({ filename, disableWAL: true }))
   )
 
-/** What SQLite says of the state of a file: `ok`. */
+/** SQLite's report on the integrity of a file: `ok`. */
 export const integrity = (filename: string) =>
   Effect.map(
     sql<{ readonly integrity_check: string }>(filename, "PRAGMA integrity_check"),

@@ -13,7 +13,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 /** Where packages are looked up. */
 const modules = at("../../../../node_modules")
 
-/** A directory that goes with the scope, which other users may enter too. */
+/** A directory that is removed with the scope, and that other users may enter. */
 export const temporary = Effect.acquireRelease(
   Effect.sync(() => {
     const directory = mkdtempSync(join(tmpdir(), "skein-storage-"))
@@ -23,22 +23,22 @@ export const temporary = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** What became of a process. */
+/** How a process ended. */
 export interface Ended {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-/** A process that runs until it ends by itself, is killed, or the scope closes. */
+/** A process that runs until it ends, is killed, or the scope closes. */
 export interface Started {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>
-  /** Ends when the process has said this many lines. */
+  /** Ends when the process has written this many lines. */
   readonly lines: (count: number) => Effect.Effect<void>
   readonly ended: Effect.Effect<Ended>
 }
 
-/** Bundles the program once; gives a function that starts it with arguments. */
+/** Bundles the program once; returns a function that starts it with arguments. */
 export const program = Effect.gen(function*() {
   const outfile = join(yield* temporary, "program.cjs")
   yield* Effect.promise(() =>

@@ -1,4 +1,7 @@
-/** A process of its own that uses a database: `write FILE NAME COUNT`, `log FILE NAME COUNT`, `stream FILE`, `open FILE` or `hold FILE`. */
+/**
+ * A process that uses a database: `write FILE NAME COUNT`, `log FILE NAME COUNT`, `stream FILE`, `open FILE` or `hold
+ * FILE`.
+ */
 import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
@@ -12,7 +15,7 @@ import { writeSync } from "node:fs"
 
 const [, , mode, filename = "", name = "stream", count = "1"] = process.argv
 
-// Written at once: what was said before the process is killed has been said.
+// Written synchronously, so that nothing is lost when the process is killed.
 const say = (line: string) => Effect.sync(() => writeSync(1, `${line}\n`))
 
 const session = (id: string): SessionInfo => ({
@@ -67,7 +70,7 @@ const inputEnds = Effect.async<void>((resume) => {
   process.stdin.once("end", () => resume(Effect.void)).resume()
 })
 
-/** Says that it is ready, waits, then logs events of a shared tree and of its own, and says which numbers they got. */
+/** Reports that it is ready, waits, then logs events of a shared tree and its own, and prints their numbers. */
 const log = (id: string, events: number) =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage

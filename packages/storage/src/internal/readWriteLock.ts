@@ -1,8 +1,8 @@
-/** Decides who may use a connection: many readers, or one writer inside its transaction. */
+/** A read-write lock for a connection: many readers, or one writer inside its transaction. */
 import * as Effect from "effect/Effect"
 
-/** Runs effects in turn on one connection. */
-export interface Turns {
+/** Serialises the use of one connection. */
+export interface ReadWriteLock {
   /** Runs while no transaction is open, so that nothing is read before it is committed. */
   readonly read: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Runs while nobody reads and nobody else writes. */
@@ -12,16 +12,16 @@ export interface Turns {
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Makes turns out of two latches: the client's own semaphore makes every taker wait for the scheduler, which costs ten
- * times as much as the statement itself, while a latch that is open costs nothing.
+ * Makes the lock from two latches. The client's own semaphore makes every taker wait for the scheduler, which costs ten
+ * times as much as the statement itself; an open latch costs nothing.
  */
-export const makeTurns: Effect.Effect<Turns> = Effect.gen(function*() {
+export const makeReadWriteLock: Effect.Effect<ReadWriteLock> = Effect.gen(function*() {
   const noWriter = yield* Effect.makeLatch(true)
   const noReader = yield* Effect.makeLatch(true)
   let writing = false
   let readers = 0
 
-  // Only the waiting can be interrupted: a turn that was taken must be given back.
+  // Only the waiting is interruptible: an acquired lock must be released.
   const beginRead = (restore: Restore): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (writing) return Effect.zipRight(restore(noWriter.await), beginRead(restore))
