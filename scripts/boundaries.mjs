@@ -32,6 +32,7 @@ const arrow = {
   api: ["domain"],
   client: ["domain", "api"],
   backend: ["domain", "core", "api", "client"],
+  tui: ["domain", "view", "backend"],
   server: ["domain", "core", "api", "tools", "provider", "offline", "storage", "config", "cluster"],
   cli: [
     "domain",
@@ -40,6 +41,7 @@ const arrow = {
     "client",
     "view",
     "backend",
+    "tui",
     "tools",
     "provider",
     "offline",

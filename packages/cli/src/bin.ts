@@ -16,9 +16,7 @@ switch (parsed._tag) {
     import("./internal/help.ts").then(({ helpOf }) => process.stdout.write(helpOf(commands, parsed.path, version)))
     break
   case "Mistake":
-    import("./internal/escape.ts").then(({ escapeText }) =>
-      process.stderr.write(`skein: ${escapeText(parsed.message)}\n`)
-    )
+    import("@skein/tui/Escape").then(({ escapeText }) => process.stderr.write(`skein: ${escapeText(parsed.message)}\n`))
     process.exitCode = 2
     break
   case "Run":

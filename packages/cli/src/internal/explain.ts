@@ -1,10 +1,10 @@
 /** Decides what is said of an error, and with which exit code. */
+import { escapeText } from "@skein/tui/Escape"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
-import { escapeText } from "./escape.ts"
 import { Redaction } from "./Redaction.ts"
 
 /** An error as people and programs see it. */

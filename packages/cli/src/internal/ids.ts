@@ -2,10 +2,10 @@
 import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { UsageError } from "../UsageError.ts"
-import { escapeLine } from "./escape.ts"
 
 /** How many ids are listed that may be meant. */
 const listed = 5

@@ -1,4 +1,5 @@
 /** Logs to standard error, without secrets: lines for people, or one JSON object a line for programs. */
+import { escapeLine } from "@skein/tui/Escape"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as HashMap from "effect/HashMap"
@@ -7,7 +8,6 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { Stdio } from "../Stdio.ts"
-import { escapeLine } from "./escape.ts"
 import { Redaction } from "./Redaction.ts"
 
 /** What is logged, and how. */

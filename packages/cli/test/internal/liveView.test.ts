@@ -2,11 +2,11 @@
 import type { Event } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
+import { colourless } from "@skein/tui/Style"
 import { expect, it } from "vitest"
 import { closingLines } from "../../src/internal/run/closing.ts"
 import { Denials } from "../../src/internal/run/denials.ts"
 import type { RunResult } from "../../src/internal/run/result.ts"
-import { colourless } from "../../src/internal/terminal/style.ts"
 import { LiveView } from "../../src/internal/tree/liveView.ts"
 import { permission } from "../support/dialogs.ts"
 

@@ -1,7 +1,7 @@
+import { widthOf } from "@skein/tui/Width"
 import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
 import { printList } from "../../src/internal/list/print.ts"
-import { widthOf } from "../../src/internal/terminal/width.ts"
 import { Stdio } from "../../src/Stdio.ts"
 
 const long = "word ".repeat(140).trim()

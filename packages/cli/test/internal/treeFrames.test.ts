@@ -1,6 +1,6 @@
 /** The tree as it looks: frames of the pure renderer at several widths, and what each line must not lose. */
+import { widthOf } from "@skein/tui/Width"
 import { describe, expect, it } from "vitest"
-import { widthOf } from "../../src/internal/terminal/width.ts"
 import { treeLines } from "../../src/internal/tree/treeLines.ts"
 import { TreeStory } from "../support/treeEvents.ts"
 

@@ -1,8 +1,8 @@
 /** Decides how a question looks: a header that stays, what it is about in pages, the choices, and which keys there are. */
+import { escapeLine } from "@skein/tui/Escape"
+import type { Style } from "@skein/tui/Style"
+import { fit, wrap } from "@skein/tui/Width"
 import { formatDuration } from "@skein/view/Numbers"
-import { escapeLine } from "../escape.ts"
-import type { Style } from "../terminal/style.ts"
-import { fit, wrap } from "../terminal/width.ts"
 import type { DialogState } from "./dialogQueue.ts"
 import { dialogText, visible } from "./dialogText.ts"
 

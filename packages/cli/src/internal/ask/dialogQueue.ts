@@ -1,6 +1,6 @@
 /** Turns keys into answers: one question at a time, permission first, and never by a letter. */
 import type { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
-import type { Key } from "../terminal/keyDecoder.ts"
+import { isKey, type Key } from "@skein/tui/Key"
 import { type Choice, choicesOf, type Dialog, type DialogReply, ofMarks, ofNobody, ofWords } from "./dialog.ts"
 
 /** How long nothing may have been typed before a question takes keys, in milliseconds. */
@@ -136,8 +136,9 @@ export class DialogQueue {
 
   #select(key: Key, dialog: Dialog): void {
     const choices = choicesOf(dialog, this.#marked)
-    if (key.type !== "key") this.#selected = Number(key.text) - 1
-    else if (key.name === "down") this.#selected = ((this.#selected ?? -1) + 1) % choices.length
+    if (key.type === "text") this.#selected = Number(key.text) - 1
+    if (key.type !== "key") return
+    if (key.name === "down") this.#selected = ((this.#selected ?? -1) + 1) % choices.length
     else if (key.name === "up") this.#selected = ((this.#selected ?? 0) - 1 + choices.length) % choices.length
     else if (key.name === "pageDown" || key.name === "right") this.#page++
     else if (key.name === "pageUp" || key.name === "left") this.#page = Math.max(0, this.#page - 1)
@@ -166,20 +167,25 @@ export class DialogQueue {
     const words = this.#words
     if (words === undefined || this.#isAnswered) return
     // A paste is what is said, and never its end.
-    if (key.type !== "key") this.#words = words + key.text.replace(/\s*[\r\n]+\s*/g, " ")
-    else if (key.name === "enter") this.#answer(ofWords(dialog, words, this.#marked))
+    if (key.type === "text" || key.type === "paste") {
+      this.#words = words + key.text.replace(/\s*[\r\n]+\s*/g, " ")
+    }
+    if (key.type !== "key") return
+    if (isEnter(key)) this.#answer(ofWords(dialog, words, this.#marked))
     else if (key.name === "escape") this.#words = undefined
     else if (key.name === "backspace") this.#words = [...words].slice(0, -1).join("")
     else if (key.name === "ctrl+u") this.#words = ""
   }
 }
 
-const selecting = new Set(["up", "down", "left", "right", "pageUp", "pageDown", "enter", "escape"])
+const selecting = new Set(["up", "down", "left", "right", "pageUp", "pageDown", "enter", "ctrl+j", "escape"])
+
+const isEnter = (key: Key): boolean => isKey(key, "enter") || isKey(key, "ctrl+j")
 
 /** Whether somebody selects: anything else in the same read, or behind Enter, and it is words, which never answer. */
 const isSelection = (keys: ReadonlyArray<Key>, choices: number): boolean =>
   keys.every((key, at) =>
     key.type === "key"
-      ? selecting.has(key.name) && (key.name !== "enter" || at === keys.length - 1)
+      ? selecting.has(key.name) && (!isEnter(key) || at === keys.length - 1)
       : key.type === "text" && /^[1-9]$/.test(key.text) && Number(key.text) <= choices
   )

@@ -1,8 +1,8 @@
 /** Decides what is said of a question besides its choices: who asks, exactly what would happen, and why it is asked. */
 import type { PermissionRequest } from "@skein/domain/Event"
-import { escapeLine } from "../escape.ts"
-import type { Style } from "../terminal/style.ts"
-import { wrap } from "../terminal/width.ts"
+import { escapeLine } from "@skein/tui/Escape"
+import type { Style } from "@skein/tui/Style"
+import { wrap } from "@skein/tui/Width"
 import type { Dialog } from "./dialog.ts"
 
 /** What is read of a question. */

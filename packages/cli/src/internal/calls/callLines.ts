@@ -1,8 +1,8 @@
 /** Decides how a call of the main agent looks once it has ended: its line, and what is worth seeing of its result. */
 import type { ToolPart } from "@skein/domain/Part"
-import { escapeLine } from "../escape.ts"
-import type { Style } from "../terminal/style.ts"
-import { fit, widthOf, wrap } from "../terminal/width.ts"
+import { escapeLine } from "@skein/tui/Escape"
+import type { Style } from "@skein/tui/Style"
+import { fit, widthOf, wrap } from "@skein/tui/Width"
 import { outcomeOf, subjectOf } from "./callOutcome.ts"
 import { diffLines } from "./diffLines.ts"
 import { failureOf } from "./failure.ts"

@@ -1,7 +1,7 @@
 /** Decides what is said of a call in a line: what it was about, and what came of it. */
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
+import { escapeLine } from "@skein/tui/Escape"
 import { formatDuration } from "@skein/view/Numbers"
-import { escapeLine } from "../escape.ts"
 import { callLine } from "./callLine.ts"
 import { failureOf } from "./failure.ts"
 

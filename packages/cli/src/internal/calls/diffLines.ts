@@ -1,7 +1,7 @@
 /** Decides how a change of a file looks: its lines with their numbers, coloured, and folded where they are many. */
-import { escapeLine } from "../escape.ts"
-import type { Style } from "../terminal/style.ts"
-import { fit } from "../terminal/width.ts"
+import { escapeLine } from "@skein/tui/Escape"
+import type { Style } from "@skein/tui/Style"
+import { fit } from "@skein/tui/Width"
 
 /** The most lines of a change that are shown. */
 const longest = 24

@@ -1,10 +1,10 @@
 /** What `skein doctor` does: looks at everything that Skein needs or can use, and says how to get what is missing. */
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
-import { escapeLine } from "../escape.ts"
 import type { Check } from "./check.ts"
 import { checkGit, checkNode, checkRipgrep, checkShell, checkTerminal } from "./checkMachine.ts"
 import { checkConfig, checkConfined, checkDatabase, checkKeys } from "./checkSetup.ts"

@@ -1,9 +1,9 @@
 /** Decides how listings look: columns on a terminal, fields with tabs between them in a pipe, or one JSON value. */
+import { escapeLine } from "@skein/tui/Escape"
+import { fit, widthOf } from "@skein/tui/Width"
 import * as Effect from "effect/Effect"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
-import { escapeLine } from "../escape.ts"
-import { fit, widthOf } from "../terminal/width.ts"
 
 /** A row of a table; what is not there is empty. */
 export type Row = ReadonlyArray<string | undefined>

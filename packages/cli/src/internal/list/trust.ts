@@ -1,11 +1,11 @@
 /** What `skein trust` does. */
 import * as Trust from "@skein/config/Trust"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
-import { escapeLine } from "../escape.ts"
 import { directoryOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
 

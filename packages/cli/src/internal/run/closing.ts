@@ -1,5 +1,5 @@
 /** Decides what is said on standard error when a run has ended: what was wrong, and how to go on. */
-import { escapeLine } from "../escape.ts"
+import { escapeLine } from "@skein/tui/Escape"
 import { errorLine } from "../explain.ts"
 import type { Denials } from "./denials.ts"
 import type { RunResult } from "./result.ts"

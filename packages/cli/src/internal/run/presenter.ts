@@ -2,8 +2,8 @@
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { escapeText } from "@skein/tui/Escape"
 import type { Streams } from "../../Stdio.ts"
-import { escapeText } from "../escape.ts"
 import type { RunResult } from "./result.ts"
 
 /** Shows a run. Its functions are called one after the other, and never throw. */

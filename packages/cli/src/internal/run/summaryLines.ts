@@ -1,9 +1,9 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
 import type { SessionID } from "@skein/domain/Id"
 import { reason } from "@skein/domain/Outcome"
+import { escapeLine } from "@skein/tui/Escape"
 import type { AgentTree } from "@skein/view/AgentTree"
 import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
-import { escapeLine } from "../escape.ts"
 import type { RunResult } from "./result.ts"
 
 /** How many files are named. */

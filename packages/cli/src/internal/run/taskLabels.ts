@@ -1,7 +1,7 @@
 /** Decides which task a progress line names: none while a single subagent has begun, for then nothing can be mixed up. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import { escapeLine } from "../escape.ts"
+import { escapeLine } from "@skein/tui/Escape"
 
 /** The most that is shown of a description, in characters. */
 const longest = 80

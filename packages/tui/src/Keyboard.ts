@@ -2,44 +2,58 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ReadStream } from "node:tty"
-import { type Key, KeyDecoder } from "./keyDecoder.ts"
+import { isKey, type Key } from "./Key.ts"
+import { KeyDecoder } from "./KeyDecoder.ts"
 
 /** What is done with the keys. */
 export interface KeyListener {
   /** The keys of one read. */
   readonly onKeys: (keys: ReadonlyArray<Key>) => void
-  /** The program goes on after it was suspended: the screen has to be drawn again. */
+  /** The program is about to be suspended by Ctrl-Z: what is drawn has to be taken away. */
+  readonly onSuspend?: () => void
+  /** The program continues after it was suspended: the screen has to be drawn again. */
   readonly onResume: () => void
   /** There is no keyboard any more. */
   readonly onClosed: () => void
   /** Writes to the terminal. */
   readonly write: (text: string) => void
+  /** Keys as a text editor needs them: Ctrl-C is a key, keys tell their modifiers, and the focus is reported. */
+  readonly isEditor?: boolean
 }
 
 /** How long the rest of a key may take, in milliseconds: then an ESC is the Escape key. */
 const patience = 50
 
-/** Makes the terminal mark what is pasted, or not. */
+/** Makes the terminal mark pasted text. */
 const markPastes = "\x1b[?2004h"
 
-/** Takes that back; for those who end without closing the scope as well. */
+/** Takes that back; for programs that end without closing the scope as well. */
 export const unmarkPastes = "\x1b[?2004l"
 
-/** Hands on what is typed until the scope closes. Ctrl-C and Ctrl-Z stay what they are. */
+/** Focus; modifiers by the kitty protocol, and by xterm's for terminals that do not know it. */
+const editorModes = { on: "\x1b[?1004h\x1b[>1u\x1b[>4;1m", off: "\x1b[>4m\x1b[<u\x1b[?1004l" }
+
+/** What ends all modes. */
+export const endEditor = `${editorModes.off}${unmarkPastes}`
+
+/** Passes on what is typed until the scope closes. Ctrl-C and Ctrl-Z keep their meaning, but for editors. */
 export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
     const decoder = new KeyDecoder()
     const pending = yield* Effect.makeLatch()
+    const isEditor = listener.isEditor === true
+    const modes = isEditor ? { on: markPastes + editorModes.on, off: endEditor } : { on: markPastes, off: unmarkPastes }
     let reads = 0
     const suspend = () => {
-      listener.write(unmarkPastes)
+      listener.onSuspend?.()
+      listener.write(modes.off)
       keyboard.setRawMode(false)
       process.kill(0, "SIGTSTP")
     }
     const hand = (typed: ReadonlyArray<Key>) => {
       // In raw mode the terminal makes no signals of keys: the process does it itself.
-      if (typed.some((key) => key.type === "key" && key.name === "ctrl+c")) process.kill(process.pid, "SIGINT")
-      else if (typed.some((key) => key.type === "key" && key.name === "ctrl+z")) suspend()
+      if (!isEditor && typed.some((key) => isKey(key, "ctrl+c"))) process.kill(process.pid, "SIGINT")
+      else if (typed.some((key) => isKey(key, "ctrl+z"))) suspend()
       else if (typed.length > 0) listener.onKeys(typed)
     }
     const onData = (read: Buffer) => {
@@ -50,7 +64,7 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
     const onClosed = () => listener.onClosed()
     const onContinue = () => {
       keyboard.setRawMode(true)
-      listener.write(markPastes)
+      listener.write(modes.on)
       listener.onResume()
     }
     const flush = Effect.gen(function*() {
@@ -63,7 +77,7 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         keyboard.setRawMode(true)
-        listener.write(markPastes)
+        listener.write(modes.on)
         keyboard.on("data", onData).on("end", onClosed).on("close", onClosed).on("error", onClosed).resume()
         process.on("SIGCONT", onContinue)
       }),
@@ -73,7 +87,7 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
           // A keyboard that is gone says so here, and somebody has to hear it.
           keyboard.setRawMode(false)
           keyboard.off("data", onData).off("end", onClosed).off("close", onClosed).off("error", onClosed).pause()
-          listener.write(unmarkPastes)
+          listener.write(modes.off)
         })
     )
     yield* Effect.forkScoped(Effect.forever(flush))

@@ -1,16 +1,22 @@
 /** Decides how lines are coloured. */
 
 /** Colours a text, or does not. */
-type Paint = (text: string) => string
+export type Paint = (text: string) => string
 
 /** The colours that are used. */
 export interface Style {
   readonly bold: Paint
   readonly dim: Paint
+  readonly italic: Paint
+  readonly underline: Paint
+  readonly strike: Paint
+  readonly inverse: Paint
   readonly green: Paint
   readonly red: Paint
   readonly yellow: Paint
   readonly cyan: Paint
+  readonly blue: Paint
+  readonly magenta: Paint
   /** The colour of an agent: a name or `#rrggbb`, as config has it. */
   readonly of: (color: string) => Paint
 }
@@ -39,10 +45,16 @@ const ofColor = (color: string): Paint => {
 export const coloured: Style = {
   bold: sgr(1, 22),
   dim: sgr(2, 22),
+  italic: sgr(3, 23),
+  underline: sgr(4, 24),
+  strike: sgr(9, 29),
+  inverse: sgr(7, 27),
   green: sgr(32, 39),
   red: sgr(31, 39),
   yellow: sgr(33, 39),
   cyan: sgr(36, 39),
+  blue: sgr(34, 39),
+  magenta: sgr(35, 39),
   of: ofColor
 }
 
@@ -50,9 +62,15 @@ export const coloured: Style = {
 export const colourless: Style = {
   bold: same,
   dim: same,
+  italic: same,
+  underline: same,
+  strike: same,
+  inverse: same,
   green: same,
   red: same,
   yellow: same,
   cyan: same,
+  blue: same,
+  magenta: same,
   of: () => same
 }

@@ -1,6 +1,6 @@
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { escapeLine, escapeText } from "../../src/internal/escape.ts"
+import { escapeLine, escapeText } from "../src/Escape.ts"
 
 describe("what a terminal would obey or hide is shown (S50)", () => {
   it.each([

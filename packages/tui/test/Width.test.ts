@@ -1,6 +1,6 @@
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { fit, widthOf, wrap } from "../../src/internal/terminal/width.ts"
+import { fit, widthOf, wrap } from "../src/Width.ts"
 
 describe("how wide text is", () => {
   it.each([
