@@ -1,14 +1,25 @@
 /** What stays to be read of questions. */
 import type { Event } from "@skein/domain/Event"
+import type { PermissionID, SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
+import { LiveView } from "@skein/tui/LiveView"
 import { colourless } from "@skein/tui/Style"
 import { expect, it } from "vitest"
 import { closingLines } from "../../src/internal/run/closing.ts"
 import { Denials } from "../../src/internal/run/denials.ts"
 import type { RunResult } from "../../src/internal/run/result.ts"
-import { LiveView } from "../../src/internal/tree/liveView.ts"
-import { permission } from "../support/dialogs.ts"
+
+const permission = (id: string) => ({
+  id: id as PermissionID,
+  sessionID: "ses_2" as SessionID,
+  rootID: "ses_1" as SessionID,
+  path: ["build", "general"],
+  permission: "edit",
+  patterns: ["a.txt"],
+  always: ["*"],
+  metadata: {}
+})
 
 const world = () => {
   const session = { id: "ses_1", agent: "build", title: "t", usage: { own: none, subtree: none } } as SessionInfo
@@ -20,7 +31,7 @@ const world = () => {
     view.see(event)
   }
   const draw = (steady: number) => view.view({ columns: 80, rows: 40 }, { now: 0, steady }).above
-  return { view, denials, draw, tell, ask: (id: string) => tell("permission.asked", permission(id).request) }
+  return { view, denials, draw, tell, ask: (id: string) => tell("permission.asked", permission(id)) }
 }
 
 it("an always counts the waiting calls that it lets go on, in one line", () => {

@@ -2,20 +2,20 @@
 import { Permission } from "@skein/core/Permission"
 import { Question } from "@skein/core/Question"
 import { type TaskName, Tasks } from "@skein/core/Tasks"
+import type { DialogReply } from "@skein/tui/Dialog"
 import { escapeText } from "@skein/tui/Escape"
 import type { Key } from "@skein/tui/Key"
 import { keys, unmarkPastes } from "@skein/tui/Keyboard"
+import { LiveView, type Moment } from "@skein/tui/LiveView"
 import { Screen } from "@skein/tui/Screen"
 import { coloured, colourless } from "@skein/tui/Style"
+import { summaryLines } from "@skein/tui/SummaryLines"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type { Streams } from "../../Stdio.ts"
-import type { DialogReply } from "../ask/dialog.ts"
-import { LiveView, type Moment } from "../tree/liveView.ts"
 import type { Presenter } from "./presenter.ts"
-import { summaryLines } from "./summaryLines.ts"
 
 /** How long a frame stays at least, in milliseconds: twelve a second are smooth enough. */
 const pace = 84

@@ -1,9 +1,9 @@
 /** Decides what is said of a call in a line: what it was about, and what came of it. */
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
-import { escapeLine } from "@skein/tui/Escape"
 import { formatDuration } from "@skein/view/Numbers"
-import { callLine } from "./callLine.ts"
-import { failureOf } from "./failure.ts"
+import { failureOf } from "./CallFailure.ts"
+import { callLine } from "./CallLine.ts"
+import { escapeLine } from "./Escape.ts"
 
 /** The most that is shown of a subject, in characters. */
 const longest = 200

@@ -1,9 +1,8 @@
 import type { SessionID } from "@skein/domain/Id"
 import { none } from "@skein/domain/Usage"
 import { expect, it } from "vitest"
-import type { RunResult } from "../../src/internal/run/result.ts"
-import { summaryLines } from "../../src/internal/run/summaryLines.ts"
-import { TreeStory } from "../support/treeEvents.ts"
+import { type Ended, summaryLines } from "../src/SummaryLines.ts"
+import { TreeStory } from "./support/treeEvents.ts"
 
 it("names each failed task with its reason, except those whose failure was told", () => {
   const story = new TreeStory("build", "t")
@@ -11,7 +10,7 @@ it("names each failed task with its reason, except those whose failure was told"
     story.delegate(`t${i}`, "general", `Part ${i}`)
       .end(`t${i}`, { status: "failed", error: { tag: "t", message: `Reason ${i}.` } })
   }
-  const result = { outcome: "completed", usage: none, sessionID: "ses_root", text: "" } as unknown as RunResult
+  const result = { outcome: "completed", usage: none, sessionID: "ses_root", text: "" } as unknown as Ended
   const reported = new Set(["ses_t0", "ses_t1"] as ReadonlyArray<string> as ReadonlyArray<SessionID>)
   const lines = summaryLines(story.tree, result, { files: [], now: 0, reported })
   expect(lines.slice(0, 10)).toEqual(

@@ -1,10 +1,10 @@
 /** The calls of the main agent as they look: frames of the pure renderer at several widths. */
 import type { PartID, SessionID } from "@skein/domain/Id"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
-import { coloured, colourless } from "@skein/tui/Style"
-import { widthOf } from "@skein/tui/Width"
 import { describe, expect, it } from "vitest"
 import { callLines } from "../../src/internal/calls/callLines.ts"
+import { coloured, colourless } from "../../src/Style.ts"
+import { widthOf } from "../../src/Width.ts"
 
 const part = (tool: string, state: ToolState): ToolPart => ({
   id: "prt_1" as PartID,

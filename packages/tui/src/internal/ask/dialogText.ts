@@ -1,9 +1,9 @@
 /** Decides what is said of a question besides its choices: who asks, exactly what would happen, and why it is asked. */
 import type { PermissionRequest } from "@skein/domain/Event"
-import { escapeLine } from "@skein/tui/Escape"
-import type { Style } from "@skein/tui/Style"
-import { wrap } from "@skein/tui/Width"
-import type { Dialog } from "./dialog.ts"
+import type { Dialog } from "../../Dialog.ts"
+import { escapeLine } from "../../Escape.ts"
+import type { Style } from "../../Style.ts"
+import { wrap } from "../../Width.ts"
 
 /** What is read of a question. */
 export interface DialogText {

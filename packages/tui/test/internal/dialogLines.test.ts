@@ -1,9 +1,9 @@
-import { coloured, colourless } from "@skein/tui/Style"
-import { widthOf } from "@skein/tui/Width"
 import { describe, expect, it } from "vitest"
-import type { Dialog } from "../../src/internal/ask/dialog.ts"
+import type { Dialog } from "../../src/Dialog.ts"
 import { dialogLines } from "../../src/internal/ask/dialogLines.ts"
 import { quiet } from "../../src/internal/ask/dialogQueue.ts"
+import { coloured, colourless } from "../../src/Style.ts"
+import { widthOf } from "../../src/Width.ts"
 import { Desk, permission, question } from "../support/dialogs.ts"
 
 const bash = (command: string, more: Parameters<typeof permission>[1] = {}) =>

@@ -1,8 +1,8 @@
 /** Decides how a question looks: a header that stays, what it is about in pages, the choices, and which keys there are. */
-import { escapeLine } from "@skein/tui/Escape"
-import type { Style } from "@skein/tui/Style"
-import { fit, wrap } from "@skein/tui/Width"
 import { formatDuration } from "@skein/view/Numbers"
+import { escapeLine } from "../../Escape.ts"
+import type { Style } from "../../Style.ts"
+import { fit, wrap } from "../../Width.ts"
 import type { DialogState } from "./dialogQueue.ts"
 import { dialogText, visible } from "./dialogText.ts"
 

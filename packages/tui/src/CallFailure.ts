@@ -1,7 +1,7 @@
 /** Decides what is said of a call that failed: the first line of its error, or of a task how it ended and why. */
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
-import { escapeLine } from "@skein/tui/Escape"
+import { escapeLine } from "./Escape.ts"
 
 /** The most that is shown of a reason, in characters. */
 const longest = 300

@@ -1,7 +1,7 @@
 import type { PermissionID } from "@skein/domain/Id"
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import type { Dialog } from "../../src/internal/ask/dialog.ts"
+import type { Dialog } from "../../src/Dialog.ts"
 import { quiet } from "../../src/internal/ask/dialogQueue.ts"
 import { Desk, permission, question } from "../support/dialogs.ts"
 

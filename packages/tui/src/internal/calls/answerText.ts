@@ -1,7 +1,7 @@
 /** Gathers the root agent's text as it streams: complete lines to print permanently, and the line that still grows. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import { escapeText } from "@skein/tui/Escape"
+import { escapeText } from "../../Escape.ts"
 
 /** The words of one session. */
 export class AnswerText {

@@ -2,13 +2,13 @@
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
-import { escapeLine } from "@skein/tui/Escape"
-import type { Style } from "@skein/tui/Style"
-import { fit } from "@skein/tui/Width"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
+import { failureOf } from "../../CallFailure.ts"
+import { escapeLine } from "../../Escape.ts"
+import type { Style } from "../../Style.ts"
+import { fit } from "../../Width.ts"
 import { AnswerText } from "./answerText.ts"
 import { callLines, outputLine } from "./callLines.ts"
-import { failureOf } from "./failure.ts"
 
 /** How many lines of a running command are shown. */
 const tailed = 3

@@ -1,8 +1,8 @@
 /** Decides how a tree of agents looks: a line for each that fits, those at work first, and a count of the others. */
 import type { SessionID } from "@skein/domain/Id"
-import { fit } from "@skein/tui/Width"
 import type { AgentNode } from "@skein/view/AgentNode"
 import type { AgentTree } from "@skein/view/AgentTree"
+import { fit } from "../../Width.ts"
 import { agentLine, type Frame, toneOf, type TreeLine } from "./treeLine.ts"
 
 /** The states in which agents are counted, the most urgent first. */

@@ -1,7 +1,7 @@
 /** Turns keys into answers: one question at a time, permission first, and never by a letter. */
 import type { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
-import { isKey, type Key } from "@skein/tui/Key"
-import { type Choice, choicesOf, type Dialog, type DialogReply, ofMarks, ofNobody, ofWords } from "./dialog.ts"
+import { type Choice, choicesOf, type Dialog, type DialogReply, ofMarks, ofNobody, ofWords } from "../../Dialog.ts"
+import { isKey, type Key } from "../../Key.ts"
 
 /** How long nothing may have been typed before a question takes keys, in milliseconds. */
 export const quiet = 600

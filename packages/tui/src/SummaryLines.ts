@@ -1,10 +1,18 @@
 /** Decides what is left to be seen of a tree when a run has ended. */
 import type { SessionID } from "@skein/domain/Id"
 import { reason } from "@skein/domain/Outcome"
-import { escapeLine } from "@skein/tui/Escape"
+import type { Usage } from "@skein/domain/Usage"
 import type { AgentTree } from "@skein/view/AgentTree"
 import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
-import type { RunResult } from "./result.ts"
+import { escapeLine } from "./Escape.ts"
+
+/** How a run ended. */
+export interface Ended {
+  readonly sessionID?: SessionID
+  readonly outcome: string
+  readonly usage: Usage
+  readonly error?: { readonly tag: string }
+}
 
 /** How many files are named. */
 const named = { files: 8 }
@@ -35,7 +43,7 @@ const fileLine = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
 }
 
 /** How to go on; where something went wrong, the line that says so says this too. */
-const sessionLine = ({ error, outcome, sessionID }: RunResult): ReadonlyArray<string> => {
+const sessionLine = ({ error, outcome, sessionID }: Ended): ReadonlyArray<string> => {
   if (sessionID === undefined) return []
   const next = error === undefined || (outcome === "denied" && error.tag !== "denied")
     ? `, continue with: skein run -s ${sessionID} "…"`
@@ -46,7 +54,7 @@ const sessionLine = ({ error, outcome, sessionID }: RunResult): ReadonlyArray<st
 /** A few lines: what went wrong, what it took, what was changed, and how to go on. `told` are tasks whose failure stands above. */
 export const summaryLines = (
   tree: AgentTree,
-  result: RunResult,
+  result: Ended,
   { files, now, reported }: {
     readonly files: ReadonlyArray<string>
     readonly now: number

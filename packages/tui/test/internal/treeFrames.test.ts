@@ -1,7 +1,7 @@
 /** The tree as it looks: frames of the pure renderer at several widths, and what each line must not lose. */
-import { widthOf } from "@skein/tui/Width"
 import { describe, expect, it } from "vitest"
 import { treeLines } from "../../src/internal/tree/treeLines.ts"
+import { widthOf } from "../../src/Width.ts"
 import { TreeStory } from "../support/treeEvents.ts"
 
 /** A tree with an agent in every state. */

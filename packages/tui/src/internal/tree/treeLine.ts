@@ -1,11 +1,11 @@
 /** Decides how the line of one agent looks: who it is, what it does, and what that took, as much of it as fits. */
 import { reason } from "@skein/domain/Outcome"
-import { escapeLine } from "@skein/tui/Escape"
-import { fit, widthOf } from "@skein/tui/Width"
 import { activityOf, type Phase, phaseOf, timesOf } from "@skein/view/Activity"
 import type { AgentNode } from "@skein/view/AgentNode"
 import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
 import { tokensOf } from "@skein/view/UsageSum"
+import { escapeLine } from "../../Escape.ts"
+import { fit, widthOf } from "../../Width.ts"
 
 /** What a line is about, for those who colour it. */
 type Tone = "active" | "waiting" | "done" | "failed"

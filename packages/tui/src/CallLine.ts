@@ -1,5 +1,5 @@
 /** Decides how a tool call is told in one line: `read path=src/a.ts limit=all`. */
-import { escapeLine } from "@skein/tui/Escape"
+import { escapeLine } from "./Escape.ts"
 
 /** The most that is shown of one argument, in characters. */
 const longest = 60

@@ -1,7 +1,7 @@
 /** Decides how a change of a file looks: its lines with their numbers, coloured, and folded where they are many. */
-import { escapeLine } from "@skein/tui/Escape"
-import type { Style } from "@skein/tui/Style"
-import { fit } from "@skein/tui/Width"
+import { escapeLine } from "../../Escape.ts"
+import type { Style } from "../../Style.ts"
+import { fit } from "../../Width.ts"
 
 /** The most lines of a change that are shown. */
 const longest = 24

@@ -1,11 +1,11 @@
 /** Decides how a call of the main agent looks once it has ended: its line, and what is worth seeing of its result. */
 import type { ToolPart } from "@skein/domain/Part"
-import { escapeLine } from "@skein/tui/Escape"
-import type { Style } from "@skein/tui/Style"
-import { fit, widthOf, wrap } from "@skein/tui/Width"
-import { outcomeOf, subjectOf } from "./callOutcome.ts"
+import { failureOf } from "../../CallFailure.ts"
+import { outcomeOf, subjectOf } from "../../CallOutcome.ts"
+import { escapeLine } from "../../Escape.ts"
+import type { Style } from "../../Style.ts"
+import { fit, widthOf, wrap } from "../../Width.ts"
 import { diffLines } from "./diffLines.ts"
-import { failureOf } from "./failure.ts"
 
 /** How many lines of a command's output are shown, the last ones; and of todos. */
 const longest = { output: 6, todos: 20 }

@@ -1,9 +1,9 @@
 /** Questions as agents ask them, and what is typed about them. */
 import type { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
-import { KeyDecoder } from "@skein/tui/KeyDecoder"
-import type { Dialog } from "../../src/internal/ask/dialog.ts"
+import type { Dialog } from "../../src/Dialog.ts"
 import { DialogQueue } from "../../src/internal/ask/dialogQueue.ts"
+import { KeyDecoder } from "../../src/KeyDecoder.ts"
 
 /** A question for permission. */
 export const permission = (id: string, more: Partial<PermissionRequest> = {}): Dialog => ({
