@@ -58,10 +58,14 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   tries: Schema.optional(Schema.Number)
 }) {}
 
+/** What a provider wants back with something that its model said, by provider: signatures above all. */
+export type ProviderMetadata = Record<string, Record<string, unknown>>
+
 /** Text in a prompt. */
 export interface TextContent {
   readonly type: "text"
   readonly text: string
+  readonly providerOptions?: ProviderMetadata
 }
 /** A file in a prompt; `data` is a URL or base64. */
 export interface FileContent {
@@ -74,7 +78,7 @@ export interface FileContent {
 export interface ReasoningContent {
   readonly type: "reasoning"
   readonly text: string
-  readonly providerOptions?: Record<string, Record<string, unknown>>
+  readonly providerOptions?: ProviderMetadata
 }
 /** A call of an earlier step. */
 export interface ToolCallContent {
@@ -82,6 +86,7 @@ export interface ToolCallContent {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: unknown
+  readonly providerOptions?: ProviderMetadata
 }
 /** The result of a call of an earlier step. */
 export interface ToolResultContent {
@@ -91,11 +96,18 @@ export interface ToolResultContent {
   readonly output: { readonly type: "text" | "error-text"; readonly value: string }
 }
 
-/** A message of a prompt; every `tool-call` has its `tool-result` in the tool message that follows. */
+/**
+ * A message of a prompt; every `tool-call` has its `tool-result` in the tool message that follows. An assistant message
+ * names the model that said it: reasoning and `providerOptions` go back to that model alone.
+ */
 export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: ReadonlyArray<TextContent | FileContent> }
-  | { readonly role: "assistant"; readonly content: ReadonlyArray<TextContent | ReasoningContent | ToolCallContent> }
+  | {
+    readonly role: "assistant"
+    readonly content: ReadonlyArray<TextContent | ReasoningContent | ToolCallContent>
+    readonly model?: ModelRef
+  }
   | { readonly role: "tool"; readonly content: ReadonlyArray<ToolResultContent> }
 
 /** A tool as a model sees it; `inputSchema` is a JSON Schema (draft 7) of an object. */
@@ -150,15 +162,17 @@ export type ModelEvent =
   | { readonly type: "activity" }
   | { readonly type: "text-start"; readonly id: string }
   | { readonly type: "text-delta"; readonly id: string; readonly delta: string }
-  | { readonly type: "text-end"; readonly id: string }
+  | { readonly type: "text-end"; readonly id: string; readonly metadata?: ProviderMetadata }
   | { readonly type: "reasoning-start"; readonly id: string }
   | { readonly type: "reasoning-delta"; readonly id: string; readonly delta: string }
+  | { readonly type: "reasoning-end"; readonly id: string; readonly metadata?: ProviderMetadata }
   | {
-    readonly type: "reasoning-end"
+    readonly type: "tool-call"
     readonly id: string
-    readonly metadata?: Record<string, Record<string, unknown>>
+    readonly name: string
+    readonly input: string
+    readonly metadata?: ProviderMetadata
   }
-  | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly input: string }
   | {
     readonly type: "finish"
     readonly finish: FinishReason

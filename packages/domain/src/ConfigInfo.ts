@@ -89,8 +89,8 @@ export const ModelConfig = Schema.Struct({
 
 /** What config may say of a provider. */
 export const ProviderConfig = Schema.Struct({
-  /** The preset that a provider of your own starts from: `openai` or `openai-compatible`. */
-  type: Schema.optional(Schema.Literal("openai", "openai-compatible")),
+  /** The API of a provider of your own; `openai-compatible` where absent. */
+  type: Schema.optional(Schema.Literal("openai", "openai-compatible", "anthropic", "google")),
   base_url: Schema.optional(HttpUrl),
   api: Schema.optional(Schema.Literal("chat", "responses")),
   /** The name of the environment variable that holds the key. */

@@ -16,6 +16,8 @@ export const TextPart = Schema.Struct({
   text: Schema.String,
   synthetic: Schema.optional(Schema.Boolean),
   partial: Schema.optional(Schema.Boolean),
+  /** What the model's provider wants back with it, such as a signature. */
+  metadata: Schema.optional(Metadata),
   time: Schema.optional(Span)
 })
 /** The type of a text part. */
@@ -121,6 +123,8 @@ export const ToolPart = Schema.Struct({
   callID: Schema.String,
   tool: Schema.String,
   state: ToolState,
+  /** What the model's provider wants back with the call, such as a signature. */
+  metadata: Schema.optional(Metadata),
   intent: Schema.optional(Intent)
 })
 /** The type of a tool part. */
@@ -201,7 +205,7 @@ export type Part = typeof Part.Type
 
 /** What a caller may put into a prompt: ids are given when it is stored. */
 export const PartInput = Schema.Union(
-  TextPart.omit("id", "sessionID", "messageID", "partial", "time"),
+  TextPart.omit("id", "sessionID", "messageID", "partial", "metadata", "time"),
   FilePart.omit("id", "sessionID", "messageID"),
   SubtaskPart.omit("id", "sessionID", "messageID"),
   AgentPart.omit("id", "sessionID", "messageID")

@@ -4,9 +4,8 @@ import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
-import { keyFrom } from "./internal/environment.ts"
-import * as OpenAi from "./OpenAi.ts"
-import { type Preset, presets } from "./OpenAiCompatible.ts"
+import { builtIn } from "./internal/builtIn.ts"
+import { findKey } from "./internal/providerKey.ts"
 
 /** The default model, and why it was chosen. */
 export interface DefaultModel {
@@ -17,33 +16,34 @@ export interface DefaultModel {
   readonly otherKeys: ReadonlyArray<string>
 }
 
+/** A provider that is ready to use, with the variable that holds its key, unless it needs none. */
 interface Candidate {
   readonly model: ModelRef
   readonly keyName: string | undefined
-  readonly needsKey: boolean
-}
-
-const builtIn: Readonly<Record<string, Pick<Preset, "keyName" | "defaultModel" | "keyless">>> = {
-  openai: { keyName: "OPENAI_API_KEY", defaultModel: OpenAi.defaultModel.modelID },
-  ...presets
 }
 
 /** The variables whose key is enough to choose a model, in order of precedence. */
 export const keyNames: ReadonlyArray<string> = Object.values(builtIn)
-  .flatMap(({ defaultModel, keyName }) => defaultModel === undefined ? [] : [keyName])
+  .flatMap((known) => known.defaultModel === undefined ? [] : known.keyNames)
 
-const candidateOf = (providerID: string, config: ProviderConfig | undefined): ReadonlyArray<Candidate> => {
-  const known = builtIn[providerID]
-  const modelID = known?.defaultModel ?? Object.keys(config?.models ?? {})[0]
-  const keyName = config?.key_env ?? known?.keyName
-  if (modelID === undefined) return []
-  return [{ model: { providerID, modelID }, keyName, needsKey: keyName !== undefined && known?.keyless !== true }]
-}
+const candidateOf = (
+  providerID: string,
+  config: ProviderConfig | undefined
+): Effect.Effect<ReadonlyArray<Candidate>, ConfigError> =>
+  Effect.gen(function*() {
+    const known = builtIn[providerID]
+    const modelID = known?.defaultModel ?? Object.keys(config?.models ?? {})[0]
+    if (modelID === undefined) return []
+    const { key, name } = yield* findKey(providerID, config)
+    const needsKey = name !== undefined && known?.keyless !== true
+    if (needsKey && key === undefined) return []
+    return [{ model: { providerID, modelID }, keyName: needsKey ? name : undefined }]
+  })
 
 /**
  * Chooses the default model. The config's `model` wins, then the first provider that is ready to use: providers from the
- * config in their order, then OpenAI, then the other presets by name. A configured provider without a default model uses
- * the first model that its config lists. If no provider is ready, the model is `fallback`.
+ * config in their order, then OpenAI, Anthropic and Google, then the presets by name. A configured provider without a
+ * default model uses the first model that its config lists. If no provider is ready, the model is `fallback`.
  */
 export const chooseModel = (fallback: ModelRef): Effect.Effect<DefaultModel, ConfigError, Config> =>
   Effect.gen(function*() {
@@ -52,15 +52,7 @@ export const chooseModel = (fallback: ModelRef): Effect.Effect<DefaultModel, Con
     if (configured !== undefined) return { model: configured, otherKeys: [] }
     const configs = settings.provider ?? {}
     const ids = new Set([...Object.keys(configs), ...Object.keys(builtIn)])
-    const found = yield* Effect.filter(
-      [...ids].flatMap((id) => candidateOf(id, configs[id])),
-      ({ keyName, needsKey }) =>
-        needsKey && keyName !== undefined
-          ? Effect.map(keyFrom(keyName), (key) => key !== undefined)
-          : Effect.succeed(true)
-    )
-    const [first, ...rest] = found
+    const [first, ...rest] = (yield* Effect.forEach(ids, (id) => candidateOf(id, configs[id]))).flat()
     if (first === undefined) return { model: fallback, otherKeys: [] }
-    const otherKeys = rest.flatMap(({ keyName, needsKey }) => needsKey && keyName !== undefined ? [keyName] : [])
-    return { model: first.model, keyName: first.needsKey ? first.keyName : undefined, otherKeys }
+    return { ...first, otherKeys: rest.flatMap(({ keyName }) => keyName ?? []) }
   })

@@ -1,5 +1,5 @@
 /** Adapts a `LanguageModelV3` of the AI SDK to the `LanguageModel` port: one request, typed events, typed errors. */
-import type { LanguageModelV3, SharedV3ProviderOptions } from "@ai-sdk/provider"
+import type { LanguageModelV3, LanguageModelV3CallOptions, SharedV3ProviderOptions } from "@ai-sdk/provider"
 import { AnswerMeter } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
 import type { LanguageModel, ModelRequest } from "@skein/core/Provider"
@@ -32,6 +32,8 @@ export interface AdapterOptions {
   readonly providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions | undefined
   /** How to write prompts for this provider. */
   readonly style?: PromptStyle
+  /** Finishes the options of a call, such as by marking what to cache. */
+  readonly prepare?: (options: LanguageModelV3CallOptions, request: ModelRequest) => LanguageModelV3CallOptions
 }
 
 /** Adapts a model of the AI SDK. */
@@ -57,13 +59,14 @@ export const make = (options: AdapterOptions): LanguageModel => {
         })
         const { bounds = defaults.limits.answer } = request
         onConnection(abort.signal, connected, bounds)
-        const providerOptions = options.providerOptions?.(request)
         const run = async () => {
-          const { stream } = await model.doStream({
-            ...toCallOptions(request, style),
+          const providerOptions = options.providerOptions?.(request)
+          const call: LanguageModelV3CallOptions = {
+            ...toCallOptions(request, info, style),
             ...providerOptions === undefined ? {} : { providerOptions },
             abortSignal: abort.signal
-          })
+          }
+          const { stream } = await model.doStream(options.prepare?.(call, request) ?? call)
           connected()
           await pump(stream, abort.signal, new AnswerMeter(bounds), emit)
         }

@@ -18,6 +18,9 @@ const seeing: ReadonlyArray<Ability> = ["tools", "images"]
 /** Input beyond 272,000 tokens costs double, so the limit here is the one up to which the listed price holds. */
 const one: Limit = [400_000, 128_000]
 
+const large: Limit = [1_000_000, 128_000]
+const gemini: Limit = [1_048_576, 65_536]
+
 const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   openai: [
     ["gpt-6.1-sol", one, ["2", "10", "0.1", "2.5"], thinking],
@@ -42,6 +45,35 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
     ["gpt-4o-mini", [128_000, 16_384], ["0.15", "0.6", "0.075"], seeing],
     ["o4-mini", [200_000, 100_000], ["1.1", "4.4", "0.275"], thinking]
   ],
+  anthropic: [
+    ["claude-fable-5-1", large, ["10", "50", "0.25", "12.5"], thinking],
+    ["claude-fable-5", large, ["10", "50", "1", "12.5"], thinking],
+    ["claude-opus-5-5", large, ["4", "20", "0.2", "5"], thinking],
+    ["claude-opus-5", large, ["5", "25", "0.5", "6.25"], thinking],
+    ["claude-opus-4-8", large, ["5", "25", "0.5", "6.25"], thinking],
+    ["claude-opus-4-7", large, ["5", "25", "0.5", "6.25"], thinking],
+    ["claude-opus-4-6", large, ["5", "25", "0.5", "6.25"], thinking],
+    ["claude-opus-4-5", [200_000, 64_000], ["5", "25", "0.5", "6.25"], thinking],
+    ["claude-sonnet-5-5", large, ["2", "10", "0.1", "2.5"], thinking],
+    ["claude-sonnet-5", large, ["2", "10", "0.2", "2.5"], thinking],
+    ["claude-sonnet-4-6", large, ["3", "15", "0.3", "3.75"], thinking],
+    ["claude-sonnet-4-5", [200_000, 64_000], ["3", "15", "0.3", "3.75"], thinking],
+    // Requests of more than 100,000 tokens cost five times as much, so the limit keeps to that.
+    ["claude-haiku-5-5", [150_000, 64_000], ["0.1", "0.5", "0.01", "0.125"], thinking],
+    ["claude-haiku-4-5", [200_000, 64_000], ["1", "5", "0.1", "1.25"], thinking]
+  ],
+  google: [
+    ["gemini-4-argon", gemini, ["2", "10", "0.1"], thinking],
+    ["gemini-3.8-flash", gemini, ["0.75", "3.75", "0.075"], thinking],
+    ["gemini-3.7-flash", gemini, ["0.75", "3.75", "0.075"], thinking],
+    ["gemini-3.5-flash-lite", gemini, ["0.3", "2.5"], thinking],
+    // Input beyond 200,000 tokens costs double.
+    ["gemini-3.1-pro-preview", [266_000, 65_536], ["2", "12", "0.2"], thinking],
+    ["gemini-3-flash-preview", gemini, ["0.5", "3", "0.05"], thinking],
+    ["gemini-2.5-pro", [266_000, 65_536], ["1.25", "10", "0.125"], thinking],
+    ["gemini-2.5-flash", gemini, ["0.3", "2.5", "0.03"], thinking],
+    ["gemini-2.5-flash-lite", gemini, ["0.1", "0.4", "0.01"], thinking]
+  ],
   // Peak prices. Off-peak, requests cost half.
   deepseek: [
     ["deepseek-flash", [1_000_000, 384_000], ["0.3", "1.2", "0.006"], thinking],
@@ -59,6 +91,8 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
 /** The small, default and large model of each provider. */
 const sizes: Readonly<Record<string, Readonly<Record<string, ModelInfo["size"]>>>> = {
   openai: { "gpt-6-luna": "small", "gpt-6.1-sol": "default", "gpt-6-astra": "large" },
+  anthropic: { "claude-haiku-5-5": "small", "claude-sonnet-5-5": "default", "claude-opus-5-5": "large" },
+  google: { "gemini-3.5-flash-lite": "small", "gemini-3.8-flash": "default", "gemini-4-argon": "large" },
   deepseek: { "deepseek-flash": "small", "deepseek-v4-pro": "large" },
   groq: { "openai/gpt-oss-20b": "small", "openai/gpt-oss-120b": "large" }
 }
@@ -94,9 +128,9 @@ export const known = (providerID: string, configs: ModelConfigs = {}): ReadonlyA
   return [...names].map((modelID) => lookup(providerID, modelID, configs))
 }
 
-/** Looks up one model. A dated snapshot such as `gpt-5-2025-08-07` counts as its family. */
+/** Looks up one model. A dated snapshot such as `gpt-5-2025-08-07` or `claude-haiku-4-5-20251001` counts as its family. */
 export const lookup = (providerID: string, modelID: string, configs: ModelConfigs = {}): ModelInfo => {
-  const family = modelID.replace(/-\d{4}-\d{2}-\d{2}$/, "")
+  const family = modelID.replace(/-\d{4}-?\d{2}-?\d{2}$/, "")
   const row = (rows[providerID] ?? []).find(([name]) => name === modelID) ??
     (rows[providerID] ?? []).find(([name]) => name === family)
   return { ...row === undefined ? {} : toInfo(providerID, row), providerID, modelID, ...configs[modelID] }

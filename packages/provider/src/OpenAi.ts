@@ -10,7 +10,9 @@ import * as ChatModel from "./internal/chat/chatModel.ts"
 import { openAiDialect } from "./internal/chat/openAiDialect.ts"
 import { keyFrom, textFrom } from "./internal/environment.ts"
 import { makeFetch } from "./internal/fetch.ts"
+import { responsesEvents } from "./internal/knownEvents.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
+import { isOfficial } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
 import type { ModelConfigs } from "./Models.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
@@ -26,7 +28,7 @@ export interface OpenAiOptions {
   readonly id?: string
   readonly apiKey?: Redacted.Redacted | undefined
   /** The variable that the key came from, for messages; `OPENAI_API_KEY` by default. */
-  readonly keyName?: string
+  readonly keyName?: string | undefined
   /** Another server. It needs no key. */
   readonly baseUrl?: string | undefined
   /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
@@ -40,8 +42,8 @@ export interface OpenAiOptions {
 /** The vendor of OpenAI's models. */
 export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, Scope> => {
   const { apiKey, baseUrl = official, headers = {}, id = "openai" } = options
-  const isOfficial = baseUrl === official || (URL.canParse(baseUrl) && new URL(baseUrl).host === new URL(official).host)
-  const responses = (options.api ?? (isOfficial ? "responses" : "chat")) === "responses"
+  const isOpenAi = isOfficial(baseUrl, official)
+  const responses = (options.api ?? (isOpenAi ? "responses" : "chat")) === "responses"
   return makeHttpVendor({
     id,
     baseUrl,
@@ -49,13 +51,13 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
     firstEvent: options.firstEvent,
     apiKey,
     keyName: options.keyName ?? "OPENAI_API_KEY",
-    needsKey: isOfficial,
+    needsKey: isOpenAi,
     headers,
     models: options.models ?? {},
     load: async (send) => {
       if (!responses) {
         return (setup) => {
-          const dialect = openAiDialect(setup.info.modelID, isOfficial)
+          const dialect = openAiDialect(setup.info.modelID, isOpenAi)
           return ChatModel.make({ ...setup, send, apiKey, headers, dialect })
         }
       }
@@ -65,7 +67,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
         // Without a key, the SDK would read the environment itself.
         apiKey: apiKey === undefined ? "none" : Redacted.value(apiKey),
         headers: { ...headers },
-        fetch: makeFetch(send)
+        fetch: makeFetch(send, responsesEvents)
       })
       return (setup) =>
         LanguageModelAdapter.make({
@@ -79,7 +81,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
               // Skein stores conversations itself. Reasoning goes back to the model encrypted.
               store: false,
               // Other servers may refuse unknown fields.
-              ...isOfficial ? { promptCacheKey: origin.sessionID } : {}
+              ...isOpenAi ? { promptCacheKey: origin.sessionID } : {}
             }
           })
         })

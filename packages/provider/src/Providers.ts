@@ -1,4 +1,4 @@
-/** Sets up all providers of a process: OpenAI, the presets, those in the config, and the program's own. */
+/** Sets up all providers of a process: OpenAI, Anthropic, Google, the presets, those in the config, and the program's own. */
 import { Config, defaults } from "@skein/core/Config"
 import { Provider } from "@skein/core/Provider"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
@@ -8,48 +8,50 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
+import * as Anthropic from "./Anthropic.ts"
 import { chooseModel } from "./DefaultModel.ts"
-import { keyFrom, textFrom } from "./internal/environment.ts"
+import * as Google from "./Google.ts"
+import { builtIn } from "./internal/builtIn.ts"
+import { textFrom } from "./internal/environment.ts"
+import { findKey } from "./internal/providerKey.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as OpenAiCompatible from "./OpenAiCompatible.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
 
 type VendorEffect = Effect.Effect<Vendor, ConfigError, Scope>
 
-const openAi = (id: string, config: ProviderConfig, firstEvent: number | undefined): VendorEffect =>
+/** The APIs that a provider may have. */
+type Api = NonNullable<ProviderConfig["type"]>
+
+const apiOf = (id: string, config: ProviderConfig): Api =>
+  config.type ?? (id === "openai" || id === "anthropic" || id === "google" ? id : "openai-compatible")
+
+/** Sets up a provider. A provider of your own gets no other provider's key, unless it has OpenAI's API. */
+const vendorOf = (id: string, config: ProviderConfig, firstEvent: number | undefined): VendorEffect =>
   Effect.gen(function*() {
-    const keyName = config.key_env ?? "OPENAI_API_KEY"
-    return yield* OpenAi.make({
-      id,
-      keyName,
-      apiKey: yield* keyFrom(keyName),
-      baseUrl: config.base_url ?? (id === "openai" ? yield* textFrom("OPENAI_BASE_URL") : undefined),
-      api: config.api,
-      firstEvent,
-      headers: config.headers,
-      models: config.models
-    })
+    const api = apiOf(id, config)
+    const own = yield* findKey(id, config)
+    const { key: apiKey, name: keyName } = own.name === undefined && api === "openai"
+      ? yield* findKey("openai", config)
+      : own
+    const baseUrlName = builtIn[id]?.baseUrlName
+    const baseUrl = config.base_url ?? (baseUrlName === undefined ? undefined : yield* textFrom(baseUrlName))
+    const common = { id, apiKey, keyName, firstEvent, headers: config.headers, models: config.models }
+    switch (api) {
+      case "openai":
+        return yield* OpenAi.make({ ...common, baseUrl, api: config.api })
+      case "anthropic":
+        return yield* Anthropic.make({ ...common, baseUrl })
+      case "google":
+        return yield* Google.make({ ...common, baseUrl })
+      case "openai-compatible": {
+        const preset: OpenAiCompatible.Preset | undefined = presets[id]
+        return yield* OpenAiCompatible.make({ ...preset, ...common, baseUrl: baseUrl ?? preset?.baseUrl ?? "" })
+      }
+    }
   })
 
-const compatible = (
-  id: string,
-  config: ProviderConfig,
-  firstEvent: number | undefined,
-  preset?: OpenAiCompatible.Preset
-): VendorEffect =>
-  Effect.gen(function*() {
-    const keyName = config.key_env ?? preset?.keyName
-    return yield* OpenAiCompatible.make({
-      ...preset,
-      id,
-      keyName,
-      apiKey: keyName === undefined ? undefined : yield* keyFrom(keyName),
-      baseUrl: config.base_url ?? (preset === undefined ? "" : (yield* textFrom(preset.baseUrlName)) ?? preset.baseUrl),
-      firstEvent,
-      headers: config.headers,
-      models: config.models
-    })
-  })
+const presets: Readonly<Record<string, OpenAiCompatible.Preset>> = OpenAiCompatible.presets
 
 /** What the program adds to the providers of this package. */
 export interface ProvidersOptions {
@@ -68,15 +70,10 @@ const vendors = (
   ConfigError,
   Scope
 > => {
-  const presets: Readonly<Record<string, OpenAiCompatible.Preset>> = OpenAiCompatible.presets
-  const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
+  const ids = new Set([...Object.keys(builtIn), ...Object.keys(configs)])
   for (const { id } of own) ids.delete(id)
   return Effect.map(
-    Effect.forEach(ids, (id) => {
-      const config = configs[id] ?? {}
-      const type = config.type ?? (id === "openai" ? "openai" : "openai-compatible")
-      return type === "openai" ? openAi(id, config, firstEvent) : compatible(id, config, firstEvent, presets[id])
-    }),
+    Effect.forEach(ids, (id) => vendorOf(id, configs[id] ?? {}, firstEvent)),
     (made) => [...made, ...own]
   )
 }

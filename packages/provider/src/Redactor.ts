@@ -6,7 +6,7 @@ const shortest = 6
 
 const patterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(Bearer|Basic)\s+[\w~+/.=-]{6,}/gi, "$1 [redacted]"],
-  [/\b(?:sk|pk|rk|gsk|xai|key|tgp)[-_][\w-]{6,}/g, "[redacted]"],
+  [/\b(?:(?:sk|pk|rk|gsk|xai|key|tgp)[-_][\w-]{6,}|AIza[\w-]{20,})/g, "[redacted]"],
   [/\/\/[^/@\s"']+@/g, "//[redacted]@"],
   [/([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)[^&\s"'#]+/gi, "$1[redacted]"],
   [

@@ -3,6 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
+import * as Anthropic from "../src/Anthropic.ts"
+import * as Google from "../src/Google.ts"
 import * as OpenAi from "../src/OpenAi.ts"
 import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import type { Vendor } from "../src/Vendor.ts"
@@ -10,10 +12,12 @@ import { ask, callsOf, finishOf, textOf } from "./support/Server.ts"
 
 const apiKey = Redacted.make("sk-test-SECRET")
 
-const vendors: Readonly<Record<string, (baseUrl: string) => Effect.Effect<Vendor, never, Scope>>> = {
-  chat: (baseUrl) => OpenAi.make({ baseUrl, apiKey }),
-  responses: (baseUrl) => OpenAi.make({ baseUrl, apiKey, api: "responses" }),
-  compatible: (baseUrl) => OpenAiCompatible.make({ id: "corp", baseUrl, apiKey })
+const vendors: Readonly<Record<string, (url: string) => Effect.Effect<Vendor, never, Scope>>> = {
+  chat: (url) => OpenAi.make({ baseUrl: `${url}/v1`, apiKey }),
+  responses: (url) => OpenAi.make({ baseUrl: `${url}/v1`, apiKey, api: "responses" }),
+  compatible: (url) => OpenAiCompatible.make({ id: "corp", baseUrl: `${url}/v1`, apiKey }),
+  anthropic: (baseUrl) => Anthropic.make({ baseUrl, apiKey }),
+  google: (baseUrl) => Google.make({ baseUrl, apiKey })
 }
 
 const mock = Effect.acquireRelease(
@@ -29,7 +33,7 @@ const mock = Effect.acquireRelease(
 describe.each(Object.entries(vendors))("an independent server, %s", (_api, make) => {
   const setup = Effect.gen(function*() {
     const server = yield* mock
-    const vendor = yield* make(`${server.url}/v1`)
+    const vendor = yield* make(server.url)
     return { server, model: yield* vendor.model("gpt-4o") }
   })
 
@@ -85,7 +89,7 @@ describe.each(Object.entries(vendors))("an independent server, %s", (_api, make)
       const { model, server } = yield* setup
       server.nextRequestError(429, { message: "slow down", type: "rate_limit_error" })
       expect((yield* ask(model)).error).toMatchObject({ reason: "rate_limit", retryable: true, status: 429 })
-      server.nextRequestError(400, { message: "too long", code: "context_length_exceeded" })
+      server.nextRequestError(400, { message: "prompt is too long: 9 > 8", code: "context_length_exceeded" })
       expect((yield* ask(model)).error).toMatchObject({ reason: "context_overflow", retryable: false })
       server.nextRequestError(401, { message: "no such key" })
       expect((yield* ask(model)).error).toMatchObject({ reason: "auth", retryable: false })

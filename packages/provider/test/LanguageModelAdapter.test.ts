@@ -76,11 +76,74 @@ describe("LanguageModelAdapter", () => {
         { type: "text-end", id: "t" },
         activity,
         activity,
+        activity,
+        activity,
+        activity,
         { type: "tool-call", id: "c", name: "bash", input: "{}" },
-        activity,
-        activity,
         { type: "finish", finish: "stop", tokens: { input: 1, output: 2, reasoning: 0, cacheRead: 0, cacheWrite: 0 } }
       ])
+    }))
+
+  it.effect("collects what the provider wants back from the start, the pieces and the end of a part", () =>
+    Effect.gen(function*() {
+      const signed = (thoughtSignature: string) => ({ google: { thoughtSignature } })
+      const { events } = yield* ask(adapt(mock(
+        { type: "reasoning-start", id: "r", providerMetadata: { anthropic: { a: 1 } } },
+        { type: "reasoning-delta", id: "r", delta: "hm" },
+        { type: "reasoning-delta", id: "r", delta: "", providerMetadata: { anthropic: { signature: "sig" } } },
+        { type: "reasoning-end", id: "r" },
+        { type: "text-start", id: "t", providerMetadata: { openai: { itemId: "i" } } },
+        { type: "text-delta", id: "t", delta: "yes", providerMetadata: signed("text") },
+        { type: "text-end", id: "t" },
+        { type: "tool-call", toolCallId: "c", toolName: "bash", input: "{}", providerMetadata: signed("call") },
+        {
+          type: "tool-call",
+          toolCallId: "d",
+          toolName: "bash",
+          input: "{}",
+          providerMetadata: { openai: { itemId: "i" } }
+        },
+        finish()
+      )))
+      expect(events.filter(({ type }) => /end|call/.test(type))).toEqual([
+        { type: "reasoning-end", id: "r", metadata: { anthropic: { a: 1, signature: "sig" } } },
+        { type: "text-end", id: "t", metadata: signed("text") },
+        { type: "tool-call", id: "c", name: "bash", input: "{}", metadata: signed("call") },
+        { type: "tool-call", id: "d", name: "bash", input: "{}" }
+      ])
+    }))
+
+  it.effect("sends reasoning and signatures back to the model that made them, and to no other", () =>
+    Effect.gen(function*() {
+      const providerOptions = { google: { thoughtSignature: "sig" } }
+      const said = (modelID: string) => ({
+        role: "assistant" as const,
+        model: { providerID: "mock", modelID },
+        content: [
+          { type: "reasoning" as const, text: "hm", providerOptions },
+          { type: "text" as const, text: "yes", providerOptions },
+          { type: "tool-call" as const, toolCallId: "c", toolName: "bash", input: {}, providerOptions }
+        ]
+      })
+      const sdk = mock(finish())
+      yield* ask(adapt(sdk), { messages: [said("m"), said("other")] })
+      const [own, other] = sdk.doStreamCalls[0]?.prompt ?? []
+      expect(own?.content).toEqual(said("m").content)
+      expect(other?.content).toEqual([
+        { type: "text", text: "yes" },
+        { type: "tool-call", toolCallId: "c", toolName: "bash", input: {} }
+      ])
+    }))
+
+  it.effect("tells no call of an answer that fails after it, and bounds those it holds back", () =>
+    Effect.gen(function*() {
+      const call = (id: number) => ({ type: "tool-call" as const, toolCallId: `c${id}`, toolName: "bash", input: "{}" })
+      const cut = yield* ask(adapt(mock(call(1), { type: "error", error: "boom" })))
+      expect(cut.error?.reason).toBe("server")
+      expect(cut.events.map(({ type }) => type)).not.toContain("tool-call")
+      const flood = yield* ask(adapt(mock(...Array.from({ length: 300 }, (_, id) => call(id)), finish())))
+      expect(flood.error?.reason).toBe("AnswerTooLarge")
+      expect(flood.events.map(({ type }) => type)).not.toContain("tool-call")
     }))
 
   it.effect("reasoning without text is told, because it has to go back to its provider", () =>

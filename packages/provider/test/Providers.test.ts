@@ -65,7 +65,10 @@ describe("Providers", () => {
     }))
 
   const chosenBy: Readonly<Record<string, string>> = {
+    ANTHROPIC_API_KEY: "anthropic/claude-sonnet-5-5",
     DEEPSEEK_API_KEY: "deepseek/deepseek-flash",
+    GEMINI_API_KEY: "google/gemini-3.8-flash",
+    GOOGLE_GENERATIVE_AI_API_KEY: "google/gemini-3.8-flash",
     GROQ_API_KEY: "groq/openai/gpt-oss-120b",
     MISTRAL_API_KEY: "mistral/devstral-latest",
     OPENAI_API_KEY: "openai/gpt-6.1-sol",
@@ -204,6 +207,22 @@ describe("Providers", () => {
         expect(server.seen[0]?.url).toBe("/v1/responses")
         expect(error?.message).toContain("Check WORK_KEY.")
       }).pipe(using(config, { WORK_KEY: "k-123456" }))
+    }))
+
+  it.scoped("sets up servers of your own with the API of Anthropic or Google, and sends them no other's key", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((response) => response.writeHead(401).end())
+      const env = { ANTHROPIC_API_KEY: "sk-ant-1", GEMINI_API_KEY: "AIza-1", WORK_KEY: "k-123456" }
+      for (const [type, path] of [["anthropic", "/v1/messages"], ["google", "/v1/models/m"]] as const) {
+        const work = { type, base_url: server.url }
+        const refused = (provider: object) =>
+          Effect.flatMap(resolve("work/m"), ask).pipe(using({ provider: { work: { ...work, ...provider } } }, env))
+        expect((yield* refused({ key_env: "WORK_KEY" })).error?.message).toContain("Check WORK_KEY.")
+        expect(server.seen.at(-1)?.url).toContain(path)
+        expect(JSON.stringify(server.seen.at(-1)?.headers)).toContain("k-123456")
+        expect((yield* refused({})).error?.message).toContain("Set key_env")
+        expect(JSON.stringify(server.seen.at(-1)?.headers)).not.toMatch(/sk-ant-1|AIza-1/)
+      }
     }))
 
   it.effect("says that a provider has no base URL", () =>

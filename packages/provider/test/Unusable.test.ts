@@ -2,7 +2,7 @@ import { unusable } from "@skein/provider/Unusable"
 import { expect, it } from "vitest"
 
 const check = unusable(
-  { OPENAI_API_KEY: "k", GROQ_API_KEY: "  ", VLLM_BASE_URL: "http://10.0.0.1:8000/v1", MINE: "k" },
+  { OPENAI_API_KEY: "k", GROQ_API_KEY: "  ", VLLM_BASE_URL: "http://10.0.0.1:8000/v1", MINE: "k", GEMINI_API_KEY: "k" },
   ["offline"]
 )
 
@@ -11,7 +11,9 @@ it.each(
     ["openai", undefined, undefined],
     ["offline", undefined, undefined],
     ["session", undefined, undefined],
-    ["anthropic", undefined, "there is no provider \"anthropic\""],
+    ["cohere", undefined, "there is no provider \"cohere\""],
+    ["anthropic", undefined, "anthropic needs a key: set ANTHROPIC_API_KEY"],
+    ["google", undefined, undefined],
     ["groq", undefined, "groq needs a key: set GROQ_API_KEY"],
     ["groq", { key_env: "MINE" }, undefined],
     ["openai", { key_env: "OTHER" }, "openai needs a key: set OTHER"],

@@ -9,19 +9,20 @@ import { createHash } from "node:crypto"
 const id = { id: Schema.String }
 const delta = { ...id, delta: Schema.String }
 
+/** What a provider wants back with something that its model said. */
+const metadata = {
+  metadata: Schema.optionalWith(
+    Schema.Record({ key: Schema.String, value: Schema.Record({ key: Schema.String, value: Schema.Unknown }) }),
+    { exact: true }
+  )
+}
+
 const Event: Schema.Schema<ModelEvent, unknown> = Schema.Union(
   Schema.Struct({ type: Schema.Literal("connected", "activity") }),
-  Schema.Struct({ type: Schema.Literal("text-start", "text-end", "reasoning-start"), ...id }),
+  Schema.Struct({ type: Schema.Literal("text-start", "reasoning-start"), ...id }),
   Schema.Struct({ type: Schema.Literal("text-delta", "reasoning-delta"), ...delta }),
-  Schema.Struct({
-    type: Schema.Literal("reasoning-end"),
-    ...id,
-    metadata: Schema.optionalWith(
-      Schema.Record({ key: Schema.String, value: Schema.Record({ key: Schema.String, value: Schema.Unknown }) }),
-      { exact: true }
-    )
-  }),
-  Schema.Struct({ type: Schema.Literal("tool-call"), ...id, name: Schema.String, input: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("text-end", "reasoning-end"), ...id, ...metadata }),
+  Schema.Struct({ type: Schema.Literal("tool-call"), ...id, name: Schema.String, input: Schema.String, ...metadata }),
   Schema.Struct({
     type: Schema.Literal("finish"),
     finish: FinishReason,

@@ -22,6 +22,8 @@ export interface Evidence {
   readonly text: string
   /** The socket error among the causes, if any. */
   readonly network: SocketError | undefined
+  /** How long to wait, such as `37s`, where the server says it in the body. */
+  readonly delay: string | undefined
   /** The target of a redirect. */
   readonly location: string | undefined
   /** What to blame if nothing else says: the server, its stream, or the request. */
@@ -46,16 +48,22 @@ export const gather = (cause: unknown): Evidence => {
       .flatMap((code) => code === undefined ? [] : [code.toLowerCase()]),
     text: socket?.message ?? response.text ?? text(body) ?? text(error["message"]) ?? "",
     network: socket,
+    delay: response.delay,
     location: headers["location"],
     origin: originOf(cause, response.found)
   }
 }
 
-/** The body of a refusal, the frame of an error event, or the chunk that was not understood. */
+/**
+ * The body of a refusal, the frame of an error event, or the chunk that was not understood. What the AI SDK made of a body
+ * lacks the fields that it does not know.
+ */
 const bodyOf = (error: Fields): unknown => {
-  if (fields(error["data"]) !== undefined) return error["data"]
   const body = text(error["responseBody"])
-  if (body !== undefined) return Option.getOrElse(parseJson(body), () => body)
+  const parsed = body === undefined ? undefined : Option.getOrUndefined(parseJson(body))
+  if (fields(parsed) !== undefined) return Array.isArray(parsed) ? parsed[0] : parsed
+  if (fields(error["data"]) !== undefined) return error["data"]
+  if (body !== undefined) return parsed ?? body
   if (isNamed(error, "AI_TypeValidationError")) return error["value"]
   return error
 }
@@ -64,6 +72,7 @@ interface Told {
   readonly status: number | undefined
   readonly codes: ReadonlyArray<string>
   readonly text: string | undefined
+  readonly delay: string | undefined
   /** Whether there is an error object. */
   readonly found: boolean
 }
@@ -71,17 +80,29 @@ interface Told {
 /** Finds the error in `{error: {…}}`, `{error: "…"}`, `{response: {error: {…}}}`, `{detail: "…"}` or the thing itself. */
 const tell = (body: unknown): Told => {
   const outer = fields(body)
-  if (outer === undefined) return { status: undefined, codes: [], text: undefined, found: false }
+  if (outer === undefined) return { status: undefined, codes: [], text: undefined, delay: undefined, found: false }
   const nested = outer["error"] ?? fields(outer["response"])?.["error"]
   const inner = fields(nested) ?? outer
-  const codes = [inner["code"], inner["type"], inner["status"], fields(inner["metadata"])?.["error_type"]]
+  const details = (Array.isArray(inner["details"]) ? inner["details"] : []).map((detail) => fields(detail) ?? {})
+  const codes = [
+    inner["code"],
+    inner["type"],
+    inner["status"],
+    fields(inner["metadata"])?.["error_type"],
+    ...details.flatMap(({ reason, violations }) => [reason, ...quotasOf(violations)])
+  ]
   return {
     status: codes.map(httpStatus).find((status) => status !== undefined),
     codes: codes.flatMap((code) => typeof code === "string" ? [code.toLowerCase()] : []),
     text: text(nested) ?? text(inner["message"]) ?? text(inner["detail"]) ?? text(inner["msg"]),
+    delay: details.map(({ retryDelay }) => text(retryDelay)).find((delay) => delay !== undefined),
     found: nested !== undefined && nested !== null
   }
 }
+
+/** The names of the quotas that Google says are used up. */
+const quotasOf = (violations: unknown): ReadonlyArray<unknown> =>
+  Array.isArray(violations) ? violations.map((violation) => fields(violation)?.["quotaId"]) : []
 
 const httpStatus = (value: unknown): number | undefined => {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value

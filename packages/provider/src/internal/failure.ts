@@ -76,14 +76,11 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
       advice: `Set ${settingOf(place)} to the address that answers.`
     }
   }
-  if (status === 401 || status === 403) return refused(`(${status})`, place)
+  if (status < 500 && isOutOfFunds(codes, text)) return isOnePerDay(codes) ? outForToday : outOfFunds
+  if (status === 401 || status === 403 || says(codes, /api_key_invalid/)) return refused(`(${status})`, place)
   if (status === 408) return { reason: "timeout", retryable: true, says: "took too long by its own measure (408)" }
-  if (status === 429) {
-    return isOutOfFunds(codes, text)
-      ? outOfFunds
-      : { reason: "rate_limit", retryable: true, says: "asks to slow down (429)" }
-  }
-  if (status === 529 || (status >= 500 && says(codes, /overload/))) return overloaded
+  if (status === 429) return { reason: "rate_limit", retryable: true, says: "asks to slow down (429)" }
+  if (status === 529 || (status >= 500 && says(codes, /overload|^unavailable$/))) return overloaded
   if (status >= 500) return { reason: "server", retryable: true, says: `failed (${status})` }
   return {
     reason: "invalid_request",
@@ -96,7 +93,7 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
 }
 
 const byCode = ({ codes, text }: Evidence, place: Place): Verdict | undefined => {
-  if (isOutOfFunds(codes, text)) return outOfFunds
+  if (isOutOfFunds(codes, text)) return isOnePerDay(codes) ? outForToday : outOfFunds
   if (says(codes, /overload|slow_down|unavailable/)) return overloaded
   if (says(codes, /rate_limit|too_many_requests|resource_exhausted/)) {
     return { reason: "rate_limit", retryable: true, says: "asks to slow down" }
@@ -145,6 +142,13 @@ const outOfFunds: Verdict = {
   advice: "Check the plan and the billing of the account."
 }
 
+const outForToday: Verdict = {
+  reason: "rate_limit",
+  retryable: false,
+  says: "has used up its quota for the day",
+  advice: "Check the plan of the account, or choose another model."
+}
+
 const refused = (status: string, place: Place): Verdict => ({
   reason: "auth",
   retryable: false,
@@ -154,8 +158,13 @@ const refused = (status: string, place: Place): Verdict => ({
 
 const says = (codes: ReadonlyArray<string>, pattern: RegExp): boolean => codes.some((code) => pattern.test(code))
 
+/** Google speaks of the quota and the plan whenever it asks to slow down, and names the quotas that are used up. */
 const isOutOfFunds = (codes: ReadonlyArray<string>, text: string): boolean =>
-  says(codes, /insufficient_quota|billing|insufficient_balance/) || /exceeded your current quota/i.test(text)
+  says(codes, /insufficient_quota|billing|insufficient_balance/) || isOnePerDay(codes) ||
+  (/exceeded your current quota/i.test(text) && !says(codes, /^resource_exhausted$/)) ||
+  /credit balance is too low/i.test(text)
+
+const isOnePerDay = (codes: ReadonlyArray<string>): boolean => says(codes, /perday/)
 
 /** The first 500 characters, on one line, and nothing of an HTML page. */
 const brief = (text: string): string => {
@@ -166,7 +175,7 @@ const brief = (text: string): string => {
 
 const sentence = (text: string): string => /[.!?…]$/.test(text) ? text : `${text}.`
 
-const waitOf = ({ headers, text }: Evidence, now: number): number | undefined => {
+const waitOf = ({ delay, headers, text }: Evidence, now: number): number | undefined => {
   const milliseconds = positive(headers["retry-after-ms"])
   if (milliseconds !== undefined) return milliseconds
   const after = headers["retry-after"]
@@ -174,7 +183,8 @@ const waitOf = ({ headers, text }: Evidence, now: number): number | undefined =>
   if (seconds !== undefined) return Math.round(seconds * 1_000)
   const date = after === undefined || !httpDate.test(after) ? NaN : Date.parse(after)
   if (!Number.isNaN(date)) return Math.max(0, date - now)
-  const [, amount, unit] = /try again in (\d+(?:\.\d+)?) ?(ms|s)\b/i.exec(text) ?? []
+  const said = delay === undefined ? text : `retry in ${delay}`
+  const [, amount, unit] = /(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|s)\b/i.exec(said) ?? []
   return amount === undefined ? undefined : Math.round(Number(amount) * (unit === "ms" ? 1 : 1_000))
 }
 

@@ -2,7 +2,7 @@
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { IncomingMessage } from "node:http"
 import { errorLimit, isSuccess, type Send, wrongKind } from "./http.ts"
-import { makeEventFilter } from "./knownEvents.ts"
+import { makeEventFilter, type Protocol } from "./knownEvents.ts"
 import { cleanBody } from "./wellFormed.ts"
 
 /** What the AI SDK calls to reach a server. */
@@ -26,8 +26,8 @@ interface Init {
   readonly signal?: AbortSignal
 }
 
-/** A `fetch` over this pool. */
-export const makeFetch = (send: Send): Fetch => {
+/** A `fetch` over this pool, for answers in this protocol. */
+export const makeFetch = (send: Send, protocol: Protocol): Fetch => {
   const fetch = (input: string, { body = "", headers = {}, method = "GET", signal }: Init) =>
     new Promise<Response>((resolve, reject) => {
       const call = { url: new URL(input), method, headers, body: Buffer.from(cleanBody(body)) }
@@ -38,7 +38,7 @@ export const makeFetch = (send: Send): Fetch => {
         answered: (incoming) => {
           incoming.on("close", () => signal?.removeEventListener("abort", stop))
           const wrong = isSuccess(incoming) ? wrongKind(call.url, incoming) : undefined
-          if (wrong === undefined) return resolve(toResponse(incoming, signal))
+          if (wrong === undefined) return resolve(toResponse(incoming, signal, protocol))
           incoming.destroy()
           reject(wrong)
         },
@@ -56,7 +56,11 @@ export const makeFetch = (send: Send): Fetch => {
 }
 
 /** What the AI SDK reads of a response; a real `Response` would cost a tenth of a short call. */
-const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined): Response => {
+const toResponse = (
+  incoming: IncomingMessage,
+  signal: AbortSignal | undefined,
+  protocol: Protocol
+): Response => {
   const status = incoming.statusCode ?? 0
   const ok = isSuccess(incoming)
   const listener = signal === undefined ? undefined : listeners.get(signal)
@@ -66,7 +70,9 @@ const toResponse = (incoming: IncomingMessage, signal: AbortSignal | undefined):
     status,
     statusText: incoming.statusMessage ?? "",
     headers,
-    body: ok ? toStream(incoming, Infinity, makeEventFilter(listener?.bounds)) : toStream(incoming, errorLimit, asItIs)
+    body: ok
+      ? toStream(incoming, Infinity, makeEventFilter(listener?.bounds, protocol))
+      : toStream(incoming, errorLimit, asItIs)
   }
   return response as unknown as Response
 }

@@ -19,16 +19,50 @@ export const isError = ({ detail, error, message, object, type }: Fields): boole
 /** The message for an event that is nested too deeply. */
 export const tooDeepEvent = `an event that is nested more than ${deepest} levels deep`
 
+/** What a protocol says in its events. Events of other kinds are dropped: the AI SDK would end the answer at them. */
+export interface Protocol {
+  /** Whether an event of this type must hold an object. */
+  readonly isKnown: (type: string) => boolean
+  /** Whether the AI SDK can read an object, or must refuse it. */
+  readonly isReadable: (chunk: Fields, type: string) => boolean
+}
+
+/** OpenAI's Responses API. */
+export const responsesEvents: Protocol = {
+  isKnown,
+  // The type may stand in the event name alone. Such an event is known: keep it.
+  isReadable: (chunk, type) => typeof chunk["type"] === "string" || isError(chunk) || type.startsWith("response.")
+}
+
+const messageEvents = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop)|error|ping)$/
+
+/** Anthropic's Messages API. */
+export const messagesEvents: Protocol = {
+  isKnown: (type) => type === "message" || (type !== "ping" && messageEvents.test(type)),
+  isReadable: (chunk) => isError(chunk) || messageEvents.test(String(chunk["type"]))
+}
+
+const contentFields = ["candidates", "usageMetadata", "promptFeedback"]
+
+/** Google's Generative Language API, whose events have no types. */
+export const generateEvents: Protocol = {
+  isKnown: (type) => type === "message" || type === "error",
+  isReadable: (chunk) => isError(chunk) || contentFields.some((field) => chunk[field] !== undefined)
+}
+
 /**
- * Copies the events of a stream of the Responses API that the AI SDK can read or must refuse, and drops those of unknown
- * kinds, which would end its answer. Takes the bytes as they come and returns what to read of them; throws `TooLarge`.
+ * Copies the events of a stream that the AI SDK can read or must refuse. Takes the bytes as they come and returns what to
+ * read of them; throws `TooLarge`.
  */
-export const makeEventFilter = (bounds: AnswerBounds | undefined): (bytes: Uint8Array) => string => {
+export const makeEventFilter = (
+  bounds: AnswerBounds | undefined,
+  protocol: Protocol
+): (bytes: Uint8Array) => string => {
   let kept = ""
   let excess: string | undefined
   const take = (data: string, type = "message"): boolean => {
     if (isTextNested(data)) excess = tooDeepEvent
-    else if (isReadable(data, type)) kept += `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`
+    else if (isKept(data, type, protocol)) kept += `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`
     return excess === undefined
   }
   const read = bounds === undefined
@@ -45,10 +79,9 @@ export const makeEventFilter = (bounds: AnswerBounds | undefined): (bytes: Uint8
   }
 }
 
-const isReadable = (data: string, type: string): boolean => {
+const isKept = (data: string, type: string, protocol: Protocol): boolean => {
   if (data.startsWith("[DONE]")) return true
   const chunk = Option.getOrUndefined(Option.map(parseJson(data), fields))
-  if (chunk === undefined || Array.isArray(chunk)) return isKnown(type)
-  // The type may stand in the event name alone. Such an event is known: keep it.
-  return typeof chunk["type"] === "string" || isError(chunk) || type.startsWith("response.")
+  if (chunk === undefined || Array.isArray(chunk)) return protocol.isKnown(type)
+  return protocol.isReadable(chunk, type)
 }

@@ -1,6 +1,7 @@
 /** Converts a request for the AI SDK. Messages that already have the right shape are passed on, not copied. */
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt } from "@ai-sdk/provider"
 import type { FileContent, ModelRequest, PromptMessage, ToolCallContent, ToolSpec } from "@skein/core/Provider"
+import { formatRef, type ModelRef } from "@skein/domain/Model"
 import { argumentsOf, readFile } from "./content.ts"
 
 /** How to write prompts for a provider. */
@@ -9,10 +10,14 @@ export interface PromptStyle {
   readonly lenientTools?: boolean
 }
 
-/** The call options that depend on the request alone. */
-export const toCallOptions = (request: ModelRequest, style: PromptStyle): LanguageModelV3CallOptions => ({
+/** The call options that depend on the request and the name of the model alone. */
+export const toCallOptions = (
+  request: ModelRequest,
+  model: ModelRef,
+  style: PromptStyle
+): LanguageModelV3CallOptions => ({
   // The port has the shape of the AI SDK by design, except for `readonly`.
-  prompt: request.messages.map(convert) as LanguageModelV3Prompt,
+  prompt: request.messages.map((message) => convert(forModel(message, model))) as LanguageModelV3Prompt,
   ...request.tools.length === 0 ? {} : {
     tools: request.tools.map((tool) => toTool(tool, style)),
     toolChoice: { type: request.toolChoice }
@@ -29,6 +34,19 @@ const toTool = (tool: ToolSpec, style: PromptStyle): LanguageModelV3FunctionTool
   inputSchema: tool.inputSchema,
   ...style.lenientTools === true ? { strict: false } : {}
 })
+
+/** A message without what only another model can read: its reasoning and its signatures. */
+const forModel = (message: PromptMessage, model: ModelRef): PromptMessage => {
+  if (message.role !== "assistant" || message.model === undefined || formatRef(message.model) === formatRef(model)) {
+    return message
+  }
+  const content = message.content.flatMap((part) => {
+    if (part.type === "reasoning") return []
+    const { providerOptions, ...plain } = part
+    return [providerOptions === undefined ? part : plain]
+  })
+  return { role: "assistant", content }
+}
 
 const convert = (message: PromptMessage): unknown => {
   switch (message.role) {

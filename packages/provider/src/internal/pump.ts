@@ -1,7 +1,7 @@
 /** Reads a stream of the AI SDK to its end and emits its parts as events. */
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
-import type { ModelEvent } from "@skein/core/Provider"
+import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import { TooLarge } from "./errors.ts"
 import { makeTeller, type Teller } from "./teller.ts"
 import { toTokens } from "./tokens.ts"
@@ -26,6 +26,7 @@ export const pump = async (
 ): Promise<void> => {
   const reader = stream.getReader()
   const teller = makeTeller(tell)
+  const told: Told = { teller, metadata: new Map(), pieces: new Set(), calls: [] }
   let last: Finish | undefined
   for (;;) {
     const { done, value } = await reader.read()
@@ -35,16 +36,17 @@ export const pump = async (
       if (isUnfinished(value.error)) break
       throw new ErrorPart(value.error)
     }
-    measure(meter, value)
+    measure(meter, told, value)
     if (meter.excess !== undefined) throw new TooLarge(meter.excess)
     if (value.type === "finish") last = value
-    else tellPart(teller, value)
+    else tellPart(told, value)
   }
   const finish = last === undefined || isTruncated(last) ? undefined : last
-  const flaw = teller.flaw(finish?.finishReason.unified)
+  const flaw = teller.flaw(finish?.finishReason.unified, told.calls.length > 0)
   if (flaw !== undefined) throw flaw
   if (finish === undefined) return
   teller.close()
+  for (const call of told.calls) call()
   const { finishReason, usage: { inputTokens, outputTokens } } = finish
   const tokens = toTokens({
     input: inputTokens.total,
@@ -53,7 +55,9 @@ export const pump = async (
     cacheRead: inputTokens.cacheRead,
     cacheWrite: inputTokens.cacheWrite
   })
-  tell({ type: "finish", finish: finishReason.unified, tokens })
+  // An unknown reason to finish is no riddle where there are calls.
+  const named = finishReason.unified === "other" && told.calls.length > 0 ? "tool-calls" : finishReason.unified
+  tell({ type: "finish", finish: named, tokens })
 }
 
 /** If the server just stops, the AI SDK says "other" without a raw reason. */
@@ -63,33 +67,78 @@ const isTruncated = ({ finishReason: { raw, unified } }: Finish): boolean => uni
 const isUnfinished = (error: unknown): boolean =>
   error instanceof Error && error.name === "AI_InvalidResponseDataError" && "data" in error && error.data === undefined
 
-/** Counts the pieces of a call as they arrive, because the AI SDK emits the whole call only at its end. */
-const measure = (meter: AnswerMeter, part: Part): void => {
+/** Counts the pieces of a call as they arrive, and calls that arrive whole. */
+const measure = (meter: AnswerMeter, { pieces }: Told, part: Part): void => {
   if (part.type === "text-delta" || part.type === "reasoning-delta") meter.text(part.delta)
-  else if (part.type === "tool-input-start") meter.call()
-  else if (part.type === "tool-input-delta") meter.arguments(part.delta)
+  else if (part.type === "tool-input-start") {
+    pieces.add(part.id)
+    meter.call()
+  } else if (part.type === "tool-input-delta") meter.arguments(part.delta)
+  else if (part.type === "tool-call" && !pieces.has(part.toolCallId)) {
+    meter.call()
+    meter.arguments(part.input)
+  }
 }
 
-const tellPart = (teller: Teller, part: Part): void => {
+/** An answer that is being told. */
+interface Told {
+  readonly teller: Teller
+  /** What the provider wants back with each open part. */
+  readonly metadata: Map<string, ProviderMetadata>
+  /** The calls that arrived in pieces. */
+  readonly pieces: Set<string>
+  /** Tells a call. Calls are held back until the end: nothing of an answer that fails may run. */
+  readonly calls: Array<() => void>
+}
+
+/** Providers attach metadata to the start, any piece or the end of a part: collects all of it until the end. */
+const collect = ({ metadata }: Told, key: string, more: ProviderMetadata | undefined): void => {
+  if (more === undefined) return
+  const merged: ProviderMetadata = { ...metadata.get(key) }
+  for (const [provider, fields] of Object.entries(more)) merged[provider] = { ...merged[provider], ...fields }
+  metadata.set(key, merged)
+}
+
+const takeCollected = ({ metadata }: Told, key: string): ProviderMetadata | undefined => {
+  const found = metadata.get(key)
+  metadata.delete(key)
+  return found
+}
+
+/** Of the metadata of texts and calls, only signatures have to go back. Other fields may not even be accepted. */
+const signatureIn = (metadata: ProviderMetadata | undefined): ProviderMetadata | undefined => {
+  const signed = Object.entries(metadata ?? {}).flatMap(([provider, { thoughtSignature }]) =>
+    typeof thoughtSignature === "string" ? [[provider, { thoughtSignature }] as const] : []
+  )
+  return signed.length === 0 ? undefined : Object.fromEntries(signed)
+}
+
+const tellPart = (told: Told, part: Part): void => {
+  const { teller } = told
   switch (part.type) {
     case "text-start":
       teller.begin("text", part.id)
-      return
+      return collect(told, `text:${part.id}`, part.providerMetadata)
     case "reasoning-start":
       teller.begin("reasoning", part.id)
-      return
+      return collect(told, `reasoning:${part.id}`, part.providerMetadata)
     case "text-delta":
+      collect(told, `text:${part.id}`, part.providerMetadata)
       return teller.say("text", part.id, part.delta)
     case "reasoning-delta":
+      collect(told, `reasoning:${part.id}`, part.providerMetadata)
       return teller.say("reasoning", part.id, part.delta)
     case "text-end":
-      return teller.end(part.id)
+      collect(told, `text:${part.id}`, part.providerMetadata)
+      return teller.end(part.id, signatureIn(takeCollected(told, `text:${part.id}`)))
     case "reasoning-end":
-      return teller.end(part.id, part.providerMetadata)
+      collect(told, `reasoning:${part.id}`, part.providerMetadata)
+      return teller.end(part.id, takeCollected(told, `reasoning:${part.id}`))
     case "tool-call":
       // The provider ran this call itself. Its result is in the text.
       if (part.providerExecuted === true) return teller.alive()
-      return teller.call(part.toolCallId, part.toolName, part.input)
+      told.calls.push(() => teller.call(part.toolCallId, part.toolName, part.input, signatureIn(part.providerMetadata)))
+      return teller.alive()
     case "tool-input-delta":
       return part.delta === "" ? undefined : teller.alive()
     case "tool-input-start":

@@ -1,5 +1,5 @@
 /** Emits one answer as events: well-formed text, no empty parts, and calls that can be stored. */
-import type { ModelEvent } from "@skein/core/Provider"
+import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import { BrokenStream } from "./errors.ts"
 import { cleanArguments, cleanText, makeDeltaCleaner } from "./wellFormed.ts"
@@ -36,20 +36,21 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
     }
     tell({ type: `${kind}-delta`, id, delta })
   }
-  const end = (id: string, metadata?: Record<string, Record<string, unknown>>): void => {
+  const end = (id: string, metadata?: ProviderMetadata): void => {
     const part = open.get(id)
     if (part === undefined) return
     open.delete(id)
     const rest = part.cleaner.end()
     if (rest !== "") say(part.kind, id, rest, part)
+    const kept = metadata === undefined ? {} : { metadata }
     if (part.kind === "text") {
-      if (part.begun) tell({ type: "text-end", id })
+      if (part.begun) tell({ type: "text-end", id, ...kept })
       return
     }
     // Reasoning without text still has to go back to its provider.
     if (!part.begun && metadata === undefined) return
     if (!part.begun) tell({ type: "reasoning-start", id })
-    tell({ type: "reasoning-end", id, ...metadata === undefined ? {} : { metadata } })
+    tell({ type: "reasoning-end", id, ...kept })
   }
 
   return {
@@ -62,9 +63,15 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
       say(kind, id, part.cleaner.push(delta), part)
     },
     end,
-    call: (id: string, name: string, input: string): void => {
+    call: (id: string, name: string, input: string, metadata?: ProviderMetadata): void => {
       spoke = true
-      tell({ type: "tool-call", id: cleanText(id), name: cleanText(name), input: cleanArguments(input) })
+      tell({
+        type: "tool-call",
+        id: cleanText(id),
+        name: cleanText(name),
+        input: cleanArguments(input),
+        ...metadata === undefined ? {} : { metadata }
+      })
     },
     /** What is wrong with an answer that ends now, for this reason; `more` was said, and not told. */
     flaw: (finish: FinishReason | undefined, more = false): BrokenStream | undefined => {

@@ -12,7 +12,13 @@ const chunk = (delta: unknown, finish: string | null = null) => ({
 export const chatWire = (vendor: Wire["vendor"]): Wire => ({
   path: "/v1/chat/completions",
   vendor,
+  keyHeader: ["authorization", "Bearer "],
   outputCap: "max_tokens",
+  request: {
+    fixed: { model: "m", stream: true, temperature: 0.5, tool_choice: "auto" },
+    goodCall: JSON.stringify("{\"command\":\"ls\"}"),
+    badCall: "\"arguments\":\"{}\""
+  },
   begin: [chunk({ role: "assistant", content: "" })],
   text: (...deltas) => deltas.map((content) => chunk({ content })),
   callBegin: (id, name, args, index = 0) => [

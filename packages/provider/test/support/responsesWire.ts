@@ -17,7 +17,13 @@ const message = { type: "message", id: "msg_1", role: "assistant", status: "comp
 export const responsesWire: Wire = {
   path: "/v1/responses",
   vendor: (baseUrl, apiKey) => OpenAi.make({ baseUrl, apiKey, api: "responses" }),
+  keyHeader: ["authorization", "Bearer "],
   outputCap: "max_output_tokens",
+  request: {
+    fixed: { model: "m", stream: true, temperature: 0.5, tool_choice: "auto" },
+    goodCall: JSON.stringify("{\"command\":\"ls\"}"),
+    badCall: "\"arguments\":\"{}\""
+  },
   begin: [{ type: "response.created", sequence_number: 0, response: response() }],
   text: (...deltas) => [
     { type: "response.output_item.added", output_index: 0, item: { ...message, status: "in_progress" } },

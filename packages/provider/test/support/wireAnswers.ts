@@ -26,7 +26,8 @@ export const wireAnswers = (wire: Wire): void => {
         tokens: { input: 120, output: 30, reasoning: 10, cacheRead: 20, cacheWrite: 0 }
       })
       expect(server.seen.map(({ url }) => url)).toEqual([wire.path])
-      expect(server.seen[0]?.headers.authorization).toBe(`Bearer ${secret}`)
+      const [header, prefix] = wire.keyHeader
+      expect(server.seen[0]?.headers[header]).toBe(`${prefix}${secret}`)
       expect(server.seen[0]?.headers["accept-encoding"]).toBe("identity")
     }))
 
@@ -53,9 +54,11 @@ export const wireAnswers = (wire: Wire): void => {
       const say = (response: ServerResponse) =>
         end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
       const capped = yield* answer(say, { maxOutputTokens: 300 })
-      expect(JSON.parse(capped.server.seen[0]?.body ?? "")).toMatchObject({ [wire.outputCap]: 300 })
+      expect(capped.server.seen[0]?.body).toContain(`"${wire.outputCap}":300`)
       const free = yield* answer(say)
-      expect(free.server.seen[0]?.body).not.toMatch(/max_(?:completion_|output_)?tokens/)
+      if (wire.usualCap === undefined) {
+        expect(free.server.seen[0]?.body).not.toMatch(/max_?(?:completion_|output_)?tokens/i)
+      } else expect(free.server.seen[0]?.body).toContain(`"${wire.outputCap}":${wire.usualCap}`)
     }))
 
   it.scoped("sends the whole conversation, tools and all", () =>
@@ -96,16 +99,16 @@ export const wireAnswers = (wire: Wire): void => {
         }
       )
       const body = server.seen[0]?.body ?? ""
-      expect(JSON.parse(body)).toMatchObject({ model: "m", stream: true, temperature: 0.5, tool_choice: "auto" })
+      expect(JSON.parse(body)).toMatchObject(wire.request.fixed)
       for (const said of ["Be brief.", "look", "looking", "call_a", "a.txt", "bad", "Runs a command"]) {
         expect(body).toContain(said)
       }
-      expect(body).toContain(JSON.stringify("{\"command\":\"ls\"}"))
+      expect(body).toContain(wire.request.goodCall)
       // Servers parse the arguments of old calls: they must be an object, whatever the model once wrote.
-      expect(body).toContain("\"arguments\":\"{}\"")
+      expect(body).toContain(wire.request.badCall)
     }))
 
-  it.scoped("P10: arguments that are not JSON are passed on", () =>
+  it.scoped.skipIf(wire.wholeCalls)("P10: arguments that are not JSON are passed on", () =>
     Effect.gen(function*() {
       const bad = "{\"filePath\":\"a.txt\",\"content\":\"x"
       const { asked } = yield* answer((response) =>
@@ -140,6 +143,7 @@ export const wireAnswers = (wire: Wire): void => {
         end(
           response,
           ...wire.begin,
+          ...wire.text("half a"),
           ...call(wire, "call_a", "bash", "{\"command\":\"rm"),
           ...wire.finish("length", usage)
         )

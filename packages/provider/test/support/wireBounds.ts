@@ -41,20 +41,24 @@ export const wireBounds = (wire: Wire): void => {
   }
 
   for (const [name, [bound, send]] of Object.entries(floods)) {
-    it.scoped(`cuts an answer ${name}`, () =>
-      Effect.gen(function*() {
-        const { error, events, server } = yield* answer((response) => {
-          sse(response, ...wire.begin)
-          send(response)
-        })
-        expect(error).toMatchObject({
-          reason: "AnswerTooLarge",
-          retryable: false,
-          message: expect.stringContaining(`limits.answer${bound === "answer" ? "" : `.${bound}`})`)
-        })
-        expect(events.filter(({ type }) => type === "tool-call")).toEqual([])
-        yield* server.closed
-      }), 30_000)
+    it.scoped.skipIf(wire.wholeCalls === true && name.includes("pieces"))(
+      `cuts an answer ${name}`,
+      () =>
+        Effect.gen(function*() {
+          const { error, events, server } = yield* answer((response) => {
+            sse(response, ...wire.begin)
+            send(response)
+          })
+          expect(error).toMatchObject({
+            reason: "AnswerTooLarge",
+            retryable: false,
+            message: expect.stringContaining(`limits.answer${bound === "answer" ? "" : `.${bound}`})`)
+          })
+          expect(events.filter(({ type }) => type === "tool-call")).toEqual([])
+          yield* server.closed
+        }),
+      30_000
+    )
   }
 
   it.scoped("skips events of unknown types, and unknown fields", () =>

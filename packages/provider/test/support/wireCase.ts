@@ -13,8 +13,24 @@ export const secret = "sk-test-SECRET"
 export interface Wire {
   readonly path: string
   readonly vendor: (baseUrl: string, apiKey: Redacted.Redacted) => Effect.Effect<Vendor, never, Scope>
-  /** The field that caps an answer. */
+  /** The header that holds the key, and what stands before it. */
+  readonly keyHeader: readonly [name: string, prefix: string]
+  /** The field that caps an answer, and what it holds where nobody asked for a cap. */
   readonly outputCap: string
+  readonly usualCap?: number
+  /** Calls come whole, with arguments that are an object, so nothing of this API can be cut in a call. */
+  readonly wholeCalls?: boolean
+  /** The version is added to a base URL without one. */
+  readonly addsVersion?: boolean
+  /** Error events of its own, with what they mean. */
+  readonly errors?: ReadonlyArray<readonly [error: object, reason: string, retryable: boolean]>
+  /** What a request holds. */
+  readonly request: {
+    readonly fixed: object
+    /** A call of an earlier step, and one whose arguments were never an object. */
+    readonly goodCall: string
+    readonly badCall: string
+  }
   readonly begin: ReadonlyArray<unknown>
   readonly text: (...deltas: ReadonlyArray<string>) => ReadonlyArray<unknown>
   /** The beginning of a call: its arguments so far. */

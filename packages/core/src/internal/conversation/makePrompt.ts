@@ -4,6 +4,7 @@ import type { Part, ToolPart } from "@skein/domain/Part"
 import type {
   FileContent,
   PromptMessage,
+  ProviderMetadata,
   ReasoningContent,
   TextContent,
   ToolCallContent,
@@ -59,12 +60,19 @@ const resultOf = (part: ToolPart): ToolResultContent["output"] => {
 /** A name that every provider accepts, whatever the model made up. */
 const nameOf = (part: ToolPart): string => part.tool.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown"
 
+/** What the provider wants back with a part. */
+const wantedBack = (
+  { metadata }: { readonly metadata?: Readonly<Record<string, unknown>> | undefined }
+): { readonly providerOptions?: ProviderMetadata } =>
+  metadata === undefined ? {} : { providerOptions: metadata as ProviderMetadata }
+
 /** Calls are identified by the id of their part: the model's own ids may be empty, duplicated, or reused later. */
 const callContent = (part: ToolPart): ToolCallContent => ({
   type: "tool-call",
   toolCallId: part.id,
   toolName: nameOf(part),
-  input: asObject(part.state.input)
+  input: asObject(part.state.input),
+  ...wantedBack(part)
 })
 
 /** The maximum length of a call's arguments in each request, in characters. */
@@ -85,11 +93,7 @@ const asObject = (input: unknown): unknown => {
 
 const reasoning = (part: Part): ReadonlyArray<ReasoningContent> =>
   part.type === "reasoning" && part.metadata !== undefined && part.partial !== true
-    ? [{
-      type: "reasoning",
-      text: part.text,
-      providerOptions: part.metadata as Record<string, Record<string, unknown>>
-    }]
+    ? [{ type: "reasoning", text: part.text, ...wantedBack(part) }]
     : []
 
 const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
@@ -100,7 +104,8 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   for (const part of message.parts) {
     content.push(...reasoning(part))
     if (part.type === "text" && part.text !== "") {
-      content.push({ type: "text", text: isTooLarge && part.text.length > excerpt ? cutTo(part.text) : part.text })
+      const isCut = isTooLarge && part.text.length > excerpt
+      content.push({ type: "text", text: isCut ? cutTo(part.text) : part.text, ...isCut ? {} : wantedBack(part) })
     }
     if (part.type !== "tool") continue
     content.push(callContent(part))
@@ -113,7 +118,13 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   // Reasoning alone is no answer: a provider would refuse a message that has nothing else.
   if (content.every((each) => each.type === "reasoning")) return []
   return [
-    { role: "assistant", content },
+    {
+      role: "assistant",
+      content,
+      ...message.info.role === "assistant"
+        ? { model: { providerID: message.info.providerID, modelID: message.info.modelID } }
+        : {}
+    },
     ...(results.length === 0 ? [] : [{ role: "tool" as const, content: results }]),
     ...(attachments.length === 0 ? [] : [{ role: "user" as const, content: attachments }])
   ]

@@ -7,7 +7,7 @@ import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import type { Journal } from "../../Journal.ts"
 import type { EventSource } from "../../JournalEntry.ts"
-import type { ModelEvent } from "../../Provider.ts"
+import type { ModelEvent, ProviderMetadata } from "../../Provider.ts"
 
 /** A part that a model writes. */
 export type Written = TextPart | ReasoningPart | ToolPart
@@ -128,11 +128,11 @@ export class StepBuffer {
       case "reasoning-delta":
         return this.#grow(event.id, event.type === "text-delta" ? "text" : "reasoning", event.delta)
       case "text-end":
-        return this.#end(event.id, "text")
+        return this.#end(event.id, "text", event.metadata)
       case "reasoning-end":
         return this.#end(event.id, "reasoning", event.metadata)
       case "tool-call":
-        return this.#call(event.id, event.name, event.input)
+        return this.#call(event.id, event.name, event.input, event.metadata)
       case "finish":
         this.finish = event.finish
         this.tokens = event.tokens
@@ -205,13 +205,18 @@ export class StepBuffer {
     )
   }
 
-  #end(id: string, type: "text" | "reasoning", metadata?: Record<string, Record<string, unknown>>): void {
+  #end(id: string, type: "text" | "reasoning", metadata?: ProviderMetadata): void {
     const at = this.#open.get(`${type}:${id}`)
     const part = at === undefined ? undefined : this.#parts[at]
     if (at === undefined || part === undefined || part.type === "tool") return
     const end = this.#options.clock.unsafeCurrentTimeMillis()
-    const ended = { ...part, text: part.text.toWellFormed(), time: { start: part.time?.start ?? end, end } }
-    this.#parts[at] = ended.type === "reasoning" && metadata !== undefined ? { ...ended, metadata } : ended
+    const time = { start: part.time?.start ?? end, end }
+    this.#parts[at] = {
+      ...part,
+      text: part.text.toWellFormed(),
+      ...metadata === undefined ? {} : { metadata },
+      time
+    }
     this.#open.delete(`${type}:${id}`)
     if (!this.#changed.has(at)) {
       this.#changed.add(at)
@@ -219,14 +224,15 @@ export class StepBuffer {
     }
   }
 
-  #call(callID: string, tool: string, input: string): void {
+  #call(callID: string, tool: string, input: string, metadata?: ProviderMetadata): void {
     const { base } = this.#base("tool")
     this.#parts.push({
       ...base,
       type: "tool",
       callID: callID.toWellFormed().slice(0, 256),
       tool: tool.toWellFormed().slice(0, 256),
-      state: { status: "pending", input: input.toWellFormed() }
+      state: { status: "pending", input: input.toWellFormed() },
+      ...metadata === undefined ? {} : { metadata }
     })
   }
 }

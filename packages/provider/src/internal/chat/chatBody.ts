@@ -30,7 +30,7 @@ export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequ
     writtenTools.set(tool, made)
     return made
   }
-  const conversation = makeGrowing((message: PromptMessage) => bytesOf(toMessages(message, dialect)))
+  const conversation = makeGrowing((message: PromptMessage) => bytesOf(toMessages(message, model, dialect)))
   return (request) => {
     const { messages, toolChoice, tools } = request
     const rest = { model, stream: true, ...dialect.settings(request) }
@@ -57,7 +57,7 @@ const bytesOf = (elements: ReadonlyArray<object>): Buffer =>
 const toTool = ({ description, inputSchema, name }: ToolSpec): Buffer =>
   bytesOf([{ type: "function", function: { name, description, parameters: inputSchema } }])
 
-const toMessages = (message: PromptMessage, dialect: Dialect): ReadonlyArray<object> => {
+const toMessages = (message: PromptMessage, model: string, dialect: Dialect): ReadonlyArray<object> => {
   const { callID = same } = dialect
   switch (message.role) {
     case "system":
@@ -70,7 +70,7 @@ const toMessages = (message: PromptMessage, dialect: Dialect): ReadonlyArray<obj
       return [{ role: "user", content }]
     }
     case "assistant":
-      return [toAnswer(message, dialect)]
+      return [toAnswer(message, model, dialect)]
     case "tool":
       return message.content.map(({ output, toolCallId }) => ({
         role: "tool",
@@ -83,7 +83,8 @@ const toMessages = (message: PromptMessage, dialect: Dialect): ReadonlyArray<obj
 const same = (id: string): string => id
 
 const toAnswer = (
-  { content }: Extract<PromptMessage, { readonly role: "assistant" }>,
+  { content, model: author }: Extract<PromptMessage, { readonly role: "assistant" }>,
+  model: string,
   { callID = same, reasoning: provider }: Dialect
 ): object => {
   let text = ""
@@ -95,7 +96,8 @@ const toAnswer = (
         text += part.text
         break
       case "reasoning":
-        // Reasoning of another provider's model means nothing to this one.
+        // Reasoning of another model means nothing to this one.
+        if (author !== undefined && author.modelID !== model) break
         if (provider !== undefined && (part.providerOptions === undefined || provider in part.providerOptions)) {
           reasoning += part.text
         }

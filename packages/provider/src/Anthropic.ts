@@ -1,0 +1,146 @@
+/** Anthropic's models, through `@ai-sdk/anthropic`. */
+import type { LanguageModelV3CallOptions } from "@ai-sdk/provider"
+import { type ModelRequest, Provider } from "@skein/core/Provider"
+import type { ModelInfo } from "@skein/domain/Model"
+import type { Config } from "effect/Config"
+import { all } from "effect/Config"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { Scope } from "effect/Scope"
+import { keyFrom, textFrom } from "./internal/environment.ts"
+import { makeFetch } from "./internal/fetch.ts"
+import { messagesEvents } from "./internal/knownEvents.ts"
+import { withCachePoints } from "./internal/messages/cachePoints.ts"
+import { thinkingOf } from "./internal/messages/thinking.ts"
+import { makeHttpVendor } from "./internal/vendor.ts"
+import { isOfficial, withVersion } from "./internal/versioned.ts"
+import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
+import type { ModelConfigs } from "./Models.ts"
+import { toProvider, type Vendor } from "./Vendor.ts"
+
+const official = "https://api.anthropic.com/v1"
+
+/** The variables that hold the key and can override the base URL. */
+export const variables = { keyNames: ["ANTHROPIC_API_KEY"], baseUrlName: "ANTHROPIC_BASE_URL" } as const
+
+/** The default model. */
+export const defaultModel = { providerID: "anthropic", modelID: "claude-sonnet-5-5" }
+
+/** How to reach Anthropic, or a server with the same API. */
+export interface AnthropicOptions {
+  /** The part of a model's name before the slash; `anthropic` by default. */
+  readonly id?: string
+  readonly apiKey?: Redacted.Redacted | undefined
+  /** The variable that the key came from, for messages; under the id `anthropic` it is known. */
+  readonly keyName?: string | undefined
+  /** Another server. It needs no key. `/v1` is added to a URL without a version. */
+  readonly baseUrl?: string | undefined
+  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
+  readonly firstEvent?: number | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly models?: ModelConfigs | undefined
+}
+
+/** The API requires a maximum. The AI SDK knows those of Anthropic's own models. */
+const usualMaximum = 32_000
+
+const maximumOf = (info: ModelInfo, { maxOutputTokens }: ModelRequest): number | undefined =>
+  maxOutputTokens ?? info.limit?.output ?? (info.modelID.includes("claude-") ? undefined : usualMaximum)
+
+/** Calls in the history refer to tools: where a request offers none, the API wants those declared all the same. */
+const withCalledTools = (options: LanguageModelV3CallOptions): LanguageModelV3CallOptions => {
+  if ((options.tools ?? []).length > 0) return options
+  const names = new Set(
+    options.prompt.flatMap((message) =>
+      message.role === "assistant"
+        ? message.content.flatMap((part) => part.type === "tool-call" ? [part.toolName] : [])
+        : []
+    )
+  )
+  if (names.size === 0) return options
+  return {
+    ...options,
+    tools: [...names].map((name) => ({
+      type: "function",
+      name,
+      description: "Not available now.",
+      inputSchema: { type: "object" }
+    })),
+    toolChoice: { type: "none" }
+  }
+}
+
+/** Finishes the options of a call: thinking, the maximum of the answer, tools and cache points. */
+const prepare =
+  (info: ModelInfo, isAnthropic: boolean) =>
+  (options: LanguageModelV3CallOptions, request: ModelRequest): LanguageModelV3CallOptions => {
+    const thinking = thinkingOf(info.modelID, request, maximumOf(info, request))
+    const { maxOutputTokens: _, ...rest } = withCalledTools(options)
+    const call: LanguageModelV3CallOptions = {
+      ...rest,
+      ...thinking.maxOutputTokens === undefined ? {} : { maxOutputTokens: thinking.maxOutputTokens },
+      // Other servers may refuse fields of tools that they do not know.
+      providerOptions: { anthropic: { ...thinking.options, ...isAnthropic ? {} : { toolStreaming: false } } }
+    }
+    // Nobody repeats the other requests.
+    return request.origin.purpose === "turn" ? withCachePoints(call) : call
+  }
+
+/** The vendor of Anthropic's models. */
+export const make = (options: AnthropicOptions = {}): Effect.Effect<Vendor, never, Scope> => {
+  const { apiKey, headers = {}, id = "anthropic" } = options
+  const baseUrl = withVersion(options.baseUrl ?? official, "v1")
+  const isAnthropic = isOfficial(baseUrl, official)
+  const isOwn = id === "anthropic"
+  return makeHttpVendor({
+    id,
+    baseUrl,
+    baseUrlName: isOwn ? variables.baseUrlName : undefined,
+    firstEvent: options.firstEvent,
+    apiKey,
+    keyName: options.keyName ?? (isOwn ? variables.keyNames[0] : undefined),
+    needsKey: isAnthropic,
+    headers,
+    models: options.models ?? {},
+    load: async (send) => {
+      const { createAnthropic } = await import("@ai-sdk/anthropic")
+      const anthropic = createAnthropic({
+        baseURL: baseUrl,
+        // Without a key, the SDK would read the environment itself.
+        apiKey: apiKey === undefined ? "none" : Redacted.value(apiKey),
+        headers: { ...headers },
+        fetch: makeFetch(send, messagesEvents)
+      })
+      return (setup) =>
+        LanguageModelAdapter.make({
+          ...setup,
+          model: anthropic(setup.info.modelID),
+          prepare: prepare(setup.info, isAnthropic)
+        })
+    }
+  })
+}
+
+/** Anthropic as the only provider. */
+export const layerOptions = (options: AnthropicOptions = {}): Layer.Layer<Provider> =>
+  Layer.scoped(
+    Provider,
+    Effect.map(make(options), (vendor) =>
+      toProvider([vendor], Effect.succeed({ ...defaultModel, providerID: vendor.id })))
+  )
+
+/** Anthropic as the only provider, set up by configs. */
+export const layerConfig = (
+  configs: {
+    readonly [K in keyof AnthropicOptions]?: Config<AnthropicOptions[K]>
+  }
+): Layer.Layer<Provider, ConfigError> =>
+  Layer.unwrapEffect(Effect.map(all(configs), (options) => layerOptions(options as AnthropicOptions)))
+
+/** Anthropic as the only provider, set up by `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`. */
+export const layer: Layer.Layer<Provider, ConfigError> = layerConfig({
+  apiKey: keyFrom(variables.keyNames[0]),
+  baseUrl: textFrom(variables.baseUrlName)
+})

@@ -1,0 +1,138 @@
+/** Google's Gemini models, through `@ai-sdk/google`. */
+import type { JSONObject } from "@ai-sdk/provider"
+import { type ModelRequest, Provider } from "@skein/core/Provider"
+import { all, type Config, map as mapConfig } from "effect/Config"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { Scope } from "effect/Scope"
+import { keyFrom, textFrom } from "./internal/environment.ts"
+import { Unaskable } from "./internal/errors.ts"
+import { unknownVariant } from "./internal/failure.ts"
+import { makeFetch } from "./internal/fetch.ts"
+import { generateEvents } from "./internal/knownEvents.ts"
+import { makeHttpVendor } from "./internal/vendor.ts"
+import { isOfficial, withVersion } from "./internal/versioned.ts"
+import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
+import type { ModelConfigs } from "./Models.ts"
+import { toProvider, type Vendor } from "./Vendor.ts"
+
+const official = "https://generativelanguage.googleapis.com/v1beta"
+
+/** The variables that hold the key, the first one that is set wins, and the one that can override the base URL. */
+export const variables = {
+  keyNames: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
+  baseUrlName: "GOOGLE_GEMINI_BASE_URL"
+} as const
+
+/** The default model. */
+export const defaultModel = { providerID: "google", modelID: "gemini-3.8-flash" }
+
+/** How to reach Google, or a server with the same API. */
+export interface GoogleOptions {
+  /** The part of a model's name before the slash; `google` by default. */
+  readonly id?: string
+  readonly apiKey?: Redacted.Redacted | undefined
+  /** The variable that the key came from, for messages; under the id `google` it is known. */
+  readonly keyName?: string | undefined
+  /** Another server. It needs no key. `/v1beta` is added to a URL without a version. */
+  readonly baseUrl?: string | undefined
+  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
+  readonly firstEvent?: number | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly models?: ModelConfigs | undefined
+}
+
+const levels: Readonly<Record<string, string>> = {
+  none: "minimal",
+  minimal: "minimal",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "high",
+  max: "high"
+}
+
+/** Budgets of Gemini 2.5, in tokens. */
+const budgets: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 512,
+  low: 2_048,
+  medium: 8_192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576
+}
+
+/** How much a model thinks, and that it shows what it thinks. Throws `Unaskable` for an unknown variant. */
+const thinkingOf = (modelID: string, { origin, variant }: ModelRequest): JSONObject => {
+  if (variant !== undefined && levels[variant] === undefined) {
+    throw new Unaskable(`it knows the efforts ${Object.keys(levels).join(", ")}, and no ${variant}`, unknownVariant)
+  }
+  if (!/gemini-/.test(modelID) || /gemini-(?:1|2\.0)/.test(modelID)) return {}
+  const includeThoughts = origin.purpose === "turn"
+  const wished = variant ?? (origin.purpose === "title" ? "low" : undefined)
+  if (wished === undefined) return { thinkingConfig: { includeThoughts } }
+  const amount = /gemini-2\.5/.test(modelID)
+    ? { thinkingBudget: budgets[wished] ?? null }
+    : { thinkingLevel: levels[wished] ?? null }
+  return { thinkingConfig: { includeThoughts, ...amount } }
+}
+
+/** The vendor of Google's models. */
+export const make = (options: GoogleOptions = {}): Effect.Effect<Vendor, never, Scope> => {
+  const { apiKey, headers = {}, id = "google" } = options
+  const baseUrl = withVersion(options.baseUrl ?? official, "v1beta")
+  const isOwn = id === "google"
+  return makeHttpVendor({
+    id,
+    baseUrl,
+    baseUrlName: isOwn ? variables.baseUrlName : undefined,
+    firstEvent: options.firstEvent,
+    apiKey,
+    keyName: options.keyName ?? (isOwn ? variables.keyNames[0] : undefined),
+    needsKey: isOfficial(baseUrl, official),
+    headers,
+    models: options.models ?? {},
+    load: async (send) => {
+      const { createGoogleGenerativeAI } = await import("@ai-sdk/google")
+      const google = createGoogleGenerativeAI({
+        baseURL: baseUrl,
+        // Without a key, the SDK would read the environment itself.
+        apiKey: apiKey === undefined ? "none" : Redacted.value(apiKey),
+        headers: { ...headers },
+        fetch: makeFetch(send, generateEvents)
+      })
+      return (setup) =>
+        LanguageModelAdapter.make({
+          ...setup,
+          model: google(setup.info.modelID),
+          // Its servers keep what requests have in common by themselves.
+          providerOptions: (request) => ({ google: thinkingOf(setup.info.modelID, request) })
+        })
+    }
+  })
+}
+
+/** Google as the only provider. */
+export const layerOptions = (options: GoogleOptions = {}): Layer.Layer<Provider> =>
+  Layer.scoped(
+    Provider,
+    Effect.map(make(options), (vendor) =>
+      toProvider([vendor], Effect.succeed({ ...defaultModel, providerID: vendor.id })))
+  )
+
+/** Google as the only provider, set up by configs. */
+export const layerConfig = (
+  configs: {
+    readonly [K in keyof GoogleOptions]?: Config<GoogleOptions[K]>
+  }
+): Layer.Layer<Provider, ConfigError> =>
+  Layer.unwrapEffect(Effect.map(all(configs), (options) => layerOptions(options as GoogleOptions)))
+
+/** Google as the only provider, set up by the variables above. */
+export const layer: Layer.Layer<Provider, ConfigError> = layerConfig({
+  apiKey: mapConfig(all(variables.keyNames.map(keyFrom)), (keys) => keys.find((key) => key !== undefined)),
+  baseUrl: textFrom(variables.baseUrlName)
+})

@@ -1,0 +1,31 @@
+/** Finds the key of a provider in the environment. */
+import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import { builtIn } from "./builtIn.ts"
+import { keyFrom } from "./environment.ts"
+
+/** The variable that holds a provider's key, or that should hold it, and the key if it is set. */
+export interface ProviderKey {
+  readonly name: string | undefined
+  readonly key: Redacted.Redacted | undefined
+}
+
+/** The variables that may hold a provider's key: the one in the config, else those that are known. */
+export const keyNamesOf = (id: string, config: ProviderConfig | undefined): ReadonlyArray<string> =>
+  config?.key_env === undefined ? builtIn[id]?.keyNames ?? [] : [config.key_env]
+
+/** The first key that is set, and its variable; the first variable if none is. */
+export const findKey = (
+  id: string,
+  config: ProviderConfig | undefined
+): Effect.Effect<ProviderKey, ConfigError> =>
+  Effect.gen(function*() {
+    const names = keyNamesOf(id, config)
+    for (const name of names) {
+      const key = yield* keyFrom(name)
+      if (key !== undefined) return { name, key }
+    }
+    return { name: names[0], key: undefined }
+  })
