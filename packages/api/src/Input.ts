@@ -1,4 +1,5 @@
 /** Decides what clients send: bodies and queries, in which unknown keys are mistakes. */
+import { Budget } from "@skein/domain/Budget"
 import { PermissionReply } from "@skein/domain/Event"
 import { MessageID } from "@skein/domain/Id"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
@@ -24,13 +25,31 @@ export const CreateSession = body("CreateSession", {
   mode: Schema.optional(Mode)
 })
 
-/** Prompts a session: with a text, or with parts. */
+const answering = {
+  agent: Schema.optional(Text),
+  model: Schema.optional(ModelRef),
+  /** Replaces the session's budget from now on, for it and everything below it. */
+  budget: Schema.optional(Budget),
+  /** Denies what would be asked, until the turn has ended (`turn`) or nothing of the session runs (`tree`). */
+  unattended: Schema.optional(Schema.Literal("turn", "tree"))
+}
+
+/** What comes with words or a command: text in which names are only text, such as what was piped in, and files. */
+const more = { text: Schema.optional(Schema.String), parts: Schema.optional(Schema.Array(PartInput)) }
+
+/** Prompts a session: with a text, with parts, or with what a person typed. */
 export const Prompt = Schema.Union(
-  body("PromptText", { text: Text, agent: Schema.optional(Text), model: Schema.optional(ModelRef) }),
-  body("PromptParts", {
-    parts: Schema.NonEmptyArray(PartInput),
-    agent: Schema.optional(Text),
-    model: Schema.optional(ModelRef)
+  body("PromptText", { text: Text, ...answering }),
+  body("PromptParts", { parts: Schema.NonEmptyArray(PartInput), ...answering }),
+  /** Words of a person: `@agent` in them asks for that subagent, `@path` attaches a file. */
+  body("PromptWords", { words: Text, ...more, ...answering }),
+  body("PromptCommand", {
+    command: Schema.Struct({
+      name: Text,
+      arguments: Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
+    }),
+    ...more,
+    ...answering
   })
 )
 /** The type of a prompt. */
@@ -131,6 +150,13 @@ export const page = {
   /** `next` of the part before. */
   cursor: Schema.optional(Schema.String)
 }
+
+/** Which ids to look up. */
+export const startOfID = Schema.Struct({
+  of: Schema.Literal("sessions", "tasks", "runs"),
+  start: Text,
+  limit: page.limit
+})
 
 /** Where a replay of events begins: after this event. */
 export const replay = {

@@ -4,7 +4,7 @@ import { Account } from "@skein/domain/Budget"
 import { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import { MessageID, RunID, SessionID } from "@skein/domain/Id"
 import { AssistantMessage, Message } from "@skein/domain/Message"
-import { ModelInfo } from "@skein/domain/Model"
+import { ModelInfo, ModelRef } from "@skein/domain/Model"
 import { Outcome, TaskRun } from "@skein/domain/Outcome"
 import { Part } from "@skein/domain/Part"
 import { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
@@ -23,23 +23,36 @@ export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> 
 /** A message with its parts. */
 export const MessageWithParts = Schema.Struct({ info: Message, parts: Schema.Array(Part) })
 
-/** A prompt that was stored: the id of the message that it becomes. */
-export const Accepted = Schema.Struct({ messageID: MessageID }).annotations({
+/** A prompt that was stored: the id of the message that it becomes, and the names in its words that led to nothing. */
+export const Accepted = Schema.Struct({
+  messageID: MessageID,
+  notes: Schema.optional(Schema.Array(Schema.String))
+}).annotations({
   identifier: "Accepted",
   ...HttpApiSchema.annotations({ status: 202 })
 })
 
-/** A turn that has ended. */
-export const Turn = Schema.Struct({
+const turn = {
   sessionID: SessionID,
-  messageID: MessageID,
   /** The last assistant message, with its parts. */
   info: AssistantMessage,
   parts: Schema.Array(Part),
   text: Schema.String,
   end: Schema.Literal("completed", "denied", "steps"),
   usage: Usage
-}).annotations({ identifier: "Turn" })
+}
+
+/** A turn that has ended, and the message that it answers. */
+export const Turn = Schema.Struct({ ...turn, messageID: MessageID }).annotations({ identifier: "Turn" })
+
+/** A session of which nothing runs, and its last turn since the server opened it. */
+export const Rested = Schema.Struct({ turn: Schema.optional(Schema.Struct(turn)) })
+
+/** Up to where a tree has got: the `seq` of its last event. */
+export const Position = Schema.Struct({ rootID: SessionID, seq: Schema.NonNegativeInt })
+
+/** Ids that begin as asked. */
+export const Ids = Schema.Struct({ items: Schema.Array(Schema.String) })
 
 /** A question that waits for a person: for permission, or of an agent. */
 export const Ask = Schema.Union(
@@ -207,6 +220,12 @@ export const Command = Schema.Struct({
   agent: Schema.optional(Schema.String),
   origin: Schema.String
 })
+
+/** What a project would have if its file were not broken. */
+export const Broken = Schema.Struct({ name: Schema.String, message: Schema.String })
+
+/** The model that answers an agent; `isUsual` if nothing chose it but what keys there are. */
+export const ModelChoice = Schema.Struct({ model: Schema.optional(ModelRef), isUsual: Schema.Boolean })
 
 /** A skill that a project has. */
 export const Skill = Schema.Struct({ name: Schema.String, description: Schema.String, origin: Schema.String })

@@ -34,7 +34,11 @@ const problemOf = <const Status extends ProblemStatus>(status: Status) =>
     title: Schema.String,
     status: Schema.Literal(status),
     /** What happened and how to fix it, for people. */
-    detail: Schema.String
+    detail: Schema.String,
+    /** The case, for kinds that have several, such as `held` or `rate_limit`. */
+    reason: Schema.optional(Schema.String),
+    /** The exhausted budget. */
+    which: Schema.optional(Schema.String)
   }).annotations({ identifier: `Problem${status}`, ...HttpApiSchema.annotations({ status }) }).pipe(
     HttpApiSchema.withEncoding({ kind: "Json", contentType: problemType })
   )
@@ -79,10 +83,23 @@ export const Problem = Schema.Union(
 /** The type of a problem. */
 export type Problem = typeof Problem.Type
 
+/** What else is said of a problem. */
+interface ProblemCase {
+  readonly reason?: string
+  readonly which?: string
+}
+
 /** Makes a problem; `tag` names its kind. */
-export const problem = <Status extends ProblemStatus>(status: Status, tag: string, detail: string) => ({
+export const problem = <Status extends ProblemStatus>(
+  status: Status,
+  tag: string,
+  detail: string,
+  { reason, which }: ProblemCase = {}
+) => ({
   type: `urn:skein:${tag}`,
   title: titles[status],
   status,
-  detail
+  detail,
+  ...(reason === undefined ? {} : { reason }),
+  ...(which === undefined ? {} : { which })
 })

@@ -4,29 +4,58 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { AgentInfo } from "@skein/domain/AgentInfo"
 import * as Schema from "effect/Schema"
-import { Command, Model, Skill } from "./Output.ts"
+import { Broken, Command, Model, ModelChoice, Skill } from "./Output.ts"
 
 const directory = Schema.Struct({ directory: Schema.String })
 const about = (summary: string) => OpenApi.annotations({ summary })
 const items = <A, I>(schema: Schema.Schema<A, I>) => Schema.Struct({ items: Schema.Array(schema) })
+/** The same where a broken file may hide something. */
+const found = <A, I>(schema: Schema.Schema<A, I>) =>
+  Schema.Struct({ items: Schema.Array(schema), broken: Schema.Array(Broken) })
+const name = Schema.Struct({ name: Schema.String })
 
 /** What the project of a directory has. */
 export class ProjectRoutes extends HttpApiGroup.make("projects")
   .add(
-    HttpApiEndpoint.get("agents", "/v1/agents").setUrlParams(directory).addSuccess(items(AgentInfo))
-      .annotateContext(about("Lists the agents"))
+    HttpApiEndpoint.get("agents", "/v1/agents")
+      .setUrlParams(Schema.Struct({ ...directory.fields, hidden: Schema.optional(Schema.Literal("true", "false")) }))
+      .addSuccess(Schema.Struct({ items: Schema.Array(AgentInfo), default: Schema.String }))
+      .annotateContext(about("Lists the agents, internal ones only if asked, and names the default one"))
   )
   .add(
-    HttpApiEndpoint.get("commands", "/v1/commands").setUrlParams(directory).addSuccess(items(Command))
+    HttpApiEndpoint.get("agent", "/v1/agents/:name").setPath(name).setUrlParams(directory).addSuccess(AgentInfo)
+      .annotateContext(about("Reads an agent"))
+  )
+  .add(
+    HttpApiEndpoint.get("commands", "/v1/commands").setUrlParams(directory).addSuccess(found(Command))
       .annotateContext(about("Lists the commands"))
   )
   .add(
-    HttpApiEndpoint.get("skills", "/v1/skills").setUrlParams(directory).addSuccess(items(Skill))
+    HttpApiEndpoint.get("command", "/v1/commands/:name").setPath(name).setUrlParams(directory).addSuccess(Command)
+      .annotateContext(about("Finds the command that a name stands for"))
+  )
+  .add(
+    HttpApiEndpoint.get("skills", "/v1/skills").setUrlParams(directory).addSuccess(found(Skill))
       .annotateContext(about("Lists the skills"))
   )
   .add(
     HttpApiEndpoint.get("models", "/v1/models").setUrlParams(directory).addSuccess(items(Model))
       .annotateContext(about("Lists the models, and which of them can be used"))
+  )
+  .add(
+    HttpApiEndpoint.get("model", "/v1/models/choice")
+      .setUrlParams(Schema.Struct({
+        ...directory.fields,
+        agent: Schema.String,
+        model: Schema.optional(Schema.String)
+      }))
+      .addSuccess(ModelChoice)
+      .annotateContext(about("Tells which model answers an agent: the one that is named, else the agent's"))
+  )
+  .add(
+    HttpApiEndpoint.get("instructions", "/v1/instructions").setUrlParams(directory)
+      .addSuccess(Schema.Struct({ text: Schema.optional(Schema.String) }))
+      .annotateContext(about("Reads what agents in a directory are told besides their own prompts"))
   )
   .annotateContext(OpenApi.annotations({ description: "What the project of a directory has" }))
 {}

@@ -4,8 +4,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Handshake, Login, replay } from "./Input.ts"
-import { LoginCode, LoginKey, Server } from "./Output.ts"
+import { Handshake, Login, replay, startOfID } from "./Input.ts"
+import { Ids, LoginCode, LoginKey, Server } from "./Output.ts"
 import { eventStream } from "./SessionRoutes.ts"
 
 const about = (summary: string, description?: string) =>
@@ -39,6 +39,10 @@ export class PublicRoutes extends HttpApiGroup.make("public")
 export class ServerRoutes extends HttpApiGroup.make("server")
   .add(
     HttpApiEndpoint.get("about", "/v1/server").addSuccess(Server).annotateContext(about("Describes the server"))
+  )
+  .add(
+    HttpApiEndpoint.get("ids", "/v1/ids").setUrlParams(startOfID).addSuccess(Ids)
+      .annotateContext(about("Lists the ids of sessions, tasks or runs with a prefix, in order"))
   )
   .add(
     HttpApiEndpoint.post("code", "/v1/login/code").addSuccess(LoginCode)

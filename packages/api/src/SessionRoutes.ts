@@ -7,7 +7,18 @@ import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
 import * as Schema from "effect/Schema"
 import { ChangeSession, CreateSession, flag, ForkSession, idempotency, page, Prompt, replay } from "./Input.ts"
-import { Accepted, Compacted, Cost, ListedSession, MessageWithParts, pageOf, Tree, Turn } from "./Output.ts"
+import {
+  Accepted,
+  Compacted,
+  Cost,
+  ListedSession,
+  MessageWithParts,
+  pageOf,
+  Position,
+  Rested,
+  Tree,
+  Turn
+} from "./Output.ts"
 
 /** The id of the session is part of the path. */
 export const id = Schema.Struct({ id: Schema.String })
@@ -19,6 +30,8 @@ const created = SessionInfo.annotations(HttpApiSchema.annotations({ status: 201 
 
 /** Events as they are sent. */
 export const eventStream = HttpApiSchema.Text({ contentType: "text/event-stream" })
+
+const waiting = Schema.Struct({ unattended: flag })
 
 const reading = [
   HttpApiEndpoint.get("list", "/v1/sessions")
@@ -42,6 +55,20 @@ const reading = [
     .annotateContext(about(
       "Reads the whole tree that a session is in",
       "A snapshot, with the `seq` that it stands for. Read the events after that `seq` to keep it up to date."
+    )),
+  HttpApiEndpoint.get("position", "/v1/sessions/:id/position").setPath(id).addSuccess(Position)
+    .annotateContext(about("Tells the `seq` of the last event of the tree that a session is in")),
+  HttpApiEndpoint.get("turn", "/v1/sessions/:id/turns/:message")
+    .setPath(Schema.Struct({ ...id.fields, message: Schema.String })).setUrlParams(waiting).addSuccess(Turn)
+    .annotateContext(about(
+      "Waits for the turn that answers a message, and answers with it",
+      "`unattended=true` denies what would be asked meanwhile."
+    )),
+  HttpApiEndpoint.get("rest", "/v1/sessions/:id/rest").setPath(id).setUrlParams(waiting).addSuccess(Rested)
+    .annotateContext(about(
+      "Waits until nothing of a session runs",
+      "Neither a turn nor a background task. Answers with the last turn of the session, if it had one since the server "
+        + "opened it. `unattended=true` denies what would be asked meanwhile."
     )),
   HttpApiEndpoint.get("events", "/v1/sessions/:id/events").setPath(id)
     .setUrlParams(replay.query).setHeaders(replay.headers).addSuccess(eventStream)
@@ -71,8 +98,12 @@ const writing = [
       "Answers with 202 once the prompt is stored, or with the turn if `wait=true`. A prompt that is sent again with the "
         + "same `Idempotency-Key` within 24 hours prompts nobody, and gets the same answer."
     )),
-  HttpApiEndpoint.post("interrupt", "/v1/sessions/:id/interrupt").setPath(id).addSuccess(HttpApiSchema.NoContent)
-    .annotateContext(about("Stops a session and everything below it")),
+  HttpApiEndpoint.post("interrupt", "/v1/sessions/:id/interrupt").setPath(id)
+    .setUrlParams(Schema.Struct({ by: Schema.optional(Schema.String) })).addSuccess(HttpApiSchema.NoContent)
+    .annotateContext(about(
+      "Stops a session and everything below it",
+      "`by` names who does, in the outcomes of its tasks."
+    )),
   HttpApiEndpoint.post("resume", "/v1/sessions/:id/resume").setPath(id).addSuccess(HttpApiSchema.Accepted)
     .annotateContext(about("Continues what a crash or a shutdown cut off in a tree")),
   HttpApiEndpoint.post("fork", "/v1/sessions/:id/fork").setPath(id).setPayload(ForkSession).addSuccess(created)
@@ -83,12 +114,13 @@ const writing = [
     .annotateContext(about("Has a model summarise what became of a session"))
 ] as const
 
-const [list, get, children, messages, todos, cost, tree, events] = reading
+const [list, get, children, messages, todos, cost, tree, position, turn, rest, events] = reading
 const [create, change, remove, prompt, interrupt, resume, fork, compact, summarize] = writing
 
 /** Sessions: conversations and the trees that they are in. */
 export class SessionRoutes extends HttpApiGroup.make("sessions")
-  .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(events)
+  .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(position).add(turn).add(rest)
+  .add(events)
   .add(create).add(change).add(remove).add(prompt).add(interrupt).add(resume).add(fork).add(compact).add(summarize)
   .annotateContext(OpenApi.annotations({ description: "Conversations, and the trees that they are in" }))
 {}

@@ -33,7 +33,10 @@ export interface NewPrompt {
   /** What a person wrote: `@agent` in it asks for that subagent, and `@path` attaches a file. */
   readonly words?: string
   /** A command instead of words. */
-  readonly command?: { readonly name: string; readonly arguments?: string | ReadonlyArray<string> }
+  readonly command?: {
+    readonly name: string
+    readonly arguments?: string | ReadonlyArray<string> | undefined
+  }
   /** More text, which is no person's: names in it are only text. It follows the words. */
   readonly text?: string
   /** Further parts, such as files. */

@@ -24,6 +24,12 @@ export type Streamed =
 
 /** Which events, and from where on. */
 export interface StreamOptions extends ClientOptions {
+  /** Finds the server again before each connection: one that was started again has another port and token. */
+  readonly locate?: Effect.Effect<ClientOptions>
+  /** Types of events that are not wanted; they are not even read. */
+  readonly without?: ReadonlySet<string>
+  /** Runs each time that a connection breaks, or cannot be made. */
+  readonly onBroken?: Effect.Effect<void>
   /** A session of the tree; all trees if absent. */
   readonly session?: string
   /** The id of the last event that is known: the stream continues after it. */
@@ -62,8 +68,8 @@ const messageOf = (block: string): Message => {
   return { id, type, data: data.join("\n") }
 }
 
-const streamedOf = ({ data, id, type }: Message): Option.Option<Streamed> => {
-  if (data === "" || type === "heartbeat") return Option.none()
+const streamedOf = ({ data, id, type }: Message, without: ReadonlySet<string>): Option.Option<Streamed> => {
+  if (data === "" || type === "heartbeat" || without.has(type)) return Option.none()
   return Option.some(
     type === "reset"
       ? { _tag: "Reset", id: id ?? "", reason: (JSON.parse(data) as { readonly reason: string }).reason }
@@ -81,47 +87,55 @@ const blocks = <E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, 
     (parts) => parts
   )
 
+const nothing: ReadonlySet<string> = new Set()
+
 class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
 
 /** The events, as they come. It ends only with an error that trying again would not mend. */
 export const events = (
-  { from, onOpen = Effect.void, session, token, url }: StreamOptions
+  { from, locate, onBroken = Effect.void, onOpen = Effect.void, session, token, url, without = nothing }: StreamOptions
 ): Stream.Stream<Streamed, StreamRefused, HttpClient.HttpClient> => {
   let last = from
   const path = session === undefined ? "/v1/events" : `/v1/sessions/${encodeURIComponent(session)}/events`
 
-  const connection = Stream.unwrapScoped(Effect.gen(function*() {
-    const http = yield* HttpClient.HttpClient
-    const request = HttpClientRequest.get(`${url}${path}`).pipe(
-      authorised(token),
-      HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
-    )
-    const response = yield* Effect.mapError(http.execute(request), () => new Broken())
-    if (response.status >= 400 && response.status < 500) {
-      return yield* new StreamRefused({
-        status: response.status,
-        message: yield* Effect.orElseSucceed(response.text, () => "")
-      })
-    }
-    if (response.status !== 200) return yield* new Broken()
-    yield* onOpen
-    return blocks(Stream.decodeText(Stream.mapError(response.stream, () => new Broken()))).pipe(
-      Stream.timeoutFail(() => new Broken(), silence),
-      Stream.filterMap((block) => streamedOf(messageOf(block))),
-      Stream.tap(({ id }) => Effect.sync(() => void (last = id ?? last))),
-      // A server that ends a stream is shutting down, or was too slow to be read: both mean to connect again.
-      Stream.concat(Stream.fail(new Broken()))
-    )
-  }))
+  const connection: Stream.Stream<Streamed, Broken | StreamRefused, HttpClient.HttpClient> = Stream.unwrapScoped(
+    Effect.gen(function*() {
+      const http = yield* HttpClient.HttpClient
+      const server = locate === undefined ? { token, url } : yield* locate
+      const request = HttpClientRequest.get(`${server.url}${path}`).pipe(
+        authorised(server.token),
+        HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
+      )
+      const response = yield* Effect.mapError(http.execute(request), () => new Broken())
+      // With a new server the token may be new as well.
+      const isStale = response.status === 401 && locate !== undefined
+      if (response.status >= 400 && response.status < 500 && !isStale) {
+        return yield* new StreamRefused({
+          status: response.status,
+          message: yield* Effect.orElseSucceed(response.text, () => "")
+        })
+      }
+      if (response.status !== 200) return yield* new Broken()
+      yield* onOpen
+      return blocks(Stream.decodeText(Stream.mapError(response.stream, () => new Broken()))).pipe(
+        Stream.timeoutFail(() => new Broken(), silence),
+        Stream.filterMap((block) => streamedOf(messageOf(block), without)),
+        Stream.tap(({ id }) => Effect.sync(() => void (last = id ?? last))),
+        // A server that ends a stream is shutting down, or was too slow to be read: both mean to connect again.
+        Stream.concat(Stream.fail(new Broken()))
+      )
+    })
+  )
 
-  return Stream.retry(
-    connection,
-    Schedule.exponential("200 millis", 2).pipe(
-      Schedule.union(Schedule.spaced("5 seconds")),
-      Schedule.jittered,
-      Schedule.whileInput((error: Broken | StreamRefused) => error._tag === "Broken")
-    )
-  ).pipe(
+  return connection.pipe(
+    Stream.tapError(() => onBroken),
+    Stream.retry(
+      Schedule.exponential("200 millis", 2).pipe(
+        Schedule.union(Schedule.spaced("5 seconds")),
+        Schedule.jittered,
+        Schedule.whileInput((error: Broken | StreamRefused) => error._tag === "Broken")
+      )
+    ),
     Stream.catchTag("Broken", () => Stream.dieMessage("A broken connection is tried again without end"))
   )
 }

@@ -33,7 +33,7 @@ export type CommandSource = (directory: string) => Effect.Effect<CommandList>
 export interface CommandRequest {
   readonly name: string
   /** The text after the command as a person typed it, or words that are already split. */
-  readonly arguments?: string | ReadonlyArray<string>
+  readonly arguments?: string | ReadonlyArray<string> | undefined
 }
 
 /** A command as a prompt. */

@@ -2,9 +2,12 @@
 import type { SessionID } from "@skein/domain/Id"
 import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
-import { Command, type CommandRequest } from "./Command.ts"
+import { Command, type CommandRequest, type ExpandError } from "./Command.ts"
 import { Session } from "./Session.ts"
-import type { PromptOptions } from "./Turn.ts"
+import type { PromptError, PromptOptions } from "./Turn.ts"
+
+/** Why what a person typed has no answer. */
+export type PromptFailure = ExpandError | PromptError
 
 /** What a person typed, and what comes with it. */
 export interface PersonPrompt {

@@ -29,7 +29,9 @@ const problemSchema = {
     type: { type: "string", description: "The kind of problem, such as urn:skein:SessionNotFound" },
     title: { type: "string" },
     status: { type: "integer" },
-    detail: { type: "string", description: "What happened, and how to fix it" }
+    detail: { type: "string", description: "What happened, and how to fix it" },
+    reason: { type: "string", description: "The case, for kinds that have several" },
+    which: { type: "string", description: "The exhausted budget" }
   }
 }
 

@@ -5,6 +5,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { TaskRefused } from "@skein/core/TaskError"
 import type { TaskName } from "@skein/core/TaskRequest"
 import type { SessionID } from "@skein/domain/Id"
+import { modeOf } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -17,9 +18,13 @@ export const findSession = Effect.fnUntraced(function*(id: SessionID) {
   return Option.isSome(found) ? found.value : yield* notFound(id)
 })
 
-/** A session with what it does now. */
+/** A session with what it does now, and a root with its mode, also where that is the usual one. */
 export const listed = (info: SessionInfo): Effect.Effect<ListedSession, never, Session> =>
-  Effect.map(Effect.flatMap(Session, (session) => session.status(info.id)), (status) => ({ ...info, status }))
+  Effect.map(Effect.flatMap(Session, (session) => session.status(info.id)), (status) => ({
+    ...info,
+    ...(info.parentID === undefined ? { mode: modeOf(info) } : {}),
+    status
+  }))
 
 const noTask = (id: string) =>
   new TaskRefused({ reason: "not_found", message: `There is no task ${id}. See \`skein tasks\`.` })

@@ -3,33 +3,14 @@ import { Agent } from "@skein/core/Agent"
 import { Command } from "@skein/core/Command"
 import { Config } from "@skein/core/Config"
 import { Instructions } from "@skein/core/Instructions"
-import { isSize, ofVendor, usualModel } from "@skein/core/ModelSize"
+import { modelFor } from "@skein/core/ModelChoice"
 import type { ProjectServices } from "@skein/core/Project"
 import { Projects } from "@skein/core/Projects"
 import { Provider } from "@skein/core/Provider"
 import { Skill } from "@skein/core/Skill"
-import type { ModelRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type { ProjectFacts } from "../../ProjectFacts.ts"
 import type { Local } from "./Local.ts"
-
-/** The model that answers; fails where none of those that would be tried can be had. */
-const modelFor = Effect.fnUntraced(function*(model: ModelRef | undefined, name: string) {
-  const provider = yield* Provider
-  const { settings } = yield* Config
-  const named = model === undefined ? (yield* Effect.flatMap(Agent, (agents) => agents.get(name))).model : [model]
-  const isUnnamed = named.every(isSize)
-  // A size is one of the vendor of the usual model.
-  const usual = isUnnamed || named.some(isSize) ? yield* usualModel : undefined
-  const refs = usual === undefined ? named : yield* Effect.forEach(named, (ref) => ofVendor(ref, usual))
-  const [first, ...rest] = refs.length > 0 || usual === undefined ? refs : [usual]
-  if (first === undefined) return { model: undefined, isUsual: false }
-  yield* rest.reduce(
-    (found, ref) => Effect.catchAll(found, () => provider.resolve(ref)),
-    provider.resolve(first)
-  )
-  return { model: first, isUsual: isUnnamed && settings.model === undefined }
-})
 
 /** Makes it. */
 export const makeProjects = ({ given }: Local, command: typeof Command.Service): ProjectFacts => {

@@ -1,21 +1,33 @@
 /** Prompts sessions for clients: a prompt goes on without them, and the same one that is sent twice prompts once. */
 import type { Prompt } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
+import { Answerer } from "@skein/core/Answerer"
+import { type PersonPrompt, type PromptFailure, promptWith } from "@skein/core/PersonPrompt"
 import { answerOf, Session, type Turn } from "@skein/core/Session"
+import { stoppedBefore } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { PromptError } from "@skein/core/Turn"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { PromptOptions } from "@skein/core/Turn"
+import { MessageID, type SessionID } from "@skein/domain/Id"
 import { add, none } from "@skein/domain/Usage"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { ServerState } from "../ServerState.ts"
 import { asProblem } from "./toProblem.ts"
 
+/** A prompt that is stored. */
+interface Stored {
+  readonly messageID: MessageID
+  /** The names in its words that led to nothing. */
+  readonly notes: ReadonlyArray<string>
+}
+
 interface Sent {
   readonly id: SessionID
+  readonly rootID: SessionID
   readonly prompt: Prompt
   /** What the client calls the prompt, if it may send it again. */
   readonly key: string | undefined
@@ -24,25 +36,40 @@ interface Sent {
 const digestOf = ({ id, prompt }: Sent): string =>
   createHash("sha256").update(JSON.stringify([id, prompt])).digest("hex")
 
+const typedOf = (prompt: Prompt): PersonPrompt =>
+  "words" in prompt || "command" in prompt
+    ? prompt
+    : { parts: "text" in prompt ? [{ type: "text", text: prompt.text }] : prompt.parts }
+
+const optionsOf = ({ key, prompt }: Sent, digest: string): PromptOptions => {
+  const { agent, budget, model } = prompt
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { model }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(key === undefined ? {} : { receipt: { key, digest } })
+  }
+}
+
+/** Denies what would be asked in a tree while this goes on, if nobody attends. */
+export const attended = <A, E, R>(rootID: SessionID, isAttended: boolean, effect: Effect.Effect<A, E, R>) =>
+  isAttended ? effect : Effect.scoped(Effect.zipRight(Answerer.set(rootID, "nobody"), effect))
+
 /** Begins the prompt, which goes on whether or not its client waits; ends once it is stored. */
 const begin = Effect.fnUntraced(function*(sent: Sent) {
   const session = yield* Session
   const { scope, turns } = yield* ServerState
-  const stored = yield* Deferred.make<MessageID, PromptError>()
-  const turn = yield* Deferred.make<Turn, PromptError>()
-  const { agent, model } = sent.prompt
+  const stored = yield* Deferred.make<MessageID, PromptFailure>()
+  const turn = yield* Deferred.make<Turn, PromptFailure>()
+  let notes: ReadonlyArray<string> = []
   let messageID: MessageID | undefined
-  const prompting = session.prompt(sent.id, "text" in sent.prompt ? sent.prompt.text : sent.prompt.parts, {
-    ...(agent === undefined ? {} : { agent }),
-    ...(model === undefined ? {} : { model }),
-    ...(sent.key === undefined ? {} : { receipt: { key: sent.key, digest: digestOf(sent) } }),
-    onStored: (id) => {
-      messageID = id
-      turns.set(id, turn)
-      Deferred.unsafeDone(stored, Effect.succeed(id))
-    }
-  })
-  yield* prompting.pipe(
+  const onStored = (id: MessageID) => {
+    messageID = id
+    turns.set(id, turn)
+    Deferred.unsafeDone(stored, Effect.succeed(id))
+  }
+  const options = { ...optionsOf(sent, digestOf(sent)), onStored }
+  const prompting = promptWith(sent.id, typedOf(sent.prompt), options, (found) => notes = found).pipe(
     Effect.onExit((exit) =>
       Effect.sync(() => {
         if (messageID !== undefined) turns.delete(messageID)
@@ -50,10 +77,12 @@ const begin = Effect.fnUntraced(function*(sent: Sent) {
         if (Exit.isFailure(exit)) Deferred.unsafeDone(stored, Exit.failCause(exit.cause))
       })
     ),
-    Effect.exit,
-    Effect.forkIn(scope)
+    Effect.exit
   )
-  return yield* Deferred.await(stored)
+  const rested = sent.prompt.unattended === "tree" ? Effect.exit(session.untilIdle(sent.id)) : Effect.void
+  const whole = attended(sent.rootID, sent.prompt.unattended === undefined, Effect.zipRight(prompting, rested))
+  yield* Effect.forkIn(whole, scope)
+  return { messageID: yield* Deferred.await(stored), notes } satisfies Stored
 })
 
 const reused = problem(
@@ -67,10 +96,10 @@ const sentBefore = Effect.fnUntraced(function*(key: string, digest: string) {
   const storage = yield* SessionStorage
   const receipt = Option.getOrUndefined(yield* asProblem(storage.receipt(key)))
   if (receipt !== undefined && receipt.digest !== digest) return yield* Effect.fail(reused)
-  return receipt?.messageID
+  return receipt === undefined ? undefined : { messageID: receipt.messageID, notes: [] } satisfies Stored
 })
 
-/** Stores a prompt, unless it was stored before; gives the id of its message. */
+/** Stores a prompt, unless it was stored before. */
 export const submit = Effect.fnUntraced(function*(sent: Sent) {
   const { key } = sent
   if (key === undefined) return yield* asProblem(begin(sent))
@@ -96,11 +125,23 @@ export const submit = Effect.fnUntraced(function*(sent: Sent) {
   }
 })
 
-const unanswered = problem(409, "Unanswered", "The prompt has no answer: its turn was stopped, or failed.")
+/** Why a turn has no answer, by what is stored of it. */
+const unanswered = Effect.fnUntraced(function*(id: SessionID) {
+  const session = yield* Session
+  const { turn } = yield* asProblem(session.get(id))
+  const { error, how, which } = turn?.ended ?? { how: "stopped" }
+  return yield* Effect.fail(
+    error === undefined || how === "stopped"
+      ? problem(409, "SessionStopped", stoppedBefore(id, "it answered").message)
+      : problem(409, error.tag, error.message, which === undefined ? {} : { which })
+  )
+})
 
-/** The turn that answered a message which nobody waited for. */
+/** The turn that answered a message which nobody waited for. A process before this one may have begun it. */
 const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
   const session = yield* Session
+  const { options } = yield* ServerState
+  if (options.resume) yield* asProblem(session.resume(id))
   yield* Effect.exit(session.untilIdle(id))
   const messages = yield* asProblem(session.messages(id))
   const at = messages.findIndex(({ info }) => info.id === messageID)
@@ -108,9 +149,43 @@ const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: Messa
   const answers = at < 0 ? [] : messages.slice(at + 1, next < 0 ? undefined : next)
   const usage = answers.reduce((sum, { info }) => info.role === "assistant" ? add(sum, info.usage) : sum, none)
   const last = answers.at(-1)
-  if (last?.info.role !== "assistant" || last.info.error !== undefined) return yield* Effect.fail(unanswered)
+  if (last?.info.role !== "assistant" || last.info.error !== undefined) return yield* unanswered(id)
   const { info, parts } = last
-  return { sessionID: id, info, parts, text: answerOf(parts), end: "completed" as const, usage }
+  return { sessionID: id, info, parts, text: answerOf(parts), end: yield* endOf(id, next < 0), usage }
+})
+
+/** How the turn ended; only of the last one is that stored. */
+const endOf = (id: SessionID, isLast: boolean) =>
+  Effect.map(Effect.flatMap(Session, (session) => asProblem(session.get(id))), ({ turn }) => {
+    const how = turn?.ended?.how
+    return isLast && (how === "denied" || how === "steps") ? how : "completed" as const
+  })
+
+/** A turn as clients see it. */
+export const shownTurn = ({ end, info, parts, sessionID, text, usage }: Turn) => ({
+  sessionID,
+  info,
+  parts,
+  text,
+  end,
+  usage
+})
+
+const isMessageID = Schema.is(MessageID)
+
+/** The message of an id, which may still be about to be read. */
+export const findMessage = Effect.fnUntraced(function*(id: SessionID, given: string) {
+  const storage = yield* SessionStorage
+  const { turns } = yield* ServerState
+  if (isMessageID(given)) {
+    if (turns.has(given)) return given
+    const { rows } = yield* asProblem(storage.messages(id))
+    const { rows: waiting } = yield* asProblem(storage.inbox(id))
+    if (rows.some(({ info }) => info.id === given) || waiting.some((each) => each.id === given)) return given
+  }
+  return yield* Effect.fail(
+    problem(404, "MessageNotFound", `There is no message ${given.slice(0, 100)} in the session ${id}.`)
+  )
 })
 
 /** Waits for the turn that answers a message. A client that goes away stops nothing. */
@@ -120,6 +195,5 @@ export const turnOf = Effect.fnUntraced(function*(id: SessionID, messageID: Mess
   const turn = running === undefined
     ? yield* answeredTurn(id, messageID)
     : yield* asProblem(Deferred.await(running))
-  const { end, info, parts, text, usage } = turn
-  return { sessionID: id, messageID, info, parts, text, end, usage }
+  return { ...shownTurn(turn), messageID }
 })

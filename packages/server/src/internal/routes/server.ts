@@ -5,11 +5,13 @@ import * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Api } from "@skein/api/Api"
 import { problem } from "@skein/api/Problem"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Effect from "effect/Effect"
 import { pid } from "node:process"
 import { prove } from "../login/token.ts"
 import { ServerState } from "../ServerState.ts"
 import { answeredBefore } from "./answeredBefore.ts"
+import { asProblem } from "./toProblem.ts"
 
 const badCode = problem(
   401,
@@ -41,8 +43,13 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
   handlers
     .handle("about", () =>
       Effect.map(ServerState, ({ options, started }) => ({ version: options.version, pid, started })))
-    .handle("code", () =>
-      Effect.flatMap(ServerState, ({ logins }) => logins.code))
+    .handle("ids", ({ urlParams: { limit = 20, of, start } }) =>
+      Effect.map(
+        asProblem(Effect.flatMap(SessionStorage, (storage) =>
+          storage.ids(of, start, limit))),
+        (items) => ({ items })
+      ))
+    .handle("code", () => Effect.flatMap(ServerState, ({ logins }) => logins.code))
     .handle("logout", ({ request }) =>
       Effect.flatMap(ServerState, ({ logins }) =>
         logins.end(NodeHttpServerRequest.toIncomingMessage(request))))

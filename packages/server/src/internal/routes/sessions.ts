@@ -15,7 +15,7 @@ import { pendingAsks } from "./asks.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { costOf } from "./cost.ts"
 import { findSession, listed } from "./find.ts"
-import { submit, turnOf } from "./prompt.ts"
+import { attended, findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
 /** How many items a part of a list has where nothing is said. */
@@ -122,6 +122,16 @@ const withSession = <A, E extends ServiceError>(
     (session) => Effect.flatMap(asProblem(findSession(id)), (info) => asProblem(use(session, info.id)))
   )
 
+/** Waits until nothing of a session runs. What a process before this one left of it is continued first. */
+const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
+  const session = yield* Session
+  const { options } = yield* ServerState
+  const { id, rootID } = yield* asProblem(findSession(given))
+  if (options.resume) yield* asProblem(session.resume(id))
+  const last = yield* asProblem(attended(rootID, isAttended, session.untilIdle(id)))
+  return last === undefined ? {} : { turn: shownTurn(last) }
+})
+
 /** The routes of sessions. */
 export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   handlers
@@ -141,17 +151,31 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       }))
     .handle("cost", ({ path }) => costOf(path.id))
     .handle("tree", ({ path }) => tree(path.id))
+    .handle("position", ({ path }) =>
+      Effect.gen(function*() {
+        const storage = yield* SessionStorage
+        const { rootID } = yield* asProblem(findSession(path.id))
+        return { rootID, seq: (yield* asProblem(storage.eventRange(rootID))).last }
+      }))
     .handleRaw("events", () => answeredBefore)
     .handle("create", ({ payload }) => create(payload))
     .handle("change", ({ path, payload }) => change(path.id, payload))
     .handle("remove", ({ path }) => withSession(path.id, (session, id) => session.remove(id)))
     .handle("prompt", ({ headers, path, payload, urlParams }) =>
       Effect.gen(function*() {
-        const { id } = yield* asProblem(findSession(path.id))
-        const messageID = yield* submit({ id, prompt: payload, key: headers["idempotency-key"] })
-        return urlParams.wait === "true" ? yield* turnOf(id, messageID) : { messageID }
+        const { id, rootID } = yield* asProblem(findSession(path.id))
+        const { messageID, notes } = yield* submit({ id, rootID, prompt: payload, key: headers["idempotency-key"] })
+        if (urlParams.wait === "true") return yield* turnOf(id, messageID)
+        return notes.length === 0 ? { messageID } : { messageID, notes }
       }))
-    .handle("interrupt", ({ path }) => withSession(path.id, (session, id) => session.stop(id)))
+    .handle("turn", ({ path, urlParams }) =>
+      Effect.flatMap(asProblem(findSession(path.id)), ({ id, rootID }) =>
+        Effect.flatMap(findMessage(id, path.message), (message) =>
+          attended(rootID, urlParams.unattended !== "true", turnOf(id, message)))))
+    .handle("rest", ({ path, urlParams }) =>
+      rest(path.id, urlParams.unattended !== "true"))
+    .handle("interrupt", ({ path, urlParams }) =>
+      withSession(path.id, (session, id) => session.stop(id, urlParams.by)))
     .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
     .handle("fork", ({ path, payload }) =>
       withSession(path.id, (session, id) =>
@@ -159,4 +183,5 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("compact", ({ path }) =>
       withSession(path.id, (session, id) =>
         session.compact(id)))
-    .handle("summarize", ({ path }) => withSession(path.id, (session, id) => session.summarize(id))))
+    .handle("summarize", ({ path }) =>
+      withSession(path.id, (session, id) => session.summarize(id))))

@@ -2,6 +2,7 @@
 import { problem } from "@skein/api/Problem"
 import type { AgentNotFound } from "@skein/core/Agent"
 import type { ArchiveInvalid } from "@skein/core/ArchiveError"
+import type { ExpandError } from "@skein/core/Command"
 import type { PermissionNotFound } from "@skein/core/PermissionError"
 import type { ProjectUnavailable } from "@skein/core/Project"
 import type { QuestionNotFound } from "@skein/core/QuestionError"
@@ -18,6 +19,7 @@ export type ServiceError =
   | ArchiveInvalid
   | HostRefused
   | CompactError
+  | ExpandError
   | ForkRefused
   | PermissionNotFound
   | ProjectUnavailable
@@ -28,38 +30,40 @@ export type ServiceError =
   | TaskRefused
 
 const ofStorage = ({ message, reason }: StorageError) => {
+  const details = { reason }
   switch (reason) {
     case "held":
-      return problem(409, "HeldElsewhere", message)
+      return problem(409, "HeldElsewhere", message, details)
     case "busy":
     case "full":
     case "readonly":
     case "gone":
-      return problem(503, "StorageUnavailable", message)
+      return problem(503, "StorageUnavailable", message, details)
     default:
-      return problem(500, "StorageError", message)
+      return problem(500, "StorageError", message, details)
   }
 }
 
 const ofTask = ({ message, reason }: TaskRefused) => {
+  const details = { reason }
   switch (reason) {
     case "not_found":
     case "parent_not_found":
     case "not_a_child":
-      return problem(404, "TaskNotFound", message)
+      return problem(404, "TaskNotFound", message, details)
     case "unknown_agent":
     case "bad_message":
     case "bad_model":
-      return problem(422, "TaskRefused", message)
+      return problem(422, "TaskRefused", message, details)
     default:
-      return problem(409, "TaskRefused", message)
+      return problem(409, "TaskRefused", message, details)
   }
 }
 
 const ofModel = (error: { readonly _tag: string; readonly reason: string; readonly message: string }) =>
   error.reason === "model" || error.reason === "unavailable"
-    ? problem(502, error._tag, error.message)
-    : problem(409, error._tag, error.message)
+    ? problem(502, error._tag, error.message, { reason: error.reason })
+    : problem(409, error._tag, error.message, { reason: error.reason })
 
 /** The problem that an error is. */
 const toProblem = (error: ServiceError) => {
@@ -70,8 +74,8 @@ const toProblem = (error: ServiceError) => {
       return problem(404, error._tag, error.message)
     case "ForkRefused":
       return error.reason === "at_work"
-        ? problem(409, error._tag, error.message)
-        : problem(404, error._tag, error.message)
+        ? problem(409, error._tag, error.message, { reason: error.reason })
+        : problem(404, error._tag, error.message, { reason: error.reason })
     case "HostRefused":
       return error.reason === "invalid"
         ? problem(422, error._tag, error.message)
@@ -89,16 +93,21 @@ const toProblem = (error: ServiceError) => {
       return ofModel(error)
     case "ModelError":
     case "ModelUnavailable":
-      return problem(502, error._tag, error.message)
+      return problem(502, error._tag, error.message, { reason: error.reason })
     case "HookRefused":
+    case "PermissionDenied":
       return problem(403, error._tag, error.message)
+    case "CommandNotFound":
+      return problem(404, error._tag, error.message)
     case "AgentNotFound":
     case "BudgetInvalid":
+    case "CommandInvalid":
     case "PromptInvalid":
     case "ProjectUnavailable":
     case "OutputInvalid":
       return problem(422, error._tag, error.message)
     case "BudgetExhausted":
+      return problem(409, error._tag, error.message, { which: error.which })
     case "ContextOverflow":
     case "SessionStopped":
       return problem(409, error._tag, error.message)

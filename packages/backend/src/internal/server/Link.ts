@@ -1,0 +1,124 @@
+/** Owns the connection to a server: sends requests, finds the server again if it was started again, and gives up in the end. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as SkeinClient from "@skein/client/SkeinClient"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type { BackendError } from "../../BackendError.ts"
+import type { ServerOptions, ServerTarget } from "../../ServerBackend.ts"
+import { failure, isProblem, type Loss, lossOf, ofProblem } from "./failure.ts"
+
+/** How long a server may be away, in milliseconds: it is started again meanwhile, or never. */
+const usualPatience = 30_000
+
+/** How long to wait before the next try, in milliseconds. */
+const pace = 250
+
+/** A connection that lasted longer than that, in milliseconds, was one. */
+const lasting = 60_000
+
+/** Whether a request may be sent again if nobody knows whether it arrived. */
+export type Again = "may be sent again" | "is sent once"
+
+/** A connection to a server. */
+export interface Link {
+  readonly where: () => ServerTarget
+  /** Sends a request, as often as it takes while the server is away and it may be sent again. */
+  readonly call: <A, E>(
+    again: Again,
+    use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>
+  ) => Effect.Effect<A, BackendError>
+  /** Finds the server again. */
+  readonly locate: Effect.Effect<SkeinClient.ClientOptions>
+  /** How long a server may be away, in milliseconds. */
+  readonly patience: number
+}
+
+const gone = ({ url }: ServerTarget, patience: number): BackendError =>
+  failure(
+    "ServerGone",
+    `The server at ${url} has not answered for ${
+      patience / 1000
+    } s. Nothing that it stored is lost: start it again with `
+      + "`skein serve`, or continue without it."
+  )
+
+const unsure = ({ url }: ServerTarget): BackendError =>
+  failure(
+    "ServerGone",
+    `The connection to the server at ${url} broke before it answered. Look whether it did what was asked, then try again.`
+  )
+
+const refusedToken = ({ url }: ServerTarget): BackendError =>
+  failure(
+    "ServerRefused",
+    `The server at ${url} refuses the token. Set SKEIN_TOKEN to its token, or leave it unset to take the one of its file.`
+  )
+
+const odd = ({ url }: ServerTarget, error: unknown): BackendError =>
+  failure(
+    "ServerRefused",
+    `The server at ${url} does not answer as expected (${
+      error instanceof Error ? error.message.split("\n", 1).join("") : String(error)
+    }).`
+  )
+
+/** Makes it. */
+export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPatience, server }: ServerOptions) {
+  const services = yield* Effect.context<HttpClient.HttpClient>()
+  let target = server
+  let client: SkeinClient.SkeinClient = yield* SkeinClient.make(target)
+
+  const relocate: Effect.Effect<void> = Effect.gen(function*() {
+    const found = locate === undefined ? undefined : Option.getOrUndefined(yield* locate)
+    if (found === undefined || (found.url === target.url && found.token === target.token)) return
+    target = found
+    client = yield* SkeinClient.make(found)
+  }).pipe(Effect.provide(services))
+
+  const attempt = <A, E>(use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>) =>
+    Effect.suspend(() => use(client)).pipe(
+      Effect.mapError((error): BackendError | { readonly loss: Loss } => {
+        if (isProblem(error)) return error.status === 401 ? refusedToken(target) : ofProblem(error)
+        const loss = lossOf(error)
+        return loss === undefined ? odd(target, error) : { loss }
+      }),
+      Effect.either
+    )
+
+  const call = <A, E>(
+    again: Again,
+    use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>
+  ): Effect.Effect<A, BackendError> =>
+    Effect.gen(function*() {
+      let lostAt: number | undefined
+      let mayBeStale = locate !== undefined
+      for (;;) {
+        const began = yield* Clock.currentTimeMillis
+        const result = yield* attempt(use)
+        if (Either.isRight(result)) return result.right
+        const failed = result.left
+        if (!("loss" in failed)) {
+          if (!mayBeStale || failed._tag !== "ServerRefused") return yield* Effect.fail(failed)
+          // With a new server the token may be new as well.
+          mayBeStale = false
+          yield* relocate
+          continue
+        }
+        if (again === "is sent once" && !failed.loss.isUnsent) return yield* Effect.fail(unsure(target))
+        const now = yield* Clock.currentTimeMillis
+        if (lostAt === undefined || now - began > lasting) lostAt = now
+        else if (now - lostAt >= patience) return yield* Effect.fail(gone(target, patience))
+        yield* Effect.sleep(pace)
+        yield* relocate
+      }
+    })
+
+  return {
+    where: () => target,
+    call,
+    locate: Effect.map(relocate, () => target),
+    patience
+  } satisfies Link
+})

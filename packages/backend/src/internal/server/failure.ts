@@ -1,0 +1,102 @@
+/** Decides which error of a backend an answer of a server is, and which failures of a request mean a lost connection. */
+import type { Problem } from "@skein/api/Problem"
+import * as Data from "effect/Data"
+import type { BackendError, BackendTag } from "../../BackendError.ts"
+
+/** What a server could not do. */
+class ServerFailure extends Data.Error<{
+  readonly _tag: BackendTag
+  readonly message: string
+  readonly reason?: string
+  readonly which?: string
+}> {}
+
+/** Makes an error of a backend. */
+export const failure = (
+  tag: BackendTag,
+  message: string,
+  { reason, which }: { readonly reason?: string | undefined; readonly which?: string | undefined } = {}
+): BackendError =>
+  // The tag is one of those of the union, whichever it is.
+  new ServerFailure({
+    _tag: tag,
+    message,
+    ...(reason === undefined ? {} : { reason }),
+    ...(which === undefined ? {} : { which })
+  }) as BackendError
+
+/** The tags that problems have like the errors of the services. */
+const tags: ReadonlySet<string> = new Set<BackendTag>([
+  "AgentNotFound",
+  "BudgetExhausted",
+  "BudgetInvalid",
+  "CommandInvalid",
+  "CommandNotFound",
+  "CompactionFailed",
+  "ContextOverflow",
+  "ForkRefused",
+  "HookRefused",
+  "ModelError",
+  "ModelUnavailable",
+  "OutputInvalid",
+  "PermissionDenied",
+  "PermissionNotFound",
+  "ProjectUnavailable",
+  "PromptInvalid",
+  "QuestionNotFound",
+  "SessionNotFound",
+  "SessionStopped",
+  "StorageError",
+  "SummaryFailed",
+  "TaskRefused"
+])
+
+/** The problems whose kind has another name than the error of the service. */
+const renamed: Readonly<Record<string, { readonly tag: BackendTag; readonly reason?: string }>> = {
+  AskNotFound: { tag: "PermissionNotFound" },
+  HeldElsewhere: { tag: "StorageError", reason: "held" },
+  IdempotencyKeyReused: { tag: "PromptInvalid" },
+  NoDirectory: { tag: "ProjectUnavailable" },
+  StorageUnavailable: { tag: "StorageError" },
+  TaskNotFound: { tag: "TaskRefused", reason: "not_found" }
+}
+
+const isTag = (tag: string): tag is BackendTag => tags.has(tag)
+
+/** The error that a problem stands for. */
+export const ofProblem = ({ detail, reason, type, which }: Problem): BackendError => {
+  const kind = type.replace(/^urn:skein:/, "")
+  const other = renamed[kind]
+  if (other !== undefined) return failure(other.tag, detail, { reason: reason ?? other.reason, which })
+  return failure(isTag(kind) ? kind : "ServerRefused", detail, { reason, which })
+}
+
+/** Whether this is what a server says when it cannot do what was asked. */
+export const isProblem = (error: unknown): error is Problem =>
+  typeof error === "object" && error !== null && "detail" in error && "status" in error && "type" in error
+
+const codeOf = (error: unknown): string | undefined => {
+  if (typeof error !== "object" || error === null) return undefined
+  if ("code" in error && typeof error.code === "string") return error.code
+  return "cause" in error ? codeOf(error.cause) : undefined
+}
+
+/** How a request ended without an answer. */
+export interface Loss {
+  /** Whether it certainly did not reach the server, so that it can be sent again. */
+  readonly isUnsent: boolean
+}
+
+const isHttpError = (
+  error: unknown
+): error is { readonly _tag: "RequestError" | "ResponseError"; readonly reason: string } =>
+  typeof error === "object" && error !== null && "_tag" in error
+  && (error._tag === "RequestError" || error._tag === "ResponseError")
+
+/** How the connection was lost, if that is what the error tells. */
+export const lossOf = (error: unknown): Loss | undefined => {
+  if (!isHttpError(error)) return undefined
+  if (error._tag === "RequestError") return { isUnsent: codeOf(error) === "ECONNREFUSED" }
+  // The answer broke off: what was asked is done.
+  return error.reason === "Decode" ? { isUnsent: false } : undefined
+}

@@ -1,0 +1,84 @@
+/** The questions, tasks and projects of a server, as front ends see them. */
+import { formatRef } from "@skein/domain/Model"
+import * as Effect from "effect/Effect"
+import type { Asking } from "../../Asking.ts"
+import type { ProjectFacts } from "../../ProjectFacts.ts"
+import type { TaskControl } from "../../TaskControl.ts"
+import type { Link } from "./Link.ts"
+
+const itemsOf = <A>({ items }: { readonly items: ReadonlyArray<A> }): ReadonlyArray<A> => items
+
+/** The questions, and what was allowed for good. */
+export const makeAsks = ({ call }: Link): Asking => ({
+  pending: (session) =>
+    call(
+      "may be sent again",
+      ({ asks }) => Effect.map(asks.list({ urlParams: session === undefined ? {} : { session } }), itemsOf)
+    ),
+  reply: (id, answer, options = {}) =>
+    call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { answer, ...options } })),
+  answer: (id, answers) => call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { answers } })),
+  dismiss: (id) => call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { dismiss: true } })),
+  approvals: (projectID, session) =>
+    call("may be sent again", ({ permissions }) =>
+      Effect.map(
+        permissions.list({ urlParams: { projectID, ...(session === undefined ? {} : { session }) } }),
+        itemsOf
+      )),
+  revoke: (projectID, id) =>
+    call("may be sent again", ({ permissions }) => permissions.revoke({ path: { id }, urlParams: { projectID } }))
+})
+
+/** The tasks. */
+export const makeTaskControl = ({ call }: Link): TaskControl => ({
+  list: (session) =>
+    call("may be sent again", ({ tasks }) => Effect.map(tasks.list({ urlParams: { session } }), itemsOf)),
+  get: (id) =>
+    call(
+      "may be sent again",
+      ({ tasks }) => Effect.map(tasks.get({ path: { id } }), ({ doing, runs }) => ({ doing, runs }))
+    ),
+  stop: (id, reason) =>
+    call("may be sent again", ({ tasks }) =>
+      Effect.map(
+        tasks.stop({ path: { id }, payload: reason === undefined ? {} : { reason } }),
+        ({ outcomes }) => outcomes
+      )),
+  message: (id, message) => call("is sent once", ({ tasks }) => tasks.message({ path: { id }, payload: { message } })),
+  promote: (id) => call("may be sent again", ({ tasks }) => tasks.promote({ path: { id } })),
+  wait: (id, timeout) => call("may be sent again", ({ tasks }) => tasks.wait({ payload: { tasks: [id], timeout } }))
+})
+
+/** What the projects have. */
+export const makeProjects = ({ call }: Link): ProjectFacts => ({
+  agents: (directory) =>
+    call(
+      "may be sent again",
+      ({ projects }) =>
+        Effect.map(projects.agents({ urlParams: { directory, hidden: "true" } }), (found) => ({
+          agents: found.items,
+          defaultAgent: found.default
+        }))
+    ),
+  agent: (directory, name) =>
+    call("may be sent again", ({ projects }) => projects.agent({ path: { name }, urlParams: { directory } })),
+  commands: (directory) => call("may be sent again", ({ projects }) => projects.commands({ urlParams: { directory } })),
+  command: (directory, name) =>
+    call("may be sent again", ({ projects }) => projects.command({ path: { name }, urlParams: { directory } })),
+  skills: (directory) => call("may be sent again", ({ projects }) => projects.skills({ urlParams: { directory } })),
+  models: (directory) =>
+    call("may be sent again", ({ projects }) => Effect.map(projects.models({ urlParams: { directory } }), itemsOf)),
+  modelFor: (directory, { agent, model }) =>
+    call("may be sent again", ({ projects }) =>
+      Effect.map(
+        projects.model({
+          urlParams: { directory, agent, ...(model === undefined ? {} : { model: formatRef(model) }) }
+        }),
+        (choice) => ({ model: choice.model, isUsual: choice.isUsual })
+      )),
+  instructions: (directory) =>
+    call(
+      "may be sent again",
+      ({ projects }) => Effect.map(projects.instructions({ urlParams: { directory } }), ({ text }) => text)
+    )
+})

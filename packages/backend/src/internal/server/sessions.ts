@@ -1,0 +1,150 @@
+/** The sessions of a server, as front ends see them. */
+import type { Prompt } from "@skein/api/Input"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import { randomUUID } from "node:crypto"
+import type { BackendError } from "../../BackendError.ts"
+import type { ListedSession, NewPrompt, Prompted, Sessions } from "../../Sessions.ts"
+import { failure } from "./failure.ts"
+import type { Link } from "./Link.ts"
+import type { ServerWatching } from "./watch.ts"
+
+/** How many sessions a list has where nothing is said. */
+const usual = 50
+
+/** How many sessions are read at once. */
+const pageSize = 500
+
+const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
+
+/** A prompt as it is sent; undefined where there is nothing in it. */
+const payloadOf = ({ command, key: _, parts = [], text, words = "", ...answering }: NewPrompt): Prompt | undefined => {
+  if (command !== undefined) return { ...answering, command, parts, ...(text === undefined ? {} : { text }) }
+  if (!isBlank(words)) return { ...answering, words, parts, ...(text === undefined ? {} : { text }) }
+  const [first, ...rest] = [...(text === undefined || isBlank(text) ? [] : [{ type: "text", text } as const]), ...parts]
+  return first === undefined ? undefined : { ...answering, parts: [first, ...rest] }
+}
+
+const nothingSaid = failure("PromptInvalid", "The prompt is empty: give some text, a file, or a subtask.")
+
+/** Waits for something, and then until all who watch have heard of it. */
+type Settled = <A>(id: SessionID, effect: Effect.Effect<A, BackendError>) => Effect.Effect<A, BackendError>
+
+const makePrompt = ({ call }: Link, settled: Settled) =>
+  Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt) {
+    // A prompt that has a key can be sent again when nobody knows whether it arrived.
+    const key = prompt.key ?? randomUUID()
+    const payload = payloadOf(prompt)
+    if (payload === undefined) return yield* Effect.fail(nothingSaid)
+    const accepted = yield* call("may be sent again", ({ sessions }) =>
+      sessions.prompt({
+        path: { id },
+        urlParams: {},
+        headers: { "idempotency-key": key },
+        payload
+      }))
+    const { messageID } = accepted
+    return {
+      messageID,
+      notes: "notes" in accepted ? accepted.notes ?? [] : [],
+      turn: settled(
+        id,
+        call("may be sent again", ({ sessions }) =>
+          sessions.turn({ path: { id, message: messageID }, urlParams: unattended(prompt) }))
+      )
+    } satisfies Prompted
+  })
+
+const unattended = ({ unattended: until }: Pick<NewPrompt, "unattended">) =>
+  until === undefined ? {} : { unattended: "true" } as const
+
+/** Makes them. */
+export const makeSessions = ({ caughtUp }: ServerWatching, link: Link): Sessions => {
+  const { call } = link
+  const settled: Settled = (id, effect) => Effect.onExit(effect, () => caughtUp(id))
+  const prompt = makePrompt(link, settled)
+  /** The sessions whose prompts nobody attends: nobody does either while they come to rest. */
+  const alone = new Set<SessionID>()
+
+  const list: Sessions["list"] = ({ limit = usual, projectID } = {}) =>
+    Effect.gen(function*() {
+      const found: Array<ListedSession> = []
+      let cursor: string | undefined
+      do {
+        const { items, next } = yield* call("may be sent again", ({ sessions }) =>
+          sessions.list({
+            urlParams: {
+              limit: Math.min(pageSize, limit - found.length),
+              ...(projectID === undefined ? {} : { projectID }),
+              ...(cursor === undefined ? {} : { cursor })
+            }
+          }))
+        found.push(...items)
+        cursor = next
+      } while (cursor !== undefined && found.length < limit)
+      return found
+    })
+
+  return {
+    list,
+    create: (options) => call("is sent once", ({ sessions }) => sessions.create({ payload: options })),
+    get: (id) => call("may be sent again", ({ sessions }) => sessions.get({ path: { id } })),
+    ids: (of, start, limit) =>
+      call(
+        "may be sent again",
+        ({ server }) => Effect.map(server.ids({ urlParams: { of, start, limit } }), ({ items }) => items)
+      ),
+    children: (id) =>
+      call(
+        "may be sent again",
+        ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
+      ),
+    messages: (id) =>
+      call(
+        "may be sent again",
+        ({ sessions }) => Effect.map(sessions.messages({ path: { id }, urlParams: {} }), ({ items }) => items)
+      ),
+    rename: (id, title) =>
+      call("may be sent again", ({ sessions }) => Effect.asVoid(sessions.change({ path: { id }, payload: { title } }))),
+    remove: (id) => call("may be sent again", ({ sessions }) => sessions.remove({ path: { id } })),
+    fork: (id, messageID) =>
+      call(
+        "is sent once",
+        ({ sessions }) => sessions.fork({ path: { id }, payload: messageID === undefined ? {} : { messageID } })
+      ),
+    compact: (id) => call("is sent once", ({ sessions }) => sessions.compact({ path: { id } })),
+    summarize: (id) => call("is sent once", ({ sessions }) => sessions.summarize({ path: { id } })),
+    setMode: (id, mode) =>
+      call(
+        "may be sent again",
+        ({ sessions }) =>
+          Effect.flatMap(sessions.change({ path: { id }, payload: { mode } }), ({ rootID }) =>
+            sessions.get({ path: { id: rootID } }))
+      ),
+    prompt: (id, asked) =>
+      Effect.suspend(() => {
+        if (asked.unattended === "tree") alone.add(id)
+        else alone.delete(id)
+        return prompt(id, asked)
+      }),
+    stop: (id, by) =>
+      settled(
+        id,
+        call("may be sent again", ({ sessions }) =>
+          sessions.interrupt({ path: { id }, urlParams: by === undefined ? {} : { by } }))
+      ),
+    resume: (id) => call("may be sent again", ({ sessions }) => sessions.resume({ path: { id } })),
+    rest: (id) =>
+      settled(
+        id,
+        call("may be sent again", ({ sessions }) =>
+          Effect.map(
+            sessions.rest({ path: { id }, urlParams: alone.has(id) ? { unattended: "true" } : {} }),
+            ({ turn }) => turn
+          ))
+      ),
+    // The server goes on with both.
+    summarized: () => Effect.void,
+    leave: () => Effect.succeed([])
+  }
+}

@@ -1,0 +1,156 @@
+/** Watches trees of a server: by its stream of events, which continues where it broke off. */
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as EventStream from "@skein/client/EventStream"
+import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { BackendError } from "../../BackendError.ts"
+import type { Connection, TreeSnapshot, Watcher, Watching } from "../../Watching.ts"
+import { failure } from "./failure.ts"
+import type { Link } from "./Link.ts"
+
+const deltas: ReadonlySet<string> = new Set(["message.part.delta"])
+
+/** One who watches a tree, and how far it has heard. */
+class Watch {
+  #seq: number
+  readonly #watcher: Watcher
+  readonly #waiting = new Map<() => void, number>()
+  #connection: Connection = "back"
+
+  constructor(watcher: Watcher, seq: number) {
+    this.#watcher = watcher
+    this.#seq = seq
+  }
+
+  hear(event: Event): void {
+    if (event.seq !== undefined && event.seq <= this.#seq) return
+    this.#watcher.event(event)
+    if (event.seq !== undefined) this.#reach(event.seq)
+  }
+
+  show(tree: TreeSnapshot): void {
+    this.#watcher.snapshot?.(tree)
+    this.#reach(tree.seq)
+  }
+
+  connected(now: Connection): void {
+    if (now === this.#connection) return
+    this.#connection = now
+    this.#watcher.connection?.(now)
+  }
+
+  /** Waits until everything up to this event was heard. */
+  heard(seq: number): Effect.Effect<void> {
+    return Effect.async<void>((resume) => {
+      const release = () => resume(Effect.void)
+      if (this.#seq >= seq) return release()
+      this.#waiting.set(release, seq)
+      return Effect.sync(() => this.#waiting.delete(release))
+    })
+  }
+
+  #reach(seq: number): void {
+    this.#seq = seq
+    for (const [release, wanted] of this.#waiting) {
+      if (seq < wanted) continue
+      this.#waiting.delete(release)
+      release()
+    }
+  }
+}
+
+/** Ways to watch, and to wait until all who watch have heard what has happened. */
+export interface ServerWatching extends Watching {
+  readonly caughtUp: (id: SessionID) => Effect.Effect<void>
+}
+
+/** Makes them. */
+export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpClient>): ServerWatching => {
+  const watches = new Map<Watch, SessionID>()
+
+  const snapshot = (id: SessionID) => link.call("may be sent again", (client) => client.sessions.tree({ path: { id } }))
+
+  const follow = Effect.fnUntraced(function*(rootID: SessionID, watcher: Watcher, from: number) {
+    const watch = new Watch(watcher, from)
+    yield* Effect.acquireRelease(
+      Effect.sync(() => watches.set(watch, rootID)),
+      () => Effect.sync(() => watches.delete(watch))
+    )
+    const opened = yield* Deferred.make<void, BackendError>()
+    const streaming = (after: number): Effect.Effect<void, EventStream.StreamRefused | BackendError> =>
+      EventStream.events({
+        ...link.where(),
+        locate: link.locate,
+        session: rootID,
+        from: String(after),
+        ...(watcher.deltas === false ? { without: deltas } : {}),
+        onOpen: Effect.zipRight(Deferred.succeed(opened, undefined), Effect.sync(() => watch.connected("back"))),
+        onBroken: Effect.sync(() => watch.connected("lost"))
+      }).pipe(
+        Stream.takeUntil((each) => each._tag === "Reset" && each.reason !== "too_slow"),
+        Stream.runFoldEffect(false, (_, each) => {
+          if (each._tag === "Reset") return Effect.succeed(each.reason !== "too_slow")
+          return Effect.as(heeding(watcher, () => watch.hear(each.event)), false)
+        }),
+        Effect.provide(http),
+        // Events are missing: what the tree has come to stands for them.
+        Effect.flatMap(() => snapshot(rootID)),
+        Effect.flatMap((tree) => {
+          watch.show(tree)
+          return streaming(tree.seq)
+        })
+      )
+    const refused = (error: EventStream.StreamRefused | BackendError): BackendError =>
+      error._tag === "StreamRefused" ? failure("ServerRefused", error.message) : error
+    yield* Effect.forkScoped(
+      Effect.onExit(Effect.mapError(streaming(from), refused), (exit) =>
+        Effect.sync(() => {
+          watch.connected("lost")
+          if (Exit.isFailure(exit)) Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
+        }))
+    )
+    yield* Deferred.await(opened)
+    return watch
+  })
+
+  return {
+    tree: (id, watcher) =>
+      Effect.flatMap(snapshot(id), (tree) => {
+        watcher.snapshot?.(tree)
+        return Effect.asVoid(follow(tree.rootID, watcher, tree.seq))
+      }),
+    made: (
+      making: Effect.Effect<SessionInfo, BackendError>,
+      watcher: Omit<Watcher, "snapshot">
+    ): Effect.Effect<SessionInfo, BackendError, Scope.Scope> =>
+      Effect.tap(making, ({ rootID }) => follow(rootID, watcher, 0)),
+    caughtUp: (id) =>
+      Effect.suspend(() =>
+        watches.size === 0 ? Effect.void : Effect.flatMap(
+          link.call("may be sent again", (client) => client.sessions.position({ path: { id } })),
+          ({ rootID, seq }) =>
+            Effect.forEach(watches, ([watch, of]) => of === rootID ? watch.heard(seq) : Effect.void, {
+              discard: true
+            })
+        ).pipe(
+          // Who has not heard by then is not connected, and hears that.
+          Effect.timeoutOption(link.patience),
+          Effect.ignore
+        )
+      )
+  }
+}
+
+/** Does not read on while the watcher passes events to somebody who does not read. */
+const heeding = ({ pressure }: Watcher, hear: () => void): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    hear()
+    return pressure?.isFull() === true ? pressure.relieved : Effect.void
+  })
