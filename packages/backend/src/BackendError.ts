@@ -24,6 +24,8 @@ export type BackendTag =
   | "StorageError"
   | "SummaryFailed"
   | "TaskRefused"
+  /** A turn that an earlier process began ended with an error. */
+  | "TurnFailed"
   /** The server refuses the request, or answers with what this program does not understand. */
   | "ServerRefused"
   /** The server cannot be reached any more. */
@@ -35,9 +37,9 @@ export interface Failed<T extends BackendTag> {
   /** What happened, where, and how to fix it. */
   readonly message: string
   /** The case, for kinds that have several, such as `held` of a `StorageError`. */
-  readonly reason?: string
+  readonly reason?: string | undefined
   /** The exhausted budget. */
-  readonly which?: string
+  readonly which?: string | undefined
 }
 
 /** Why a backend did not do what was asked. */

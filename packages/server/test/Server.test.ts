@@ -85,7 +85,7 @@ describe("a session over HTTP", () => {
         yield* Deferred.await(began)
         yield* Fiber.interrupt(waiting)
         expect((yield* api.sessions.get({ path: { id } })).status.type).toBe("busy")
-        yield* api.sessions.interrupt({ path: { id } })
+        yield* api.sessions.interrupt({ path: { id }, urlParams: {} })
         const session = yield* api.sessions.get({ path: { id } })
         expect(session).toMatchObject({ status: { type: "idle" }, turn: { ended: { how: "stopped" } } })
       }).pipe(Effect.provide(serving({

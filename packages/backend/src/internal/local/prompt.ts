@@ -1,12 +1,13 @@
 /** Prompts sessions of this process: returns once a prompt is stored, and keeps its turn for whoever waits. */
 import { Answerer } from "@skein/core/Answerer"
+import type { Bus } from "@skein/core/Bus"
 import { type PersonPrompt, promptWith } from "@skein/core/PersonPrompt"
-import { answerOf, Session } from "@skein/core/Session"
-import { PromptInvalid, SessionStopped } from "@skein/core/SessionError"
+import { turnAnswering } from "@skein/core/PromptedTurn"
+import { Session } from "@skein/core/Session"
+import { PromptInvalid } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
 import type { MessageID, SessionID } from "@skein/domain/Id"
-import { add, none } from "@skein/domain/Usage"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -72,24 +73,6 @@ const begin = Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt, scop
   return { messageID, notes, turn: Deferred.await(turn) }
 })
 
-const unanswered = (id: SessionID) =>
-  new SessionStopped({ id, message: `The prompt of ${id} has no answer: its turn was stopped, or failed.` })
-
-/** The turn that answered a message which was stored before. */
-const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
-  const session = yield* Session
-  yield* Effect.exit(session.untilIdle(id))
-  const messages = yield* session.messages(id)
-  const at = messages.findIndex(({ info }) => info.id === messageID)
-  const next = messages.findIndex(({ info }, index) => index > at && info.role === "user")
-  const answers = at < 0 ? [] : messages.slice(at + 1, next < 0 ? undefined : next)
-  const usage = answers.reduce((sum, { info }) => info.role === "assistant" ? add(sum, info.usage) : sum, none)
-  const last = answers.at(-1)
-  if (last?.info.role !== "assistant" || last.info.error !== undefined) return yield* unanswered(id)
-  const { info, parts } = last
-  return { sessionID: id, info, parts, text: answerOf(parts), end: "completed" as const, usage }
-})
-
 /** The prompt that was stored under a key; undefined if none was. */
 const storedBefore = Effect.fnUntraced(function*(id: SessionID, key: string, prompt: NewPrompt) {
   const storage = yield* SessionStorage
@@ -109,7 +92,7 @@ export const makePrompt = (scope: Scope.Scope) => {
   return Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt) {
     const { key } = prompt
     if (key === undefined) return yield* begin(id, prompt, scope)
-    const services = yield* Effect.context<Session>()
+    const services = yield* Effect.context<Bus | Session | SessionStorage>()
     const turn = storing.get(key) ?? Effect.unsafeMakeSemaphore(1)
     storing.set(key, turn)
     return yield* Effect.gen(function*() {
@@ -117,7 +100,7 @@ export const makePrompt = (scope: Scope.Scope) => {
       return messageID === undefined ? yield* begin(id, prompt, scope) : {
         messageID,
         notes: [],
-        turn: Effect.provide(answeredTurn(id, messageID), services)
+        turn: Effect.provide(turnAnswering(id, messageID), services)
       } satisfies Prompted
     }).pipe(turn.withPermits(1), Effect.ensuring(Effect.sync(() => storing.delete(key))))
   })

@@ -1,5 +1,6 @@
 /** The sessions of a server, as front ends see them. */
 import type { Prompt } from "@skein/api/Input"
+import type { SkeinClient } from "@skein/client/SkeinClient"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
@@ -30,6 +31,8 @@ const nothingSaid = failure("PromptInvalid", "The prompt is empty: give some tex
 /** Waits for something, and then until all who watch have heard of it. */
 type Settled = <A>(id: SessionID, effect: Effect.Effect<A, BackendError>) => Effect.Effect<A, BackendError>
 
+type Request = Parameters<SkeinClient["sessions"]["prompt"]>[0] & { readonly withResponse?: false }
+
 const makePrompt = ({ call }: Link, settled: Settled) =>
   Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt) {
     // A prompt that has a key can be sent again when nobody knows whether it arrived.
@@ -37,12 +40,10 @@ const makePrompt = ({ call }: Link, settled: Settled) =>
     const payload = payloadOf(prompt)
     if (payload === undefined) return yield* Effect.fail(nothingSaid)
     const accepted = yield* call("may be sent again", ({ sessions }) =>
-      sessions.prompt({
-        path: { id },
-        urlParams: {},
-        headers: { "idempotency-key": key },
-        payload
-      }))
+      sessions.prompt(
+        // One request for each kind of body is what the type says, and this is one of them.
+        { path: { id }, urlParams: {}, headers: { "idempotency-key": key }, payload } as Request
+      ))
     const { messageID } = accepted
     return {
       messageID,

@@ -3,12 +3,11 @@ import type { Prompt } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { Answerer } from "@skein/core/Answerer"
 import { type PersonPrompt, type PromptFailure, promptWith } from "@skein/core/PersonPrompt"
-import { answerOf, Session, type Turn } from "@skein/core/Session"
-import { stoppedBefore } from "@skein/core/SessionError"
+import { turnAnswering } from "@skein/core/PromptedTurn"
+import { Session, type Turn } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
 import { MessageID, type SessionID } from "@skein/domain/Id"
-import { add, none } from "@skein/domain/Usage"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -125,41 +124,13 @@ export const submit = Effect.fnUntraced(function*(sent: Sent) {
   }
 })
 
-/** Why a turn has no answer, by what is stored of it. */
-const unanswered = Effect.fnUntraced(function*(id: SessionID) {
-  const session = yield* Session
-  const { turn } = yield* asProblem(session.get(id))
-  const { error, how, which } = turn?.ended ?? { how: "stopped" }
-  return yield* Effect.fail(
-    error === undefined || how === "stopped"
-      ? problem(409, "SessionStopped", stoppedBefore(id, "it answered").message)
-      : problem(409, error.tag, error.message, which === undefined ? {} : { which })
-  )
-})
-
 /** The turn that answered a message which nobody waited for. A process before this one may have begun it. */
 const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
   const session = yield* Session
   const { options } = yield* ServerState
   if (options.resume) yield* asProblem(session.resume(id))
-  yield* Effect.exit(session.untilIdle(id))
-  const messages = yield* asProblem(session.messages(id))
-  const at = messages.findIndex(({ info }) => info.id === messageID)
-  const next = messages.findIndex(({ info }, index) => index > at && info.role === "user")
-  const answers = at < 0 ? [] : messages.slice(at + 1, next < 0 ? undefined : next)
-  const usage = answers.reduce((sum, { info }) => info.role === "assistant" ? add(sum, info.usage) : sum, none)
-  const last = answers.at(-1)
-  if (last?.info.role !== "assistant" || last.info.error !== undefined) return yield* unanswered(id)
-  const { info, parts } = last
-  return { sessionID: id, info, parts, text: answerOf(parts), end: yield* endOf(id, next < 0), usage }
+  return yield* asProblem(turnAnswering(id, messageID))
 })
-
-/** How the turn ended; only of the last one is that stored. */
-const endOf = (id: SessionID, isLast: boolean) =>
-  Effect.map(Effect.flatMap(Session, (session) => asProblem(session.get(id))), ({ turn }) => {
-    const how = turn?.ended?.how
-    return isLast && (how === "denied" || how === "steps") ? how : "completed" as const
-  })
 
 /** A turn as clients see it. */
 export const shownTurn = ({ end, info, parts, sessionID, text, usage }: Turn) => ({

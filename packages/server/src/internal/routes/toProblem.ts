@@ -5,6 +5,7 @@ import type { ArchiveInvalid } from "@skein/core/ArchiveError"
 import type { ExpandError } from "@skein/core/Command"
 import type { PermissionNotFound } from "@skein/core/PermissionError"
 import type { ProjectUnavailable } from "@skein/core/Project"
+import type { TurnFailed } from "@skein/core/PromptedTurn"
 import type { QuestionNotFound } from "@skein/core/QuestionError"
 import type { CompactError, PromptError, SummarizeError } from "@skein/core/Session"
 import type { ForkRefused } from "@skein/core/SessionError"
@@ -28,6 +29,7 @@ export type ServiceError =
   | StorageError
   | SummarizeError
   | TaskRefused
+  | TurnFailed
 
 const ofStorage = ({ message, reason }: StorageError) => {
   const details = { reason }
@@ -106,6 +108,8 @@ const toProblem = (error: ServiceError) => {
     case "ProjectUnavailable":
     case "OutputInvalid":
       return problem(422, error._tag, error.message)
+    case "TurnFailed":
+      return problem(409, error.tag, error.message, error.which === undefined ? {} : { which: error.which })
     case "BudgetExhausted":
       return problem(409, error._tag, error.message, { which: error.which })
     case "ContextOverflow":

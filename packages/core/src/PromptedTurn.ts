@@ -1,0 +1,78 @@
+/** Finds the turn that answers a message which is stored, whichever process began it. */
+import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { add, none } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Bus } from "./Bus.ts"
+import { answerOf, Session } from "./Session.ts"
+import { stoppedBefore } from "./SessionError.ts"
+import { SessionStorage } from "./SessionStorage.ts"
+import type { Turn } from "./Turn.ts"
+
+/** The turn ended without an answer; this is what is stored of the reason. */
+export class TurnFailed extends Schema.TaggedError<TurnFailed>()("TurnFailed", {
+  /** The tag of the error that ended it. */
+  tag: Schema.String,
+  message: Schema.String,
+  /** The exhausted budget. */
+  which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
+}) {}
+
+/** Whether the answer to a message is still to come. */
+const isOpen = Effect.fnUntraced(function*({ id, turn }: SessionInfo, messageID: MessageID) {
+  const session = yield* Session
+  const storage = yield* SessionStorage
+  const { rows } = yield* storage.inbox(id)
+  if (rows.some((each) => each.id === messageID)) return true
+  if (turn === undefined || turn.ended !== undefined) return false
+  // A turn that nobody works on waits to be resumed.
+  return (yield* session.status(id)).type !== "idle"
+})
+
+/** Waits until the turn is over that answers a message; background tasks may go on. */
+const ended = (id: SessionID, messageID: MessageID) =>
+  Effect.scoped(Effect.gen(function*() {
+    const bus = yield* Bus
+    const session = yield* Session
+    const changed = yield* Effect.makeLatch()
+    yield* bus.listen({ sessionID: id, deltas: false }, (event) => {
+      if (event.type !== "message.part.updated") changed.unsafeOpen()
+    })
+    while (yield* isOpen(yield* session.get(id), messageID)) {
+      yield* changed.await
+      changed.unsafeClose()
+    }
+    return yield* session.get(id)
+  }))
+
+const unanswered = ({ id, turn }: SessionInfo) => {
+  const { error, how = "stopped", which } = turn?.ended ?? {}
+  return error === undefined || how === "stopped"
+    ? stoppedBefore(id, "it answered")
+    : new TurnFailed({ ...error, ...(which === undefined ? {} : { which }) })
+}
+
+/** Waits for the turn that answers a message, and gives it. */
+export const turnAnswering = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
+  const session = yield* Session
+  const info = yield* ended(id, messageID)
+  const { turn } = info
+  const messages = yield* session.messages(id)
+  // Only of the last turn is it stored where it began: it answers all messages from there on.
+  const isLast = turn?.first !== undefined && messageID >= turn.first
+  const at = messages.findIndex((each) => each.info.id === messageID)
+  const next = isLast ? -1 : messages.findIndex((each, index) => index > at && each.info.role === "user")
+  const answers = at < 0 ? [] : messages.slice(at + 1, next < 0 ? undefined : next)
+  const last = answers.findLast((each) => each.info.role === "assistant")
+  if (last?.info.role !== "assistant" || last.info.error !== undefined) return yield* unanswered(info)
+  const how = isLast ? turn?.ended?.how : undefined
+  return {
+    sessionID: id,
+    info: last.info,
+    parts: last.parts,
+    text: answerOf(last.parts),
+    end: how === "denied" || how === "steps" ? how : "completed",
+    usage: answers.reduce((sum, each) => each.info.role === "assistant" ? add(sum, each.info.usage) : sum, none)
+  } satisfies Turn
+})
